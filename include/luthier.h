@@ -1,0 +1,318 @@
+/* luthier: kernels over strings and trees, learned from data.
+ *
+ * A kernel expression such as "normalize(ssk(text, order=5))" says how two rows of a table are
+ * compared. luthier reads tables, encodes their columns once, fills Gram matrices, and pulls any
+ * weighting of a Gram matrix back to the gradient of the kernel's hyperparameters.
+ *
+ *     lth_ctx *ctx;          lth_ctx_create(NULL, &ctx, &err);
+ *     lth_table *table;      lth_table_read(ctx, "reviews.tsv", NULL, &table, &err);
+ *     lth_kernel *kernel;    lth_kernel_parse(ctx, "normalize(ssk(text))", &kernel, &err);
+ *     lth_encoder *encoder;  lth_encoder_create(ctx, kernel, &encoder, &err);
+ *     lth_items *items;      lth_encode(encoder, table, &items, &err);
+ *     size_t n = lth_items_count(items);
+ *     double *K = malloc(n * n * sizeof *K);
+ *     lth_gram(kernel, items, NULL, K, n, &err);
+ *
+ * Conventions
+ * - Every call that can fail returns lth_status: 0 is success, negative is failure. Results come
+ *   through out-pointers, which are written only on success.
+ * - The last argument `err` may be NULL; otherwise it receives the reason of a failure.
+ * - create, read, parse, load and encode return objects that the caller frees; free(NULL) is a
+ * no-op. Borrowed views (const char *, const double *) live until their owner is changed or freed.
+ * - An object borrows what it was made from: free items before encoders, encoders before kernels,
+ *   and the context last. Arguments of a call are otherwise borrowed for that call only.
+ * - A context may be used by one call at a time; two contexts may be used by two threads.
+ * - Text is UTF-8, passed as pointer and length in bytes; no closing NUL is needed.
+ * - The library never prints, exits, or touches global state (except where lth_blas_info says so).
+ */
+#ifndef LTH_H
+#define LTH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define LTH_API __attribute__((visibility("default")))
+#define LTH_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
+#else
+#define LTH_API
+#define LTH_PRINTF(fmt, args)
+#endif
+
+/* ---- Version ------------------------------------------------------------------------------- */
+
+#define LTH_VERSION_MAJOR 0
+#define LTH_VERSION_MINOR 1
+#define LTH_VERSION_PATCH 0
+
+/* "0.1.0" of the library that is running. Static. */
+LTH_API const char *lth_version(void);
+
+/* ---- Status and errors --------------------------------------------------------------------- */
+
+#define LTH_STATUS_MAP(X)                                                                          \
+    X(OK, 0, "success")                                                                            \
+    X(ENOMEM, -1, "out of memory")                                                                 \
+    X(EARG, -2, "invalid argument")                                                                \
+    X(EFORMAT, -3, "malformed input")                                                              \
+    X(ECANCELED, -4, "canceled")                                                                   \
+    X(EIO, -5, "input or output failed")                                                           \
+    X(ENUMERIC, -6, "a number overflowed or is not finite")                                        \
+    X(EUNSUPPORTED, -7, "not supported here")
+
+typedef enum lth_status {
+#define LTH_STATUS_ENUM(name, value, text) LTH_##name = value,
+    LTH_STATUS_MAP(LTH_STATUS_ENUM)
+#undef LTH_STATUS_ENUM
+} lth_status;
+
+/* The text of a status: "out of memory". Static. */
+LTH_API const char *lth_status_text(lth_status status);
+
+/* Why a call failed. `line` and `column` count from 1 and are 0 when they do not apply; `file` is
+ * the name of the input that was being read, "" when there is none. `message` names neither, so a
+ * caller can print "file:line:column: message". A string that does not fit is cut. */
+typedef struct lth_error {
+    lth_status status;
+    size_t line, column;
+    char file[160];
+    char message[352];
+} lth_error;
+
+/* ---- Context ------------------------------------------------------------------------------- */
+
+typedef struct lth_ctx lth_ctx;
+
+typedef enum lth_log_level { LTH_LOG_WARNING = 1, LTH_LOG_INFO = 2 } lth_log_level;
+
+/* Receives one line of text without a newline. Called from the thread that made the call. */
+typedef void lth_log_fn(void *user, lth_log_level level, const char *text);
+
+/* Told how much of the work in hand is done, `done` out of `total` (in any unit), a few times a
+ * second and from any worker thread, one at a time. A non-zero return cancels the call, which then
+ * fails with LTH_ECANCELED. */
+typedef int lth_progress_fn(void *user, const char *what, double done, double total);
+
+typedef enum lth_precision { LTH_F64 = 0, LTH_F32 = 1 } lth_precision;
+
+/* Skipping of string positions that cannot match: AUTO decides by a sample of the data. */
+typedef enum lth_dropping { LTH_DROP_AUTO = 0, LTH_DROP_ON = 1, LTH_DROP_OFF = 2 } lth_dropping;
+
+typedef struct lth_ctx_options {
+    size_t size;               /* set by lth_ctx_options_init()                                 */
+    unsigned threads;          /* worker threads; 0 = all cores this process may use; default 1 */
+    const char *isa;           /* "portable", "avx2", "avx512"; NULL = LTH_ISA, else the best   */
+    lth_precision precision;   /* arithmetic inside string kernels; results are always double   */
+    lth_dropping dropping;     /* default AUTO                                                  */
+    uint64_t seed;             /* of everything random; default 1                               */
+    lth_log_fn *log;           /* warnings and notes; NULL = none                               */
+    lth_progress_fn *progress; /* NULL = none                                                   */
+    void *user;                /* handed to log and progress                                    */
+} lth_ctx_options;
+
+LTH_API void lth_ctx_options_init(lth_ctx_options *options);
+
+/* `options` NULL = defaults. An instruction set this CPU lacks is an error, not a fallback. */
+LTH_API lth_status lth_ctx_create(const lth_ctx_options *options, lth_ctx **out, lth_error *err);
+LTH_API void lth_ctx_free(lth_ctx *ctx);
+
+/* The instruction set and thread count in use. Borrowed from the context. */
+LTH_API const char *lth_ctx_isa(const lth_ctx *ctx);
+LTH_API unsigned lth_ctx_threads(const lth_ctx *ctx);
+
+/* The i-th instruction set this CPU can run, best first; NULL past the last. Static. */
+LTH_API const char *lth_isa_available(size_t i);
+
+/* ---- Tables -------------------------------------------------------------------------------- */
+
+/* A table is rows of named columns of text. It is read once, in a stream, and packed. */
+typedef struct lth_table lth_table;
+
+typedef enum lth_table_format {
+    LTH_TABLE_AUTO = 0, /* by extension (.tsv .txt .csv .jsonl .ndjson, each also .gz), else TSV */
+    LTH_TABLE_TSV,      /* header line, tab separated, no quoting                                */
+    LTH_TABLE_CSV,      /* RFC 4180 with a header line                                           */
+    LTH_TABLE_JSONL     /* one JSON object a line                                                */
+} lth_table_format;
+
+typedef struct lth_table_options {
+    size_t size;                /* set by lth_table_options_init()                          */
+    lth_table_format format;    /* default AUTO                                             */
+    const char *const *columns; /* only these are kept; NULL = all                          */
+    size_t column_count;        /* entries of `columns`                                     */
+    const char *const *where;   /* "COL=VALUE[,VALUE...]": rows to keep must match each     */
+    size_t where_count;         /* entries of `where`                                       */
+} lth_table_options;
+
+LTH_API void lth_table_options_init(lth_table_options *options);
+
+/* Read a table; "-" is standard input, and gzip data is recognised. `options` NULL = defaults.
+ * A bad byte, a missing column or a row with too few fields is LTH_EFORMAT with file, line, column.
+ */
+LTH_API lth_status lth_table_read(lth_ctx *ctx, const char *path, const lth_table_options *options,
+                                  lth_table **out, lth_error *err);
+
+/* A one-column table made from memory: `count` texts, text[i] of length[i] bytes (NULL lengths =
+ * NUL-terminated). The texts are copied. */
+LTH_API lth_status lth_table_from_texts(lth_ctx *ctx, const char *column, const char *const *text,
+                                        const size_t *length, size_t count, lth_table **out,
+                                        lth_error *err);
+LTH_API void lth_table_free(lth_table *table);
+
+LTH_API const char *lth_table_name(const lth_table *table); /* the path it was read from */
+LTH_API size_t lth_table_rows(const lth_table *table);
+LTH_API size_t lth_table_columns(const lth_table *table);
+LTH_API const char *lth_table_column_name(const lth_table *table, size_t column);
+
+/* The column of that name, or LTH_NONE. */
+#define LTH_NONE ((size_t)-1)
+LTH_API size_t lth_table_find(const lth_table *table, const char *column);
+
+/* One cell, not NUL-terminated; and the line of the file on which that row began. */
+LTH_API const char *lth_table_cell(const lth_table *table, size_t row, size_t column,
+                                   size_t *length);
+LTH_API size_t lth_table_line(const lth_table *table, size_t row);
+
+/* ---- Kernels ------------------------------------------------------------------------------- */
+
+/* A parsed kernel expression with its hyperparameters. */
+typedef struct lth_kernel lth_kernel;
+
+/* Parse an expression. A mistake is LTH_EFORMAT with the column of the offending character. */
+LTH_API lth_status lth_kernel_parse(lth_ctx *ctx, const char *expression, lth_kernel **out,
+                                    lth_error *err);
+LTH_API void lth_kernel_free(lth_kernel *kernel);
+
+/* The expression in canonical form with the current values: parsing it gives the same kernel.
+ * Writes at most `capacity` bytes with a closing NUL and returns the length it needed, less the
+ * NUL. */
+LTH_API size_t lth_kernel_print(const lth_kernel *kernel, char *buffer, size_t capacity);
+
+/* The i-th table column the kernel reads, or NULL past the last. Ranges such as f1..f17 are given
+ * as written. */
+LTH_API const char *lth_kernel_column(const lth_kernel *kernel, size_t i);
+
+/* The string kernel order when the whole expression is one string kernel, else 0: such kernels can
+ * fill lth_gram_orders(). */
+LTH_API size_t lth_kernel_orders(const lth_kernel *kernel);
+
+/* Whether the kernel matches words by vectors (so that lth_encoder_read_vectors() is needed). */
+LTH_API bool lth_kernel_needs_vectors(const lth_kernel *kernel);
+
+/* Hyperparameters, one row for each scalar, in the order of every gradient. A tied parameter has
+ * its own row and its own partial derivative; setting one sets all that share its tag. */
+typedef struct lth_param {
+    const char *path; /* "ssk.gap", "ssk.weights[2]"            */
+    double value;     /* natural units                          */
+    double lo, hi;
+    bool held;       /* not learned                            */
+    const char *tag; /* name it is tied by, without $; or NULL */
+} lth_param;
+
+LTH_API size_t lth_kernel_params(const lth_kernel *kernel);
+LTH_API lth_param lth_kernel_param(const lth_kernel *kernel, size_t i);
+LTH_API lth_status lth_kernel_set(lth_kernel *kernel, size_t i, double value, lth_error *err);
+LTH_API lth_status lth_kernel_set_path(lth_kernel *kernel, const char *path, double value,
+                                       lth_error *err);
+
+/* The i-th kernel family, or NULL past the last: what `luthier kernels` prints. All static. */
+typedef struct lth_argument {
+    const char *name, *help, *initial; /* `initial` as it would be written                */
+    const char *choices;               /* "words|tokens|chars|bytes", "1..32", or ""      */
+    bool learned;                      /* a hyperparameter, with bounds lo and hi         */
+    double lo, hi;
+} lth_argument;
+
+typedef struct lth_family {
+    const char *name, *help, *usage;
+    const lth_argument *arguments; /* ends with name NULL */
+} lth_family;
+
+LTH_API const lth_family *lth_family_at(size_t i);
+
+/* ---- Items: encoded rows ------------------------------------------------------------------- */
+
+/* An encoder turns table rows into what a kernel compares. It owns the vocabularies, so that all
+ * items it made can be compared with one another, and the word vectors. It borrows the kernel. */
+typedef struct lth_encoder lth_encoder;
+typedef struct lth_items lth_items;
+
+LTH_API lth_status lth_encoder_create(lth_ctx *ctx, const lth_kernel *kernel, lth_encoder **out,
+                                      lth_error *err);
+LTH_API void lth_encoder_free(lth_encoder *encoder);
+
+/* Encode all rows of a table. The items keep nothing of the table. They borrow the encoder. */
+LTH_API lth_status lth_encode(lth_encoder *encoder, const lth_table *table, lth_items **out,
+                              lth_error *err);
+LTH_API void lth_items_free(lth_items *items);
+LTH_API size_t lth_items_count(const lth_items *items);
+
+/* Read vectors for every word encoded so far: GloVe text, word2vec text or binary, fastText .vec,
+ * each also gzipped, recognised by content. Words that no table has are not kept. */
+LTH_API lth_status lth_encoder_read_vectors(lth_encoder *encoder, const char *path, lth_error *err);
+
+/* ---- Gram matrices and their gradients ----------------------------------------------------- */
+
+/* K[i * ld + j] = k(rows_i, cols_j). `cols` NULL = rows against themselves, filled on both sides of
+ * the diagonal. The same bits come out for any thread count. A value that overflows is
+ * LTH_ENUMERIC. */
+LTH_API lth_status lth_gram(const lth_kernel *kernel, const lth_items *rows, const lth_items *cols,
+                            double *K, size_t ld, lth_error *err);
+
+/* diag[i] = k(rows_i, rows_i). */
+LTH_API lth_status lth_gram_diagonal(const lth_kernel *kernel, const lth_items *rows, double *diag,
+                                     lth_error *err);
+
+/* Pull-back: grad[p] = sum_ij W[i * ld + j] dk(rows_i, cols_j) / dtheta_p, for lth_kernel_params()
+ * parameters, whatever their number, at a small constant times the price of lth_gram(). */
+LTH_API lth_status lth_gram_pull(const lth_kernel *kernel, const lth_items *rows,
+                                 const lth_items *cols, const double *W, size_t ld, double *grad,
+                                 lth_error *err);
+
+/* Every derivative: G[(p * rows + i) * cols + j] = dk_ij / dtheta_p. For tests and small data. */
+LTH_API lth_status lth_gram_gradients(const lth_kernel *kernel, const lth_items *rows,
+                                      const lth_items *cols, double *G, lth_error *err);
+
+/* Every order of a string kernel from one pass, unweighted: K[(o * rows + i) * cols + j] = k_(o+1).
+ * Only where lth_kernel_orders() is not 0. */
+LTH_API lth_status lth_gram_orders(const lth_kernel *kernel, const lth_items *rows,
+                                   const lth_items *cols, double *K, lth_error *err);
+
+/* Cells of string kernel tables, |s| |t| summed over the pairs that lth_gram() computes, times
+ * order: the unit of the speed figures. */
+LTH_API double lth_gram_cell_orders(const lth_kernel *kernel, const lth_items *rows,
+                                    const lth_items *cols);
+
+/* ---- Arrays on disk ------------------------------------------------------------------------ */
+
+/* Write a float64 .npy file, beside and then renamed; "-" is standard output. Rank 1 to 3. */
+LTH_API lth_status lth_npy_write(const char *path, const double *data, const size_t *shape,
+                                 size_t rank, lth_error *err);
+
+/* Read a float64 or float32 .npy file in C order. The data are freed with lth_npy_free(). */
+LTH_API lth_status lth_npy_read(const char *path, double **data, size_t shape[3], size_t *rank,
+                                lth_error *err);
+LTH_API void lth_npy_free(double *data);
+
+/* ---- The machine --------------------------------------------------------------------------- */
+
+/* What one core of this machine does, measured in about a second: fused multiply-adds per second
+ * (lanes counted) with the context's instruction set, and the BLAS with its double-precision matrix
+ * product in floating-point operations per second. `blas` and `core` are static texts. */
+typedef struct lth_machine {
+    double fma_f64, fma_f32;
+    double dgemm_flops;
+    const char *blas, *core;
+} lth_machine;
+
+LTH_API lth_status lth_machine_measure(lth_ctx *ctx, lth_machine *out, lth_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,19 @@
+/* The context: settings that every call shares, and the way to its caller's log and progress bar.
+ */
+#ifndef LTH_CONTEXT_H
+#define LTH_CONTEXT_H
+
+#include <stdatomic.h>
+
+#include "luthier.h"
+
+struct lth__engine;
+
+struct lth_ctx {
+    lth_ctx_options options;          /* `isa` resolved, `threads` at least 1 */
+    const struct lth__engine *engine; /* chosen by engine_select()            */
+};
+
+void lth__log(const lth_ctx *ctx, lth_log_level level, const char *format, ...) LTH_PRINTF(3, 4);
+
+#endif

@@ -1,0 +1,288 @@
+/* Reading plain or gzipped bytes through zlib, and writing beside the target, then renaming. */
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "base/memory.h"
+
+enum { BUFFER_SIZE = 256 * 1024, READ_MOST = 1 << 30 };
+
+/* buffer[start .. end) was read and not yet consumed. */
+struct lth__input {
+    gzFile gz;
+    char *name, *buffer;
+    size_t capacity, start, end;
+    size_t line_number;
+    bool at_end; /* nothing more to read into the buffer */
+};
+
+/* ---- Opening ------------------------------------------------------------------------------- */
+
+static lth_status fail_errno(lth_error *err, const char *file, const char *what, int number) {
+    return lth__fail_at(err, LTH_EIO, file, 0, 0, "%s: %s", what, strerror(number));
+}
+
+/* A descriptor that is not a directory, or -1 with errno: opening one succeeds, reading fails. */
+static int open_to_read(const char *path) {
+    bool standard = strcmp(path, "-") == 0;
+    int file =
+        standard ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) : open(path, O_RDONLY | O_CLOEXEC);
+    struct stat status;
+    if (file >= 0 && fstat(file, &status) == 0 && S_ISDIR(status.st_mode)) {
+        close(file);
+        errno = EISDIR;
+        return -1;
+    }
+    return file;
+}
+
+static lth_status open_gz(lth__input *in, const char *path, lth_error *err) {
+    int file = open_to_read(path);
+    if (file < 0) return fail_errno(err, in->name, "cannot open", errno);
+    in->gz = gzdopen(file, "rb");
+    if (in->gz == NULL) {
+        close(file);
+        return lth__fail_memory(err, 0);
+    }
+    gzbuffer(in->gz, BUFFER_SIZE);
+    return LTH_OK;
+}
+
+lth_status lth__input_open(const char *path, lth__input **out, lth_error *err) {
+    lth__input *in = lth__calloc(1, sizeof *in);
+    if (in == NULL) return lth__fail_memory(err, sizeof *in);
+    const char *name = strcmp(path, "-") == 0 ? "stdin" : path;
+    in->name = lth__strndup(name, strlen(name));
+    in->buffer = lth__alloc(BUFFER_SIZE, 1);
+    in->capacity = BUFFER_SIZE;
+    lth_status status = in->name == NULL || in->buffer == NULL ? lth__fail_memory(err, BUFFER_SIZE)
+                                                               : open_gz(in, path, err);
+    if (status != LTH_OK) {
+        lth__input_close(in);
+        return status;
+    }
+    *out = in;
+    return LTH_OK;
+}
+
+void lth__input_close(lth__input *in) {
+    if (in == NULL) return;
+    if (in->gz != NULL) gzclose_r(in->gz);
+    lth__free(in->name);
+    lth__free(in->buffer);
+    lth__free(in);
+}
+
+const char *lth__input_name(const lth__input *in) {
+    return in->name;
+}
+
+size_t lth__input_line_number(const lth__input *in) {
+    return in->line_number;
+}
+
+/* ---- Reading ------------------------------------------------------------------------------- */
+
+/* Why gzread() gave nothing: LTH_OK if that was the end. */
+static lth_status end_or_failure(const lth__input *in, int system_error, lth_error *err) {
+    int code = Z_OK;
+    gzerror(in->gz, &code);
+    switch (code) {
+    case Z_OK:
+    case Z_STREAM_END: return LTH_OK;
+    case Z_ERRNO: return fail_errno(err, in->name, "cannot read", system_error);
+    case Z_MEM_ERROR: return lth__fail_memory(err, 0);
+    case Z_BUF_ERROR: return lth__fail_at(err, LTH_EFORMAT, in->name, 0, 0, "gzip data ends early");
+    default: return lth__fail_at(err, LTH_EFORMAT, in->name, 0, 0, "gzip data is damaged");
+    }
+}
+
+/* Read more behind what is in the buffer, making room first. */
+static lth_status fill(lth__input *in, lth_error *err) {
+    if (in->start > 0) {
+        memmove(in->buffer, in->buffer + in->start, in->end - in->start);
+        in->end -= in->start;
+        in->start = 0;
+    }
+    if (in->end == in->capacity &&
+        !lth__reserve((void **)&in->buffer, &in->capacity, in->end + 1, 1))
+        return lth__fail_memory(err, in->capacity * 2);
+    size_t room = in->capacity - in->end;
+    errno = 0;
+    int got = gzread(in->gz, in->buffer + in->end, room < READ_MOST ? (unsigned)room : READ_MOST);
+    if (got > 0) {
+        in->end += (size_t)got;
+        return LTH_OK;
+    }
+    LTH_TRY(end_or_failure(in, errno, err));
+    in->at_end = true;
+    return LTH_OK;
+}
+
+lth_status lth__input_line(lth__input *in, const char **line, size_t *length, lth_error *err) {
+    const char *newline = NULL;
+    for (size_t searched = 0;;) {
+        const char *from = in->buffer + in->start + searched;
+        newline = memchr(from, '\n', in->end - in->start - searched);
+        if (newline != NULL || in->at_end) break;
+        searched = in->end - in->start;
+        LTH_TRY(fill(in, err));
+    }
+    const char *begin = in->buffer + in->start;
+    size_t size = newline != NULL ? (size_t)(newline - begin) : in->end - in->start;
+    in->start += size + (newline != NULL);
+    bool none = newline == NULL && size == 0;
+    in->line_number += !none;
+    *line = none ? NULL : begin;
+    *length = size;
+    return LTH_OK;
+}
+
+lth_status lth__input_peek(lth__input *in, size_t count, const char **bytes, size_t *got,
+                           lth_error *err) {
+    while (in->end - in->start < count && !in->at_end) LTH_TRY(fill(in, err));
+    size_t ready = in->end - in->start;
+    *bytes = in->buffer + in->start;
+    *got = ready < count ? ready : count;
+    return LTH_OK;
+}
+
+lth_status lth__input_bytes(lth__input *in, void *bytes, size_t count, size_t *got,
+                            lth_error *err) {
+    size_t copied = 0;
+    while (copied < count) {
+        if (in->start == in->end) {
+            if (!in->at_end) LTH_TRY(fill(in, err));
+            if (in->at_end) break;
+        }
+        size_t ready = in->end - in->start, part = ready < count - copied ? ready : count - copied;
+        memcpy((char *)bytes + copied, in->buffer + in->start, part);
+        in->start += part;
+        copied += part;
+    }
+    *got = copied;
+    return LTH_OK;
+}
+
+/* ---- Writing ------------------------------------------------------------------------------- */
+
+/* Close and forget all; the temporary file goes too, unless it was renamed before. */
+static void release(lth__output *out) {
+    if (out->stream != NULL && out->path != NULL) fclose(out->stream);
+    if (out->temporary != NULL) unlink(out->temporary);
+    lth__free(out->path);
+    lth__free(out->temporary);
+    *out = (lth__output){0};
+}
+
+/* A new file; one of that name can only be left over from a process that is gone. */
+static FILE *create_new(const char *path, mode_t mode) {
+    const int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
+    int file = open(path, flags, mode);
+    if (file < 0 && errno == EEXIST && unlink(path) == 0) file = open(path, flags, mode);
+    if (file < 0) return NULL;
+    FILE *stream = fdopen(file, "wb");
+    if (stream == NULL) {
+        int number = errno;
+        close(file);
+        unlink(path);
+        errno = number;
+    }
+    return stream;
+}
+
+static lth_status open_temporary(lth__output *out, mode_t mode, lth_error *err) {
+    size_t size = strlen(out->path) + 32;
+    char *temporary = lth__alloc(size, 1);
+    if (temporary == NULL) return lth__fail_memory(err, size);
+    snprintf(temporary, size, "%s.tmp-%ld", out->path, (long)getpid());
+    out->stream = create_new(temporary, mode);
+    if (out->stream == NULL) {
+        int number = errno;
+        lth__free(temporary);
+        return fail_errno(err, out->path, "cannot write", number);
+    }
+    out->temporary = temporary;
+    return LTH_OK;
+}
+
+static lth_status open_path(const char *path, lth__output *out, lth_error *err) {
+    /* A link stays a link: what it points to is replaced. */
+    char resolved[PATH_MAX];
+    struct stat status;
+    bool link = lstat(path, &status) == 0 && S_ISLNK(status.st_mode);
+    const char *target = link && realpath(path, resolved) != NULL ? resolved : path;
+    out->path = lth__strndup(target, strlen(target));
+    if (out->path == NULL) return lth__fail_memory(err, strlen(target) + 1);
+
+    bool exists = stat(target, &status) == 0;
+    if (exists && !S_ISREG(status.st_mode)) { /* a device or a pipe cannot be renamed over */
+        out->stream = fopen(target, "wbe");
+        return out->stream != NULL ? LTH_OK : fail_errno(err, path, "cannot write", errno);
+    }
+    /* Renaming would pass over a write protection. */
+    if (exists && access(target, W_OK) != 0) return fail_errno(err, path, "cannot write", errno);
+    return open_temporary(out, exists ? status.st_mode & 0777 : 0666, err);
+}
+
+lth_status lth__output_open(const char *path, lth__output *out, lth_error *err) {
+    lth__output made = {0};
+    if (strcmp(path, "-") == 0) {
+        made.stream = stdout;
+    } else {
+        lth_status status = open_path(path, &made, err);
+        if (status != LTH_OK) {
+            release(&made);
+            return status;
+        }
+    }
+    *out = made;
+    return LTH_OK;
+}
+
+/* Everything to the system, the stream closed unless it is standard output; 0 or the errno. */
+static int finish_stream(lth__output *out) {
+    errno = 0;
+    bool failed = fflush(out->stream) != 0 || ferror(out->stream);
+    int number = errno;
+    if (out->path != NULL) {
+        FILE *stream = out->stream;
+        out->stream = NULL;
+        if (fclose(stream) != 0 && !failed) {
+            failed = true;
+            number = errno;
+        }
+    }
+    /* A write that failed long ago may have left no reason. */
+    return !failed ? 0 : number != 0 ? number : EIO;
+}
+
+lth_status lth__output_commit(lth__output *out, lth_error *err) {
+    int number = finish_stream(out);
+    if (number == 0 && out->temporary != NULL) {
+        if (rename(out->temporary, out->path) == 0) {
+            lth__free(out->temporary);
+            out->temporary = NULL;
+        } else {
+            number = errno;
+        }
+    }
+    lth_status status = LTH_OK;
+    if (number != 0) {
+        const char *name = out->path != NULL ? out->path : "stdout";
+        status = fail_errno(err, name, "cannot write", number);
+    }
+    release(out);
+    return status;
+}
+
+void lth__output_discard(lth__output *out) {
+    release(out);
+}

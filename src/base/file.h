@@ -1,0 +1,43 @@
+/* Files: reading plain or gzipped bytes in a stream, and writing so that no half file is ever seen.
+ */
+#ifndef LTH_FILE_H
+#define LTH_FILE_H
+
+#include <stddef.h>
+#include <stdio.h>
+
+#include "base/status.h"
+
+/* A stream of bytes from a file, gzipped or not, or from standard input ("-"). */
+typedef struct lth__input lth__input;
+
+lth_status lth__input_open(const char *path, lth__input **out, lth_error *err);
+void lth__input_close(lth__input *in);
+const char *lth__input_name(const lth__input *in); /* the path, "stdin" for "-" */
+
+/* The next line without its newline, valid until the next call; LTH_OK with *line = NULL at the
+ * end. Bytes may include NUL and '\r'. Grows to any line length. */
+lth_status lth__input_line(lth__input *in, const char **line, size_t *length, lth_error *err);
+/* Number of the line returned last, from 1. */
+size_t lth__input_line_number(const lth__input *in);
+
+/* Look at up to `count` bytes ahead without consuming; *got < count only at the end. count <= 64
+ * KiB. */
+lth_status lth__input_peek(lth__input *in, size_t count, const char **bytes, size_t *got,
+                           lth_error *err);
+/* Exactly `count` bytes into `bytes`, or fewer at the end of the input (see *got). */
+lth_status lth__input_bytes(lth__input *in, void *bytes, size_t count, size_t *got, lth_error *err);
+
+/* A file that appears under its name only when it is complete: written to NAME.tmp-PID beside it,
+ * then renamed. "-" writes to standard output. */
+typedef struct lth__output {
+    FILE *stream;
+    char *path, *temporary; /* NULL for standard output */
+} lth__output;
+
+lth_status lth__output_open(const char *path, lth__output *out, lth_error *err);
+/* Flush, check for errors, rename. On failure the temporary file is gone. */
+lth_status lth__output_commit(lth__output *out, lth_error *err);
+void lth__output_discard(lth__output *out); /* no-op after commit */
+
+#endif

@@ -1,0 +1,40 @@
+/* Memory: overflow-checked, aligned to 64 bytes for the vector loops, freed with one function.
+ * Every allocation of the library goes through these functions; tests make the k-th one fail. */
+#ifndef LTH_MEMORY_H
+#define LTH_MEMORY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+/* count * size bytes, uninitialised or zeroed; NULL on failure or overflow. count 0 gives a
+ * pointer. */
+void *lth__alloc(size_t count, size_t size);
+void *lth__calloc(size_t count, size_t size);
+/* Grow or shrink; on failure NULL, and `old` stays valid. */
+void *lth__realloc(void *old, size_t count, size_t size);
+void lth__free(void *p);
+
+char *lth__strndup(const char *text, size_t length);
+
+/* Make room for `need` elements in a growing array: capacity doubles. false = out of memory. */
+bool lth__reserve(void **array, size_t *capacity, size_t need, size_t element_size);
+
+/* Bytes the machine (or its container) can still give, SIZE_MAX when unknown. */
+size_t lth__memory_available(void);
+
+/* Fail early, in one line, when `bytes` for `what` cannot be had. `advice` says what to do instead.
+ */
+lth_status lth__memory_check(size_t bytes, const char *what, const char *advice, lth_error *err);
+
+/* A pool of small blocks, freed together; no block moves. */
+typedef struct lth__pool {
+    struct lth__pool_chunk *chunks;
+} lth__pool;
+
+void *lth__pool_alloc(lth__pool *pool, size_t bytes); /* 8-byte aligned; NULL on failure */
+char *lth__pool_strndup(lth__pool *pool, const char *text, size_t length);
+void lth__pool_free(lth__pool *pool);
+
+#endif

@@ -1,0 +1,232 @@
+/* The one place that starts threads: OpenMP workers that take jobs from one counter. */
+#define _GNU_SOURCE 1 /* sched_getaffinity */
+
+#include "base/parallel.h"
+
+#include <omp.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <time.h>
+#include <unistd.h>
+
+#if defined(__SSE2__)
+#include <xmmintrin.h>
+#endif
+
+/* The OpenMP runtime is not built for ThreadSanitizer, which must be told that starting and ending
+ * a team are in order; and the compiler hands the team its variables before that can be said. */
+#ifdef __SANITIZE_THREAD__
+#include <sanitizer/tsan_interface.h>
+#define TSAN_ACQUIRE(p) __tsan_acquire(p)
+#define TSAN_RELEASE(p) __tsan_release(p)
+#define TSAN_SKIP __attribute__((no_sanitize("thread"), noinline))
+#else
+#define TSAN_ACQUIRE(p) ((void)(p))
+#define TSAN_RELEASE(p) ((void)(p))
+#define TSAN_SKIP
+#endif
+
+enum { MOST_THREADS = 1024 };
+
+static const double report_every = 1.0 / 6; /* seconds */
+
+typedef struct loop {
+    lth_ctx *ctx;
+    const char *what;
+    lth__job_fn *job;
+    void *user;
+    const double *cost;
+    size_t count;
+    double total;
+
+    /* Relaxed throughout: jobs are ordered by the start and the end of the team alone, and an order
+     * by accident would hide a race between two jobs from ThreadSanitizer. */
+    atomic_size_t next;
+    atomic_bool stop;
+
+    pthread_mutex_t lock; /* of all that follows */
+    double done, reported_at;
+    bool canceled;
+    lth_status failure;
+    size_t failed_index;
+} loop;
+
+/* ---- Denormals: up to 100 times slower than other numbers, and of no use here --------------- */
+
+#if defined(__SSE2__)
+typedef unsigned float_mode;
+static float_mode flush_denormals(void) {
+    float_mode before = _mm_getcsr();
+    _mm_setcsr(before | 0x8040); /* flush to zero, denormals are zero */
+    return before;
+}
+static void restore_mode(float_mode mode) {
+    _mm_setcsr(mode);
+}
+#elif defined(__aarch64__)
+typedef uint64_t float_mode;
+static void restore_mode(float_mode mode) {
+    __asm__ volatile("msr fpcr, %0" : : "r"(mode));
+}
+static float_mode flush_denormals(void) {
+    float_mode before;
+    __asm__ volatile("mrs %0, fpcr" : "=r"(before));
+    restore_mode(before | (UINT64_C(1) << 24)); /* FZ */
+    return before;
+}
+#else
+typedef int float_mode;
+static float_mode flush_denormals(void) {
+    return 0;
+}
+static void restore_mode(float_mode mode) {
+    (void)mode;
+}
+#endif
+
+/* ---- The loop ------------------------------------------------------------------------------ */
+
+static double seconds_now(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* Ask the caller whether to go on. With the lock held, or without workers. */
+static void report(loop *l, double done) {
+    const lth_ctx_options *options = &l->ctx->options;
+    if (options->progress(options->user, l->what, done < l->total ? done : l->total, l->total)) {
+        l->canceled = true;
+        atomic_store_explicit(&l->stop, true, memory_order_relaxed);
+    }
+}
+
+/* Add what a worker has done, unless another is adding: then it is kept for the next time. */
+static void add_progress(loop *l, double *pending) {
+    if (l->ctx->options.progress == NULL || pthread_mutex_trylock(&l->lock) != 0) return;
+    l->done += *pending;
+    *pending = 0;
+    double now = seconds_now();
+    if (now - l->reported_at >= report_every && !l->canceled) {
+        report(l, l->done);
+        l->reported_at = now;
+    }
+    pthread_mutex_unlock(&l->lock);
+}
+
+static void note_failure(loop *l, size_t index, lth_status status) {
+    atomic_store_explicit(&l->stop, true, memory_order_relaxed);
+    pthread_mutex_lock(&l->lock);
+    if (l->failure == LTH_OK || index < l->failed_index) {
+        l->failure = status;
+        l->failed_index = index;
+    }
+    pthread_mutex_unlock(&l->lock);
+}
+
+/* A job that was taken is run, stopped or not. As jobs are taken in order, the failing job with the
+ * lowest index then runs whatever the number of threads, and the same failure is returned. */
+static void work(loop *l, unsigned worker) {
+    TSAN_ACQUIRE(l);
+    float_mode mode = flush_denormals();
+    double pending = 0;
+    while (!atomic_load_explicit(&l->stop, memory_order_relaxed)) {
+        size_t index = atomic_fetch_add_explicit(&l->next, 1, memory_order_relaxed);
+        if (index >= l->count) break;
+        lth_status status = l->job(l->user, index, worker);
+        if (status != LTH_OK) {
+            note_failure(l, index, status);
+            break;
+        }
+        pending += l->cost != NULL ? l->cost[index] : 1;
+        add_progress(l, &pending);
+    }
+    restore_mode(mode);
+    TSAN_RELEASE(l);
+}
+
+TSAN_SKIP static void run_team(loop *l, unsigned threads) {
+#pragma omp parallel num_threads((int)threads)
+    work(l, (unsigned)omp_get_thread_num());
+}
+
+/* ---- How many threads ---------------------------------------------------------------------- */
+
+static void *wait_for_lock(void *lock) {
+    pthread_mutex_lock(lock);
+    pthread_mutex_unlock(lock);
+    return NULL;
+}
+
+/* GNU OpenMP ends the process when it cannot start a thread. So a team larger than any before it is
+ * first tried with plain threads, and made smaller when those cannot be had. */
+static unsigned startable(unsigned wanted) {
+    static _Thread_local unsigned proven = 1; /* OpenMP keeps threads for each thread that asks */
+    if (wanted <= proven) return wanted;
+    pthread_t thread[MOST_THREADS];
+    pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    unsigned started = 0;
+    pthread_mutex_lock(&lock);
+    while (started < wanted - 1 &&
+           pthread_create(&thread[started], NULL, wait_for_lock, &lock) == 0)
+        started++;
+    pthread_mutex_unlock(&lock);
+    for (unsigned i = 0; i < started; i++) pthread_join(thread[i], NULL);
+    pthread_mutex_destroy(&lock);
+    /* Half of what can be had, when that is too little, leaves room for the work itself. */
+    if (started < wanted - 1) return 1 + started / 2;
+    proven = wanted;
+    return wanted;
+}
+
+static unsigned team_size(const lth_ctx *ctx, size_t count) {
+    size_t wanted = ctx->options.threads;
+    if (wanted > count) wanted = count;
+    if (wanted > MOST_THREADS) wanted = MOST_THREADS;
+    return wanted <= 1 ? 1 : startable((unsigned)wanted);
+}
+
+unsigned lth__cpu_count(void) {
+    cpu_set_t cpus[16]; /* one holds 1024 and is too small for the largest machines */
+    if (sched_getaffinity(0, sizeof cpus, cpus) == 0) {
+        int count = CPU_COUNT_S(sizeof cpus, cpus);
+        if (count > 0) return (unsigned)count;
+    }
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+    return online > 0 ? (unsigned)online : 1;
+}
+
+static double sum_of_costs(const double *cost, size_t count) {
+    if (cost == NULL) return (double)count;
+    double sum = 0;
+    for (size_t i = 0; i < count; i++) sum += cost[i];
+    return sum;
+}
+
+lth_status lth__parallel_for(lth_ctx *ctx, const char *what, size_t count, const double *cost,
+                             lth__job_fn *job, void *user, lth_error *err) {
+    if (count == 0) return LTH_OK;
+    loop l = {.ctx = ctx,
+              .what = what,
+              .job = job,
+              .user = user,
+              .cost = cost,
+              .count = count,
+              .total = sum_of_costs(cost, count),
+              .lock = PTHREAD_MUTEX_INITIALIZER,
+              .reported_at = seconds_now()};
+    unsigned threads = team_size(ctx, count);
+    if (threads == 1) {
+        work(&l, 0);
+    } else {
+        TSAN_RELEASE(&l);
+        run_team(&l, threads);
+        TSAN_ACQUIRE(&l);
+    }
+    pthread_mutex_destroy(&l.lock);
+    if (l.failure == LTH_OK && !l.canceled && ctx->options.progress != NULL) report(&l, l.total);
+    if (l.failure == LTH_OK && l.canceled) l.failure = LTH_ECANCELED;
+    if (l.failure == LTH_OK) return LTH_OK;
+    return lth__fail(err, l.failure, "%s: %s", what, lth_status_text(l.failure));
+}

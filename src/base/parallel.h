@@ -1,0 +1,21 @@
+/* One level of threads: a loop over independent jobs, taken in order from a shared queue. */
+#ifndef LTH_PARALLEL_H
+#define LTH_PARALLEL_H
+
+#include "base/context.h"
+#include "base/status.h"
+
+/* Does job `index` with the scratch of worker `worker` (0 .. threads-1). */
+typedef lth_status lth__job_fn(void *user, size_t index, unsigned worker);
+
+/* Runs jobs 0 .. count-1 on the context's threads, with denormals flushed to zero in each. Stops
+ * early when a job fails (the failure with the lowest index among those that ran is returned) or
+ * when the progress callback cancels. `cost[i]` (NULL = all equal) measures progress. `what` names
+ * the work. */
+lth_status lth__parallel_for(lth_ctx *ctx, const char *what, size_t count, const double *cost,
+                             lth__job_fn *job, void *user, lth_error *err);
+
+/* Cores this process may run on. */
+unsigned lth__cpu_count(void);
+
+#endif
