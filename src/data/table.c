@@ -1,0 +1,269 @@
+/* Packed storage of tables and the public functions that look into them. */
+#include "data/table.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+
+enum { CHUNK_BYTES = 1 << 20, CELLS_PER_MARK = 32, VARINT_BYTES = 10 };
+
+/* ---- Varints: 7 bits a byte, low bits first ------------------------------------------------- */
+
+static size_t varint_size(size_t value) {
+    size_t size = 1;
+    while (value >= 128) {
+        value >>= 7;
+        size++;
+    }
+    return size;
+}
+
+static char *varint_write(char *at, size_t value) {
+    while (value >= 128) {
+        *at++ = (char)(value | 128);
+        value >>= 7;
+    }
+    *at++ = (char)value;
+    return at;
+}
+
+static const char *varint_read(const char *at, size_t *value) {
+    size_t v = 0;
+    for (unsigned shift = 0;; shift += 7) {
+        unsigned char byte = (unsigned char)*at++;
+        v |= (size_t)(byte & 127) << shift;
+        if (byte < 128) break;
+    }
+    *value = v;
+    return at;
+}
+
+/* ---- Packing -------------------------------------------------------------------------------- */
+
+lth_status lth__table_create(const char *name, lth_table **out, lth_error *err) {
+    lth_table *table = lth__calloc(1, sizeof *table);
+    if (!table) return lth__fail_memory(err, sizeof *table);
+    table->name = lth__strndup(name, strlen(name));
+    table->columns = lth__symbols_create();
+    if (!table->name || !table->columns) {
+        lth_table_free(table);
+        return lth__fail_memory(err, 0);
+    }
+    *out = table;
+    return LTH_OK;
+}
+
+void lth_table_free(lth_table *table) {
+    if (!table) return;
+    for (size_t i = 0; i < table->chunk_count; i++) lth__free(table->chunks[i].bytes);
+    lth__free(table->chunks);
+    lth__free(table->marks);
+    lth__symbols_free(table->columns);
+    lth__free(table->name);
+    lth__free(table);
+}
+
+void lth__table_trim(lth_table *table) {
+    if (table->chunk_count == 0) return;
+    lth__table_chunk *last = &table->chunks[table->chunk_count - 1];
+    if (last->capacity - last->used <= last->capacity / 16) return;
+    char *smaller = lth__realloc(last->bytes, last->used, 1);
+    if (!smaller) return; /* the larger block does as well */
+    last->bytes = smaller;
+    last->capacity = last->used;
+}
+
+/* Make the last chunk one with room for `need` bytes. */
+static lth_status make_room(lth_table *table, size_t need, lth_error *err) {
+    if (table->chunk_count > 0) {
+        const lth__table_chunk *last = &table->chunks[table->chunk_count - 1];
+        if (last->capacity - last->used >= need) return LTH_OK;
+    }
+    if (!lth__reserve((void **)&table->chunks, &table->chunk_capacity, table->chunk_count + 1,
+                      sizeof *table->chunks))
+        return lth__fail_memory(err, 0);
+    lth__table_trim(table);
+    size_t capacity = need > CHUNK_BYTES ? need : CHUNK_BYTES;
+    char *bytes = lth__alloc(capacity, 1);
+    if (!bytes) return lth__fail_memory(err, capacity);
+    table->chunks[table->chunk_count++] = (lth__table_chunk){.bytes = bytes, .capacity = capacity};
+    return LTH_OK;
+}
+
+/* Wide rows get a mark each, so that reaching a cell never skips over many others. */
+static size_t rows_per_mark(size_t columns) {
+    return columns == 0 ? CELLS_PER_MARK : columns < CELLS_PER_MARK ? CELLS_PER_MARK / columns : 1;
+}
+
+lth_status lth__table_append(lth_table *table, size_t line, const lth__field *fields,
+                             const size_t *pick, lth_error *err) {
+    size_t columns = lth_table_columns(table);
+    if (table->rows == 0) table->stride = rows_per_mark(columns);
+    size_t delta = line - table->last_line;
+    size_t need = varint_size(delta);
+    for (size_t j = 0; j < columns; j++) {
+        size_t length = fields[pick ? pick[j] : j].length;
+        if (length > PTRDIFF_MAX - VARINT_BYTES - need) return lth__fail_memory(err, length);
+        need += varint_size(length) + length;
+    }
+
+    bool marked = table->rows % table->stride == 0;
+    if (marked && !lth__reserve((void **)&table->marks, &table->mark_capacity,
+                                table->mark_count + 1, sizeof *table->marks))
+        return lth__fail_memory(err, 0);
+    LTH_TRY(make_room(table, need, err));
+    lth__table_chunk *chunk = &table->chunks[table->chunk_count - 1];
+    if (marked)
+        table->marks[table->mark_count++] =
+            (lth__table_mark){.chunk = (uint32_t)(table->chunk_count - 1),
+                              .offset = (uint32_t)chunk->used,
+                              .line = line};
+
+    char *at = varint_write(chunk->bytes + chunk->used, delta);
+    for (size_t j = 0; j < columns; j++) {
+        const lth__field *field = &fields[pick ? pick[j] : j];
+        at = varint_write(at, field->length);
+        if (field->length > 0) memcpy(at, field->text, field->length);
+        at += field->length;
+    }
+    chunk->used += need;
+    table->last_line = line;
+    table->rows++;
+    return LTH_OK;
+}
+
+/* ---- Looking -------------------------------------------------------------------------------- */
+
+/* The cells of a row, and the line on which it began. */
+static const char *find_row(const lth_table *table, size_t row, size_t *line) {
+    const lth__table_mark *mark = &table->marks[row / table->stride];
+    const lth__table_chunk *chunk = &table->chunks[mark->chunk];
+    size_t columns = lth_table_columns(table), delta;
+    const char *at = varint_read(chunk->bytes + mark->offset, &delta);
+    *line = mark->line;
+    for (size_t skip = row % table->stride; skip > 0; skip--) {
+        for (size_t j = 0; j < columns; j++) {
+            size_t length;
+            at = varint_read(at, &length);
+            at += length;
+        }
+        if (at == chunk->bytes + chunk->used) {
+            chunk++;
+            at = chunk->bytes;
+        }
+        at = varint_read(at, &delta);
+        *line += delta;
+    }
+    return at;
+}
+
+const char *lth_table_cell(const lth_table *table, size_t row, size_t column, size_t *length) {
+    size_t line, size = 0;
+    const char *cell = NULL;
+    if (row < table->rows && column < lth_table_columns(table)) {
+        cell = varint_read(find_row(table, row, &line), &size);
+        for (size_t j = 0; j < column; j++) cell = varint_read(cell + size, &size);
+    }
+    if (length) *length = size;
+    return cell;
+}
+
+size_t lth_table_line(const lth_table *table, size_t row) {
+    size_t line = 0;
+    if (row < table->rows) find_row(table, row, &line);
+    return line;
+}
+
+const char *lth_table_name(const lth_table *table) {
+    return table->name;
+}
+
+size_t lth_table_rows(const lth_table *table) {
+    return table->rows;
+}
+
+size_t lth_table_columns(const lth_table *table) {
+    return lth__symbols_count(table->columns);
+}
+
+const char *lth_table_column_name(const lth_table *table, size_t column) {
+    if (column >= lth_table_columns(table)) return NULL;
+    return lth__symbols_text(table->columns, (lth__symbol)column, NULL);
+}
+
+size_t lth_table_find(const lth_table *table, const char *column) {
+    lth__symbol found = lth__symbols_find(table->columns, column, strlen(column));
+    return found == LTH__NO_SYMBOL ? LTH_NONE : found;
+}
+
+/* Bytes of a cell that fit in a message, cut between characters. */
+static int shown_length(const char *text, size_t length) {
+    size_t most = 48;
+    if (length <= most) return (int)length;
+    while (most > 0 && ((unsigned char)text[most] & 0xC0) == 0x80) most--;
+    return (int)most;
+}
+
+lth_status lth__table_number(const lth_table *table, size_t row, size_t column, double *out,
+                             lth_error *err) {
+    size_t length;
+    const char *cell = lth_table_cell(table, row, column, &length);
+    if (!cell) return lth__fail(err, LTH_EARG, "the table has no such cell");
+    double value;
+    if (lth__parse_double(cell, length, &value) && isfinite(value)) {
+        *out = value;
+        return LTH_OK;
+    }
+    int shown = shown_length(cell, length);
+    return lth__fail_at(err, LTH_EFORMAT, table->name, lth_table_line(table, row), 0,
+                        "\"%.*s%s\" in column \"%s\" is not a number", shown, cell,
+                        (size_t)shown < length ? "..." : "", lth_table_column_name(table, column));
+}
+
+lth_status lth__fail_bad_byte(const char *file, size_t line, const char *text, size_t bad,
+                              lth_error *err) {
+    unsigned byte = (unsigned char)text[bad];
+    return lth__fail_at(err, LTH_EFORMAT, file, line, lth__utf8_count(text, bad) + 1,
+                        byte ? "byte 0x%02X is not valid UTF-8" : "byte 0x%02X (NUL) is not text",
+                        byte);
+}
+
+/* ---- Tables from memory --------------------------------------------------------------------- */
+
+static lth_status append_text(lth_table *table, size_t item, const char *text, size_t length,
+                              lth_error *err) {
+    size_t bad = lth__utf8_check(text, length);
+    if (bad < length) return lth__fail_bad_byte(NULL, item, text, bad, err);
+    return lth__table_append(table, item, &(lth__field){.text = text, .length = length}, NULL, err);
+}
+
+static lth_status fill_from_texts(lth_table *table, const char *column, const char *const *text,
+                                  const size_t *length, size_t count, lth_error *err) {
+    if (lth__symbols_intern(table->columns, column, strlen(column)) == LTH__NO_SYMBOL)
+        return lth__fail_memory(err, 0);
+    for (size_t i = 0; i < count; i++) {
+        if (!text[i]) return lth__fail(err, LTH_EARG, "text %zu is NULL", i + 1);
+        LTH_TRY(append_text(table, i + 1, text[i], length ? length[i] : strlen(text[i]), err));
+    }
+    lth__table_trim(table);
+    return LTH_OK;
+}
+
+lth_status lth_table_from_texts(lth_ctx *ctx, const char *column, const char *const *text,
+                                const size_t *length, size_t count, lth_table **out,
+                                lth_error *err) {
+    (void)ctx;
+    if (!column || !*column || !out || (!text && count > 0))
+        return lth__fail(err, LTH_EARG, "a table needs a column name, texts and a place to go");
+    lth_table *table;
+    LTH_TRY(lth__table_create("", &table, err));
+    lth_status status = fill_from_texts(table, column, text, length, count, err);
+    if (status != LTH_OK) {
+        lth_table_free(table);
+        return status;
+    }
+    *out = table;
+    return LTH_OK;
+}

@@ -1,0 +1,67 @@
+/* Tables inside the library: packed rows of text cells.
+ *
+ * Rows lie one after another in chunks, each as
+ *     [varint: lines since the row before] ([varint: length] [bytes]) for each kept column
+ * A row never crosses chunks. A sparse index says where every few rows begin; the rows between are
+ * skipped over. So a table takes about the bytes of its cells, and no block is ever doubled. */
+#ifndef LTH_TABLE_H
+#define LTH_TABLE_H
+
+#include "base/status.h"
+#include "data/symbols.h"
+
+typedef struct lth__table_chunk {
+    char *bytes;
+    size_t used, capacity;
+} lth__table_chunk;
+
+/* Where row i * stride begins. Offsets fit: only a row alone in its chunk may pass 1 MiB. */
+typedef struct lth__table_mark {
+    uint32_t chunk, offset;
+    size_t line;
+} lth__table_mark;
+
+struct lth_table {
+    char *name;            /* for messages; "" when it came from memory   */
+    lth__symbols *columns; /* names of the kept columns, in order         */
+    size_t rows;
+    size_t stride;    /* rows from one mark to the next              */
+    size_t last_line; /* of the row appended last                    */
+    lth__table_chunk *chunks;
+    size_t chunk_count, chunk_capacity;
+    lth__table_mark *marks;
+    size_t mark_count, mark_capacity;
+};
+
+/* One cell before it is packed, and the place in the file where it began. */
+typedef struct lth__field {
+    const char *text;
+    size_t length;
+    size_t line, column;
+} lth__field;
+
+/* An empty table without columns; they are added to table->columns before the first row. */
+lth_status lth__table_create(const char *name, lth_table **out, lth_error *err);
+/* Append a row that began on `line` (never less than that of the row before); its j-th cell is
+ * fields[pick[j]], or fields[j] when pick is NULL. */
+lth_status lth__table_append(lth_table *table, size_t line, const lth__field *fields,
+                             const size_t *pick, lth_error *err);
+/* Give back the unused end of the last chunk. */
+void lth__table_trim(lth_table *table);
+
+/* The columns of `names` that `column` means: one name, or a range "f1..f17" of names that share a
+ * prefix. Their numbers are appended to *out (grown with lth__reserve). A missing one is an
+ * LTH_EFORMAT at the given place that names it. */
+lth_status lth__columns_find(const lth__symbols *names, const char *column, const char *file,
+                             size_t line, size_t **out, size_t *count, size_t *capacity,
+                             lth_error *err);
+
+/* The failure for text[bad], the first byte that lth__utf8_check() refused. */
+lth_status lth__fail_bad_byte(const char *file, size_t line, const char *text, size_t bad,
+                              lth_error *err);
+
+/* A cell as a finite number; the error has the file and line of the row. */
+lth_status lth__table_number(const lth_table *table, size_t row, size_t column, double *out,
+                             lth_error *err);
+
+#endif

@@ -1,0 +1,371 @@
+/* Reading a table: options, columns by name or range, the where-filter, and the choice of format.
+ */
+#include "data/table_reader.h"
+
+#include <ctype.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/memory.h"
+
+/* ---- Columns by name ------------------------------------------------------------------------ */
+
+static const char *name_at(const void *names, size_t i) {
+    if (i >= lth__symbols_count(names)) return NULL;
+    return lth__symbols_text(names, (lth__symbol)i, NULL);
+}
+
+/* "a, b, c", or as many as fit and "...". */
+static void list_names(const lth__symbols *names, char *out, size_t capacity) {
+    size_t used = 0;
+    out[0] = '\0';
+    for (size_t i = 0; i < lth__symbols_count(names); i++) {
+        size_t length;
+        const char *name = lth__symbols_text(names, (lth__symbol)i, &length);
+        const char *comma = i > 0 ? ", " : "";
+        if (length + sizeof ", , ..." > capacity - used) {
+            snprintf(out + used, capacity - used, "%s...", comma);
+            return;
+        }
+        used += (size_t)snprintf(out + used, capacity - used, "%s%s", comma, name);
+    }
+}
+
+static lth_status fail_no_column(const lth__symbols *names, const char *column, const char *file,
+                                 size_t line, lth_error *err) {
+    char list[160], hint[96] = "";
+    const char *near = lth__nearest(column, name_at, names);
+    if (near && strlen(near) < 64) snprintf(hint, sizeof hint, " did you mean \"%s\"?", near);
+    list_names(names, list, sizeof list);
+    return lth__fail_at(err, LTH_EFORMAT, file, line, 1, "no column \"%.64s\";%s %s: %s", column,
+                        hint, hint[0] ? "The columns are" : "the columns are", list);
+}
+
+typedef struct range {
+    size_t prefix;        /* length of the common prefix                     */
+    unsigned first, last; /* numbers that follow it                          */
+    int width;            /* digits when they are padded with zeros, else 0  */
+} range;
+
+/* A number of at most 9 digits that fills text[0..length). */
+static bool parse_count(const char *text, size_t length, unsigned *out) {
+    if (length == 0 || length > 9) return false;
+    *out = 0;
+    for (size_t i = 0; i < length; i++) *out = 10 * *out + (unsigned)(text[i] - '0');
+    return true;
+}
+
+static size_t digits_at_end(const char *text, size_t length) {
+    size_t digits = 0;
+    while (digits < length && isdigit((unsigned char)text[length - 1 - digits])) digits++;
+    return digits;
+}
+
+static bool parse_range(const char *text, range *out) {
+    const char *dots = strstr(text, "..");
+    if (!dots) return false;
+    const char *end = dots + 2;
+    size_t left = (size_t)(dots - text), right = strlen(end);
+    size_t left_digits = digits_at_end(text, left), right_digits = digits_at_end(end, right);
+    out->prefix = left - left_digits;
+    if (out->prefix != right - right_digits || memcmp(text, end, out->prefix) != 0) return false;
+    out->width = text[out->prefix] == '0' && left_digits > 1 ? (int)left_digits : 0;
+    return parse_count(text + out->prefix, left_digits, &out->first) &&
+           parse_count(end + out->prefix, right_digits, &out->last);
+}
+
+static lth_status push(size_t value, size_t **array, size_t *count, size_t *capacity,
+                       lth_error *err) {
+    if (!lth__reserve((void **)array, capacity, *count + 1, sizeof **array))
+        return lth__fail_memory(err, 0);
+    (*array)[(*count)++] = value;
+    return LTH_OK;
+}
+
+static lth_status push_range(const lth__symbols *names, const char *column, const range *span,
+                             const char *file, size_t line, size_t **out, size_t *count,
+                             size_t *capacity, lth_error *err) {
+    lth__string name = {0};
+    lth_status status = LTH_OK;
+    for (unsigned i = span->first; i <= span->last && status == LTH_OK; i++) {
+        name.length = 0;
+        lth__string_append(&name, column, span->prefix);
+        lth__string_format(&name, "%0*u", span->width, i);
+        if (name.failed) {
+            status = lth__fail_memory(err, 0);
+            break;
+        }
+        lth__symbol found = lth__symbols_find(names, name.bytes, name.length);
+        status = found == LTH__NO_SYMBOL ? fail_no_column(names, name.bytes, file, line, err)
+                                         : push(found, out, count, capacity, err);
+    }
+    lth__string_free(&name);
+    return status;
+}
+
+lth_status lth__columns_find(const lth__symbols *names, const char *column, const char *file,
+                             size_t line, size_t **out, size_t *count, size_t *capacity,
+                             lth_error *err) {
+    range span;
+    lth__symbol found = lth__symbols_find(names, column, strlen(column));
+    if (found != LTH__NO_SYMBOL) return push(found, out, count, capacity, err);
+    if (!parse_range(column, &span)) return fail_no_column(names, column, file, line, err);
+    if (span.first > span.last)
+        return lth__fail(err, LTH_EARG, "the range \"%.64s\" runs backwards", column);
+    return push_range(names, column, &span, file, line, out, count, capacity, err);
+}
+
+/* ---- The filter ----------------------------------------------------------------------------- */
+
+static lth_status check_options(const lth_table_options *o, lth_error *err) {
+    if (o->format < LTH_TABLE_AUTO || o->format > LTH_TABLE_JSONL)
+        return lth__fail(err, LTH_EARG, "unknown table format %d", (int)o->format);
+    for (size_t i = 0; o->columns && i < o->column_count; i++)
+        if (!o->columns[i]) return lth__fail(err, LTH_EARG, "column %zu is NULL", i + 1);
+    if (!o->where && o->where_count > 0) return lth__fail(err, LTH_EARG, "where is NULL");
+    for (size_t i = 0; i < o->where_count; i++) {
+        const char *equals = o->where[i] ? strchr(o->where[i], '=') : NULL;
+        if (!equals || equals == o->where[i])
+            return lth__fail(err, LTH_EARG, "where \"%.64s\" is not of the form COL=VALUE[,VALUE]",
+                             o->where[i] ? o->where[i] : "");
+    }
+    return LTH_OK;
+}
+
+static lth_status find_filter(lth__reader *r, const char *where, size_t line, lth__filter *out,
+                              lth_error *err) {
+    size_t length = (size_t)(strchr(where, '=') - where);
+    lth__symbol found = lth__symbols_find(r->header, where, length);
+    if (found != LTH__NO_SYMBOL) {
+        *out = (lth__filter){.column = found, .values = where + length + 1};
+        return LTH_OK;
+    }
+    char *column = lth__strndup(where, length);
+    if (!column) return lth__fail_memory(err, length);
+    lth_status status = fail_no_column(r->header, column, lth__input_name(r->in), line, err);
+    lth__free(column);
+    return status;
+}
+
+static bool is_one_of(const lth__field *cell, const char *values) {
+    for (;;) {
+        size_t length = strcspn(values, ",");
+        if (length == cell->length && (length == 0 || memcmp(cell->text, values, length) == 0))
+            return true;
+        if (values[length] == '\0') return false;
+        values += length + 1;
+    }
+}
+
+static bool matches(const lth__reader *r) {
+    for (size_t i = 0; i < r->options->where_count; i++)
+        if (!is_one_of(&r->fields[r->filters[i].column], r->filters[i].values)) return false;
+    return true;
+}
+
+/* ---- Records -------------------------------------------------------------------------------- */
+
+lth_status lth__reader_line(lth__reader *r, const char **line, size_t *length, lth_error *err) {
+    const char *text;
+    size_t size = 0;
+    LTH_TRY(lth__input_line(r->in, &text, &size, err));
+    if (text) {
+        size_t number = lth__input_line_number(r->in);
+        if (number == 1 && size >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0) {
+            text += 3;
+            size -= 3;
+        }
+        if (size > 0 && text[size - 1] == '\r') size--;
+        size_t bad = lth__utf8_check(text, size);
+        if (bad < size) return lth__fail_bad_byte(lth__input_name(r->in), number, text, bad, err);
+    }
+    *line = text;
+    *length = size;
+    return LTH_OK;
+}
+
+void lth__reader_clear(lth__reader *r) {
+    r->field_count = 0;
+    r->text.length = 0;
+}
+
+lth_status lth__reader_add(lth__reader *r, const char *text, size_t length, size_t line,
+                           size_t column, lth_error *err) {
+    if (r->text.failed) return lth__fail_memory(err, 0);
+    size_t at = r->field_count++;
+    if (r->has_header && at > lth__symbols_count(r->header)) return LTH_OK;
+    if (!lth__reserve((void **)&r->fields, &r->field_capacity, at + 1, sizeof *r->fields))
+        return lth__fail_memory(err, 0);
+    r->fields[at] = (lth__field){.text = text, .length = length, .line = line, .column = column};
+    return LTH_OK;
+}
+
+/* r->text moves while it grows: only a complete record knows where its texts are. */
+static void locate_texts(lth__reader *r) {
+    const char *at = r->text.bytes ? r->text.bytes : "";
+    for (size_t i = 0; i < r->field_count; i++) {
+        lth__field *field = &r->fields[i];
+        if (field->text) continue;
+        field->text = at;
+        at += field->length;
+    }
+}
+
+static lth_status name_columns(lth__reader *r, lth_error *err) {
+    const char *file = lth__input_name(r->in);
+    for (size_t i = 0; i < r->field_count; i++) {
+        const lth__field *field = &r->fields[i];
+        if (field->length == 0)
+            return lth__fail_at(err, LTH_EFORMAT, file, field->line, field->column,
+                                "column %zu of the header has no name", i + 1);
+        lth__symbol symbol = lth__symbols_intern(r->header, field->text, field->length);
+        if (symbol == LTH__NO_SYMBOL) return lth__fail_memory(err, 0);
+        if (symbol < i)
+            return lth__fail_at(err, LTH_EFORMAT, file, field->line, field->column,
+                                "two columns have the name \"%.64s\"", name_at(r->header, symbol));
+    }
+    return LTH_OK;
+}
+
+/* The header columns that options->columns names, in that order, some perhaps twice. */
+static lth_status wanted_columns(const lth__reader *r, size_t line, size_t **out, size_t *count,
+                                 lth_error *err) {
+    const lth_table_options *o = r->options;
+    size_t capacity = 0;
+    if (!o->columns) {
+        for (size_t i = 0; i < r->field_count; i++) LTH_TRY(push(i, out, count, &capacity, err));
+        return LTH_OK;
+    }
+    for (size_t i = 0; i < o->column_count; i++)
+        LTH_TRY(lth__columns_find(r->header, o->columns[i], lth__input_name(r->in), line, out,
+                                  count, &capacity, err));
+    return LTH_OK;
+}
+
+static lth_status keep_columns(lth__reader *r, size_t line, lth_error *err) {
+    size_t wanted = 0, kept = 0;
+    LTH_TRY(wanted_columns(r, line, &r->kept, &wanted, err));
+    for (size_t i = 0; i < wanted; i++) {
+        size_t column = r->kept[i], length;
+        if (r->needed[column]) continue;
+        const char *name = lth__symbols_text(r->header, (lth__symbol)column, &length);
+        if (lth__symbols_intern(r->table->columns, name, length) == LTH__NO_SYMBOL)
+            return lth__fail_memory(err, 0);
+        r->needed[column] = true;
+        r->kept[kept++] = column;
+    }
+    return LTH_OK;
+}
+
+lth_status lth__reader_header(lth__reader *r, lth_error *err) {
+    size_t line = r->field_count > 0 ? r->fields[0].line : 1;
+    locate_texts(r);
+    LTH_TRY(name_columns(r, err));
+    r->needed = lth__calloc(r->field_count, sizeof *r->needed);
+    r->filters = lth__calloc(r->options->where_count, sizeof *r->filters);
+    if (!r->needed || !r->filters) return lth__fail_memory(err, 0);
+    LTH_TRY(keep_columns(r, line, err));
+    for (size_t i = 0; i < r->options->where_count; i++) {
+        LTH_TRY(find_filter(r, r->options->where[i], line, &r->filters[i], err));
+        r->needed[r->filters[i].column] = true;
+    }
+    r->has_header = true;
+    return LTH_OK;
+}
+
+lth_status lth__reader_row(lth__reader *r, size_t line, size_t end_line, size_t end_column,
+                           lth_error *err) {
+    size_t count = r->field_count, expected = lth__symbols_count(r->header);
+    if (count != expected) {
+        bool few = count < expected;
+        return lth__fail_at(
+            err, LTH_EFORMAT, lth__input_name(r->in), few ? end_line : r->fields[expected].line,
+            few ? end_column : r->fields[expected].column, "%zu field%s where the header has %zu",
+            count, count == 1 ? "" : "s", expected);
+    }
+    locate_texts(r);
+    if (!matches(r)) return LTH_OK;
+    return lth__table_append(r->table, line, r->fields, r->kept, err);
+}
+
+lth_status lth__reader_record(lth__reader *r, size_t line, size_t end_line, size_t end_column,
+                              lth_error *err) {
+    if (!r->has_header) return lth__reader_header(r, err);
+    return lth__reader_row(r, line, end_line, end_column, err);
+}
+
+/* ---- Reading -------------------------------------------------------------------------------- */
+
+static bool has_extension(const char *path, size_t length, const char *extension) {
+    size_t size = strlen(extension);
+    return length > size && strncasecmp(path + length - size, extension, size) == 0;
+}
+
+static lth_table_format format_of(const char *path) {
+    size_t length = strlen(path);
+    if (has_extension(path, length, ".gz")) length -= 3;
+    if (has_extension(path, length, ".csv")) return LTH_TABLE_CSV;
+    if (has_extension(path, length, ".jsonl") || has_extension(path, length, ".ndjson"))
+        return LTH_TABLE_JSONL;
+    return LTH_TABLE_TSV;
+}
+
+static lth_status read_format(lth__reader *r, lth_table_format format, lth_error *err) {
+    switch (format) {
+    case LTH_TABLE_CSV: LTH_TRY(lth__read_csv(r, err)); break;
+    case LTH_TABLE_JSONL: LTH_TRY(lth__read_jsonl(r, err)); break;
+    default: LTH_TRY(lth__read_tsv(r, err)); break;
+    }
+    if (!r->has_header)
+        return lth__fail_at(
+            err, LTH_EFORMAT, lth__input_name(r->in), 1, 1, "the file is empty; %s is needed",
+            format == LTH_TABLE_JSONL ? "a JSON object on each line" : "a header line");
+    lth__table_trim(r->table);
+    return LTH_OK;
+}
+
+static lth_status read_table(lth__reader *r, const char *path, lth_error *err) {
+    LTH_TRY(lth__input_open(path, &r->in, err));
+    LTH_TRY(lth__table_create(lth__input_name(r->in), &r->table, err));
+    r->header = lth__symbols_create();
+    if (!r->header) return lth__fail_memory(err, 0);
+    lth_table_format format = r->options->format;
+    return read_format(r, format == LTH_TABLE_AUTO ? format_of(path) : format, err);
+}
+
+static void close_reader(lth__reader *r) {
+    lth__input_close(r->in);
+    lth__symbols_free(r->header);
+    lth__free(r->needed);
+    lth__free(r->kept);
+    lth__free(r->filters);
+    lth__free(r->fields);
+    lth__string_free(&r->text);
+}
+
+void lth_table_options_init(lth_table_options *options) {
+    *options = (lth_table_options){.size = sizeof *options};
+}
+
+lth_status lth_table_read(lth_ctx *ctx, const char *path, const lth_table_options *options,
+                          lth_table **out, lth_error *err) {
+    (void)ctx;
+    lth_table_options o;
+    lth_table_options_init(&o);
+    if (!path || !out)
+        return lth__fail(err, LTH_EARG, "a path and a place for the table are needed");
+    if (options) {
+        if (options->size == 0 || options->size > sizeof o)
+            return lth__fail(err, LTH_EARG, "the options were not set by lth_table_options_init()");
+        memcpy(&o, options, options->size);
+    }
+    LTH_TRY(check_options(&o, err));
+    lth__reader reader = {.options = &o};
+    lth_status status = read_table(&reader, path, err);
+    if (status == LTH_OK)
+        *out = reader.table;
+    else
+        lth_table_free(reader.table);
+    close_reader(&reader);
+    return status;
+}

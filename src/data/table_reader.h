@@ -1,0 +1,52 @@
+/* What the readers of the three formats share: checked lines, fields, the header, the filter. */
+#ifndef LTH_TABLE_READER_H
+#define LTH_TABLE_READER_H
+
+#include "base/file.h"
+#include "base/text.h"
+#include "data/table.h"
+
+typedef struct lth__filter {
+    size_t column;      /* of the header                                        */
+    const char *values; /* "VALUE,VALUE": the cell must be one; borrowed         */
+} lth__filter;
+
+typedef struct lth__reader {
+    lth__input *in;
+    const lth_table_options *options;
+    lth_table *table;
+    lth__symbols *header; /* column names in file order                            */
+    bool has_header;
+    bool *needed;         /* for each header column: is it kept or filtered by?    */
+    size_t *kept;         /* header column of each kept one                        */
+    lth__filter *filters; /* options->where_count                                  */
+    lth__field *fields;   /* of the record in hand; no more than one past the header's are stored */
+    size_t field_count, field_capacity;
+    lth__string text; /* texts of the fields, for formats that rewrite them    */
+} lth__reader;
+
+/* The next line, known to be UTF-8 without NUL, less a byte-order mark at the start and '\r' at the
+ * end; NULL at the end of the input. */
+lth_status lth__reader_line(lth__reader *r, const char **line, size_t *length, lth_error *err);
+
+/* Start a record: no fields, no texts. */
+void lth__reader_clear(lth__reader *r);
+/* Add a field that began at a place. `text` NULL: the last `length` bytes of r->text. */
+lth_status lth__reader_add(lth__reader *r, const char *text, size_t length, size_t line,
+                           size_t column, lth_error *err);
+
+/* Take the record as the header: find the wanted columns and those of the filter. */
+lth_status lth__reader_header(lth__reader *r, lth_error *err);
+/* Take the record, which began on `line`, as a row: keep it if it matches. A field too few is
+ * reported at (end_line, end_column). */
+lth_status lth__reader_row(lth__reader *r, size_t line, size_t end_line, size_t end_column,
+                           lth_error *err);
+/* The header first, then rows. */
+lth_status lth__reader_record(lth__reader *r, size_t line, size_t end_line, size_t end_column,
+                              lth_error *err);
+
+lth_status lth__read_tsv(lth__reader *r, lth_error *err);
+lth_status lth__read_csv(lth__reader *r, lth_error *err);
+lth_status lth__read_jsonl(lth__reader *r, lth_error *err);
+
+#endif

@@ -1,0 +1,20 @@
+/* Cutting a text into the units that a string kernel compares. */
+#ifndef LTH_UNITS_H
+#define LTH_UNITS_H
+
+#include "data/symbols.h"
+
+typedef enum lth__units {
+    LTH__WORDS,  /* split at Unicode white space                                      */
+    LTH__TOKENS, /* words, with each punctuation mark or symbol a unit of its own      */
+    LTH__CHARS,  /* code points                                                       */
+    LTH__BYTES   /* bytes                                                             */
+} lth__units;
+
+/* Cut text[0..length), valid UTF-8, into units, lower-cased if asked, and append their symbols to
+ * *out (an array of *count of *capacity, grown with lth__reserve). */
+lth_status lth__units_split(const char *text, size_t length, lth__units units, bool lower,
+                            lth__symbols *symbols, lth__symbol **out, size_t *count,
+                            size_t *capacity, lth_error *err);
+
+#endif
