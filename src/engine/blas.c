@@ -1,0 +1,76 @@
+#include "engine/blas.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+static lth__blas loaded;
+
+enum { ROW_MAJOR = 101, NO_TRANSPOSE = 111, TRANSPOSE = 112 };
+typedef void dgemm_fn(int layout, int transpose_a, int transpose_b, int m, int n, int k,
+                      double alpha, const double *A, int lda, const double *B, int ldb, double beta,
+                      double *C, int ldc);
+static dgemm_fn *dgemm;
+
+static void gemm_nt(size_t m, size_t n, size_t k, double alpha, const double *A, size_t lda,
+                    const double *B, size_t ldb, double beta, double *C, size_t ldc) {
+    dgemm(ROW_MAJOR, NO_TRANSPOSE, TRANSPOSE, (int)m, (int)n, (int)k, alpha, A, (int)lda, B,
+          (int)ldb, beta, C, (int)ldc);
+}
+
+/* The kernels for what this CPU can do, whatever its name. */
+static const char *core_for_this_cpu(void) {
+#ifdef LTH_X86
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512vl"))
+        return "SKYLAKEX";
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return "HASWELL";
+#endif
+    return NULL;
+}
+
+/* OpenBLAS reads OPENBLAS_CORETYPE once, while it is loaded; a user's own choice is left alone. */
+static void *open_library(const char *name) {
+    const char *core = getenv("OPENBLAS_CORETYPE") ? NULL : core_for_this_cpu();
+    if (core) setenv("OPENBLAS_CORETYPE", core, 1);
+    void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    if (core) unsetenv("OPENBLAS_CORETYPE");
+    return library;
+}
+
+static void load(void) {
+    static const char *const names[] = {"libopenblas.so.0", "libopenblas.so"};
+    void *library = NULL;
+    for (size_t i = 0; i < sizeof names / sizeof *names && !library; i++) {
+        library = open_library(names[i]);
+        loaded.library = names[i];
+    }
+    if (!library) return;
+    /* Casts through a union: ISO C has no conversion from object to function pointers. */
+    union {
+        void *object;
+        dgemm_fn *dgemm;
+        void (*set_threads)(int);
+        const char *(*corename)(void);
+    } symbol;
+    symbol.object = dlsym(library, "openblas_set_num_threads");
+    if (symbol.object) symbol.set_threads(1);
+    symbol.object = dlsym(library, "openblas_get_corename");
+    loaded.core = symbol.object ? symbol.corename() : "unknown";
+    symbol.object = dlsym(library, "cblas_dgemm");
+    if (!symbol.object) return;
+    dgemm = symbol.dgemm;
+    loaded.gemm_nt = gemm_nt;
+}
+
+lth_status lth__blas_get(const lth__blas **out, lth_error *err) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, load);
+    if (!loaded.gemm_nt) {
+        return lth__fail(err, LTH_EUNSUPPORTED,
+                         "OpenBLAS (libopenblas.so.0) cannot be loaded; install it (Debian: "
+                         "libopenblas0-pthread)");
+    }
+    *out = &loaded;
+    return LTH_OK;
+}

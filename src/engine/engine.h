@@ -1,0 +1,104 @@
+/* The engine: hot loops over plain arrays. It knows nothing of tables or expressions.
+ *
+ * An instruction set brings one table of functions for each precision. A vector lane is a pair of
+ * strings: `lanes` pairs of similar lengths are compared at once, their symbols interleaved:
+ *
+ *     s:  s0[0] s1[0] s2[0] ... | s0[1] s1[1] s2[1] ... | ...     position, then lane
+ *
+ * Shorter strings are padded at the end: with LTH__PAD_S and LTH__PAD_T, which are equal to
+ * nothing, or with symbols whose similarities are 0.
+ */
+#ifndef LTH_ENGINE_H
+#define LTH_ENGINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "luthier.h"
+
+#define LTH__PAD_S UINT32_MAX
+#define LTH__PAD_T (UINT32_MAX - 1)
+
+enum {
+    LTH__MAX_LANES = 16,
+    LTH__MAX_ORDER = 64,
+    LTH__ROW_STEP = 4, /* `rows` of a job is a multiple of this */
+};
+
+/* How the similarity of s[j] and t[k] is found. */
+typedef enum lth__match {
+    LTH__MATCH_EXACT, /* 1 where the symbols are equal */
+    LTH__MATCH_TABLE, /* table[s[j] + t[k]]: s holds offsets of rows, t columns; each lane its own s
+                       */
+    LTH__MATCH_QUADS  /* all lanes share s: table[(j / 4 * slots + t[k]) * 4 + j % 4]; s is not read
+                       */
+} lth__match;
+
+/* A group of pairs to compare. `table` holds reals of the precision at hand. */
+typedef struct lth__ssk_job {
+    size_t order;
+    double gap;
+    size_t rows, cols; /* longest s and longest t of the group, rows rounded up to LTH__ROW_STEP */
+    const uint32_t *s, *t;
+    lth__match match;
+    const void *table;
+    size_t slots;
+    void *scratch; /* at least ssk_scratch() bytes, 64-byte aligned */
+} lth__ssk_job;
+
+/* Receives d/dS of row j: row[k * lanes + lane], as double. */
+typedef void lth__ssk_emit(void *user, size_t j, const double *row);
+
+/* One instruction set at one precision. */
+typedef struct lth__lanes {
+    size_t lanes, real_size;
+
+    /* Scratch bytes for a job; only its shape (order, rows, cols, match) is read. */
+    size_t (*ssk_scratch)(const lth__ssk_job *job, bool tangent);
+
+    /* value[i * lanes + lane] = k_(i+1) of that pair, for match = 1. With `tangent` not NULL also
+     * its derivative by gap. */
+    void (*ssk)(const lth__ssk_job *job, double *value, double *tangent);
+
+    /* Interleaves `slots` reals of four rows for LTH__MATCH_QUADS: out[4 * v + r] = row[r][v]. */
+    void (*make_quads)(const void *const row[LTH__ROW_STEP], size_t slots, void *out);
+
+    /* The reverse pass: with weight[i * lanes + lane] on k_(i+1), d/dS of every position pair, a
+     * row at a time, last row first. Scratch: ssk_reverse_scratch(). */
+    size_t (*ssk_reverse_scratch)(const lth__ssk_job *job);
+    void (*ssk_reverse)(const lth__ssk_job *job, const double *weight, lth__ssk_emit *emit,
+                        void *user);
+
+    /* Does `count` fused multiply-adds on every lane of a dozen registers; returns how many in all.
+     */
+    double (*fma_work)(size_t count);
+} lth__lanes;
+
+typedef struct lth__engine {
+    const char *name;
+    bool (*usable)(void);
+    const lth__lanes *lanes[2]; /* by lth_precision */
+} lth__engine;
+
+/* The best engine of this CPU, or the one named; NULL if it is unknown or cannot run here. */
+const lth__engine *lth__engine_find(const char *name);
+
+/* ---- Strings with few common symbols, one pair at a time ---- */
+
+/* Positions of s and t whose symbol the other string has too; the rest cannot match and only widens
+ * gaps, so it is left out and the gaps are kept as distances. */
+typedef struct lth__sparse_pair {
+    size_t order;
+    size_t s_count, t_count;
+    const uint32_t *s_position, *t_position; /* ascending */
+    const uint32_t *s_symbol, *t_symbol;
+    const double *power;       /* power[d] = gap^d, for d up to the longest string       */
+    const double *power_slope; /* d power / d gap; NULL when no tangent is wanted        */
+    double *scratch;           /* lth__ssk_sparse_scratch() doubles                      */
+} lth__sparse_pair;
+
+size_t lth__ssk_sparse_scratch(size_t order, size_t t_count, bool tangent);
+void lth__ssk_sparse(const lth__sparse_pair *pair, double *value, double *tangent);
+
+#endif

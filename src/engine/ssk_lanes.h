@@ -1,0 +1,220 @@
+/* The gap-weighted subsequence kernel, `LANES` pairs at a time. This body is included once for each
+ * instruction set and precision, after the header that defines its vector vocabulary.
+ *
+ * For order i = 1..n, with P_0 = 1 and matches strictly before (j, k) in both strings:
+ *
+ *     A_i = S[j,k] P_(i-1)(j,k)      k_i += A_i                 sum over all cells
+ *     Q_i <- gap Q_i + A_i           along k, within row j
+ *     P_i <- gap P_i + Q_i           along j, one state for each column
+ *
+ * All orders advance together, so each is an independent chain of fused multiply-adds. The state P
+ * of a block of columns stays in the first-level cache; the Q of every row is carried from one
+ * block of columns to the next. ROWS rows are done at once, so that P is loaded and stored once for
+ * all of them. The last order needs no P and Q. Orders up to 8 have their Q and sums in registers.
+ *
+ * d/dgap travels forward beside the values: d(gap P + Q) = P + gap dP + dQ.
+ */
+#include <string.h>
+
+#include "engine/engine.h"
+
+#define INLINE static inline __attribute__((always_inline))
+
+enum {
+    EXACT_BLOCK_BYTES = 24 * 1024, /* of P: in a 32 KiB first-level cache */
+    TABLE_BLOCK_BYTES =
+        192 * 1024 /* similarities are read at random: fewer, wider blocks reuse them */
+};
+
+static size_t block_columns(size_t levels, lth__match match, bool tangent) {
+    size_t bytes = levels * sizeof(vec) * (tangent ? 2 : 1);
+    size_t limit = match == LTH__MATCH_EXACT ? EXACT_BLOCK_BYTES : TABLE_BLOCK_BYTES;
+    size_t columns = limit / (bytes < sizeof(vec) ? sizeof(vec) : bytes);
+    return columns < 16 ? 16 : columns;
+}
+
+/* Vectors of P, carried Q and looked-up similarities. */
+typedef struct layout {
+    size_t block, state, carried, sims;
+} layout;
+
+static layout lay_out(const lth__ssk_job *job, bool tangent) {
+    size_t per_cell = (job->order - 1) * (tangent ? 2 : 1);
+    size_t block = block_columns(job->order - 1, job->match, tangent);
+    size_t width = job->cols < block ? job->cols : block;
+    return (layout){
+        .block = block,
+        .state = width * per_cell,
+        .carried = job->cols > block ? job->rows * per_cell : 0,
+        .sims = job->match == LTH__MATCH_EXACT ? 0 : width * LTH__ROW_STEP,
+    };
+}
+
+static size_t ssk_scratch(const lth__ssk_job *job, bool tangent) {
+    layout l = lay_out(job, tangent);
+    return (l.state + l.carried + l.sims) * sizeof(vec);
+}
+
+/* Similarities of LTH__ROW_STEP rows from j with columns first .. last-1: out[column][row]. */
+INLINE void look_up(lth__match match, const lth__ssk_job *job, size_t j, size_t first, size_t last,
+                    vec *restrict out) {
+    const real *quads = (const real *)job->table + j * job->slots;
+    for (size_t k = first; k < last; k++, out += LTH__ROW_STEP) {
+        const uint32_t *t = job->t + k * LANES;
+        if (match == LTH__MATCH_QUADS) {
+            v_quads(quads, t, out);
+        } else {
+            for (size_t r = 0; r < LTH__ROW_STEP; r++)
+                out[r] = v_gather(job->table, job->s + (j + r) * LANES, t);
+        }
+    }
+}
+
+INLINE vec times_sim(bool exact, mask equal, const vec *sim, vec x) {
+    if (exact) return v_keep(equal, x);
+    return *sim * x;
+}
+
+/* A sweep over four rows overlaps the loads of its similarities with arithmetic; narrower sweeps
+ * use what look_up() stored. */
+INLINE bool looks_up_directly(lth__match match, const int rows) {
+    return match == LTH__MATCH_QUADS && rows == LTH__ROW_STEP;
+}
+
+typedef struct carry {
+    vec *block; /* P (and dP) of this block: [column][level][kind]                  */
+    vec *q;     /* Q (and dQ) of every row at the block's left edge, NULL = all zero */
+    bool keep;  /* store Q at the right edge                                         */
+    vec *sims;  /* from look_up(), when matching is not exact                        */
+} carry;
+
+/* Rows j .. j+rows-1 over columns first .. last-1. */
+INLINE void sweep_rows(const int n, const int rows, lth__match match, bool tangent,
+                       const lth__ssk_job *job, size_t j, size_t first, size_t last, carry c,
+                       vec *restrict sum, vec *restrict dsum) {
+    const int levels = n - 1, kinds = tangent ? 2 : 1;
+    const bool exact = match == LTH__MATCH_EXACT, direct = looks_up_directly(match, rows);
+    const real *quads = (const real *)job->table + j * job->slots;
+    const vec g = v_set1((real)job->gap), one = v_set1(1);
+    vec q[LTH__ROW_STEP][LTH__MAX_ORDER], dq[LTH__ROW_STEP][LTH__MAX_ORDER];
+#pragma GCC unroll 4
+    for (int r = 0; r < rows; r++) {
+#pragma GCC unroll 8
+        for (int i = 0; i < levels; i++) {
+            const vec *from = c.q + ((j + (size_t)r) * (size_t)levels + (size_t)i) * (size_t)kinds;
+            q[r][i] = c.q ? from[0] : v_zero();
+            dq[r][i] = tangent && c.q ? from[1] : v_zero();
+        }
+    }
+    for (size_t k = first; k < last; k++) {
+        vec *restrict P = c.block + (k - first) * (size_t)(levels * kinds);
+        const vec *sims = c.sims + (k - first) * LTH__ROW_STEP + j % LTH__ROW_STEP;
+        mask equal[LTH__ROW_STEP];
+        vec looked_up[LTH__ROW_STEP];
+        if (direct) v_quads(quads, job->t + k * LANES, looked_up);
+        vec a[LTH__ROW_STEP], da[LTH__ROW_STEP];
+#pragma GCC unroll 4
+        for (int r = 0; r < rows; r++) {
+            if (exact) equal[r] = v_equal(job->s + (j + (size_t)r) * LANES, job->t + k * LANES);
+            a[r] = times_sim(exact, equal[r], direct ? looked_up + r : sims + r, one);
+            da[r] = v_zero();
+            sum[0] += a[r];
+        }
+#pragma GCC unroll 8
+        for (int i = 0; i < levels; i++) {
+            vec p = P[i * kinds], dp = tangent ? P[i * kinds + 1] : v_zero();
+#pragma GCC unroll 4
+            for (int r = 0; r < rows; r++) {
+                vec a_next = times_sim(exact, equal[r], direct ? looked_up + r : sims + r, p);
+                sum[i + 1] += a_next;
+                if (tangent) {
+                    vec da_next = times_sim(exact, equal[r], direct ? looked_up + r : sims + r, dp);
+                    dsum[i + 1] += da_next;
+                    dp = v_fma(g, dp, p) + dq[r][i];
+                    dq[r][i] = v_fma(g, dq[r][i], q[r][i]) + da[r];
+                    da[r] = da_next;
+                }
+                p = v_fma(g, p, q[r][i]);
+                q[r][i] = v_fma(g, q[r][i], a[r]);
+                a[r] = a_next;
+            }
+            P[i * kinds] = p;
+            if (tangent) P[i * kinds + 1] = dp;
+        }
+    }
+    if (!c.keep) return;
+#pragma GCC unroll 4
+    for (int r = 0; r < rows; r++) {
+#pragma GCC unroll 8
+        for (int i = 0; i < levels; i++) {
+            vec *to = c.q + ((j + (size_t)r) * (size_t)levels + (size_t)i) * (size_t)kinds;
+            to[0] = q[r][i];
+            if (tangent) to[1] = dq[r][i];
+        }
+    }
+}
+
+INLINE void pass(const int n, const int rows, lth__match match, bool tangent,
+                 const lth__ssk_job *job, double *value, double *slope) {
+    const bool stored = match != LTH__MATCH_EXACT && !looks_up_directly(match, rows);
+    const layout l = lay_out(job, tangent);
+    vec sum[LTH__MAX_ORDER], dsum[LTH__MAX_ORDER];
+#pragma GCC unroll 8
+    for (int i = 0; i < n; i++) sum[i] = dsum[i] = v_zero();
+    vec *state = job->scratch;
+    carry c = {.block = state,
+               .q = l.carried ? state + l.state : NULL,
+               .sims = state + l.state + l.carried};
+    memset(state + l.state, 0, l.carried * sizeof *state);
+
+    for (size_t first = 0; first < job->cols; first += l.block) {
+        size_t last = job->cols - first < l.block ? job->cols : first + l.block;
+        c.keep = last < job->cols;
+        memset(state, 0, l.state * sizeof *state);
+        for (size_t j = 0; j < job->rows; j += (size_t)rows) {
+            if (stored && j % LTH__ROW_STEP == 0) look_up(match, job, j, first, last, c.sims);
+            sweep_rows(n, rows, match, tangent, job, j, first, last, c, sum, dsum);
+        }
+    }
+    for (int i = 0; i < n; i++) {
+        v_store_double(value + (size_t)i * LANES, sum[i]);
+        if (tangent) v_store_double(slope + (size_t)i * LANES, dsum[i]);
+    }
+}
+
+/* Rows at once: as many as leave the Q and the sums of all orders in registers. */
+INLINE void pass_for(const int n, lth__match match, const lth__ssk_job *job, double *value,
+                     double *slope) {
+    const bool exact = match == LTH__MATCH_EXACT;
+    if (slope)
+        pass(n, n <= 4 ? 2 : 1, match, true, job, value, slope);
+    else
+        pass(n, !exact && n <= 5 ? 4 : 2, match, false, job, value, NULL);
+}
+
+INLINE void pass_by_order(lth__match match, const lth__ssk_job *job, double *value, double *slope) {
+    const int n = (int)job->order;
+    switch (n) {
+    case 1: pass_for(1, match, job, value, slope); break;
+    case 2: pass_for(2, match, job, value, slope); break;
+    case 3: pass_for(3, match, job, value, slope); break;
+    case 4: pass_for(4, match, job, value, slope); break;
+    case 5: pass_for(5, match, job, value, slope); break;
+    case 6: pass_for(6, match, job, value, slope); break;
+    case 7: pass_for(7, match, job, value, slope); break;
+    case 8: pass_for(8, match, job, value, slope); break;
+    default:
+        if (slope)
+            pass(n, 1, match, true, job, value, slope);
+        else
+            pass(n, 1, match, false, job, value, NULL);
+    }
+}
+
+static void ssk(const lth__ssk_job *job, double *value, double *tangent) {
+    switch (job->match) {
+    case LTH__MATCH_EXACT: pass_by_order(LTH__MATCH_EXACT, job, value, tangent); break;
+    case LTH__MATCH_TABLE: pass_by_order(LTH__MATCH_TABLE, job, value, tangent); break;
+    case LTH__MATCH_QUADS: pass_by_order(LTH__MATCH_QUADS, job, value, tangent); break;
+    }
+}
