@@ -1,0 +1,23 @@
+/* Every kernel family there is. A new one is one file and one row here. */
+#include <string.h>
+
+#include "kernel/kernel.h"
+
+extern const lth__family lth__family_ssk, lth__family_normalize;
+
+static const lth__family *const families[] = {
+    &lth__family_ssk,
+    &lth__family_normalize,
+};
+enum { FAMILIES = sizeof families / sizeof *families };
+
+const lth__family *lth__family_find(const char *name) {
+    for (size_t i = 0; i < FAMILIES; i++) {
+        if (strcmp(families[i]->manual.name, name) == 0) return families[i];
+    }
+    return NULL;
+}
+
+const lth_family *lth_family_at(size_t i) {
+    return i < FAMILIES ? &families[i]->manual : NULL;
+}

@@ -1,0 +1,428 @@
+/* Gram matrices: pairs cut into tiles, tiles shared among threads, results put in their places.
+ *
+ * Items are taken by descending size, so that strings of similar length meet in a tile. Of a
+ * symmetric matrix only the pairs on one side are computed: a band of rows meets the columns from
+ * its own first item on. How a matrix is cut depends on the data alone, and sums of gradients are
+ * kept for each tile and added in tile order: any number of threads gives the same bits.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/parallel.h"
+#include "kernel/encode.h"
+#include "kernel/kernel.h"
+
+/* ---- Order of items ---- */
+
+typedef struct sized {
+    size_t size;
+    uint32_t item;
+} sized;
+
+static int by_descending_size(const void *a, const void *b) {
+    const sized *x = a, *y = b;
+    if (x->size != y->size) return x->size > y->size ? -1 : 1;
+    return x->item < y->item ? -1 : x->item > y->item;
+}
+
+/* Items of one side, largest first. */
+typedef struct side {
+    size_t count;
+    uint32_t *item;
+    double *size; /* at least 1, by position in `item` */
+} side;
+
+static size_t item_size(const lth_items *items, size_t i) {
+    size_t size = 0;
+    for (size_t f = 0; f < items->encoder->kernel->field_count; f++)
+        size += lth__sequence_length(&items->fields[f], i);
+    return size;
+}
+
+static lth_status sort_items(const lth_items *items, side *out, lth_error *err) {
+    size_t count = items->count;
+    *out = (side){.count = count,
+                  .item = lth__alloc(count, sizeof *out->item),
+                  .size = lth__alloc(count, sizeof *out->size)};
+    sized *order = lth__alloc(count, sizeof *order);
+    if (!out->item || !out->size || !order) {
+        lth__free(order);
+        return lth__fail_memory(err, count * sizeof *order);
+    }
+    for (size_t i = 0; i < count; i++) order[i] = (sized){item_size(items, i), (uint32_t)i};
+    qsort(order, count, sizeof *order, by_descending_size);
+    for (size_t i = 0; i < count; i++) {
+        out->item[i] = order[i].item;
+        out->size[i] = 1 + (double)order[i].size;
+    }
+    lth__free(order);
+    return LTH_OK;
+}
+
+/* ---- Tiles ---- */
+
+typedef struct block {
+    size_t row, rows, col, cols; /* positions on the two sides */
+    double cost;
+} block;
+
+typedef struct work {
+    lth__eval eval;
+    bool symmetric;
+    side rows, cols; /* the same pointers when symmetric */
+    block *blocks;   /* dearest first                    */
+    size_t block_count, block_capacity;
+
+    /* What is wanted: one of K, orders, grad, each. */
+    double *K;
+    size_t ld;
+    double *orders;
+    const double *W;
+    double *partial; /* [block][parameter] */
+    double *each;
+} work;
+
+enum { MAX_ROWS = 16, MAX_COLS = 1024 };
+static const double max_row_size = 1 << 16, max_col_size = 1 << 18;
+
+/* How many items from `first` on make a band: up to `most`, less when they are large. */
+static size_t band(const side *s, size_t first, size_t most, double limit, double *size) {
+    size_t count = 0;
+    *size = 0;
+    while (first + count < s->count && count < most) {
+        /* At least a vector's worth of columns, however long they are. */
+        if (*size + s->size[first + count] > limit && count >= most / 64 + 1) break;
+        *size += s->size[first + count++];
+    }
+    return count;
+}
+
+static int by_descending_cost(const void *a, const void *b) {
+    const block *x = a, *y = b;
+    if (x->cost != y->cost) return x->cost > y->cost ? -1 : 1;
+    if (x->row != y->row) return x->row < y->row ? -1 : 1;
+    return x->col < y->col ? -1 : x->col > y->col;
+}
+
+static lth_status add_block(work *w, block b, lth_error *err) {
+    if (!lth__reserve((void **)&w->blocks, &w->block_capacity, w->block_count + 1,
+                      sizeof *w->blocks))
+        return lth__fail_memory(err, 0);
+    w->blocks[w->block_count++] = b;
+    return LTH_OK;
+}
+
+static lth_status cut_blocks(work *w, lth_error *err) {
+    size_t most_rows = w->rows.count / 128 + 1;
+    if (most_rows > MAX_ROWS) most_rows = MAX_ROWS;
+    for (size_t row = 0, rows; row < w->rows.count; row += rows) {
+        double row_size, col_size;
+        rows = band(&w->rows, row, most_rows, max_row_size, &row_size);
+        for (size_t col = w->symmetric ? row : 0, cols; col < w->cols.count; col += cols) {
+            cols = band(&w->cols, col, MAX_COLS, max_col_size, &col_size);
+            block b = {.row = row, .rows = rows, .col = col, .cols = cols};
+            b.cost = row_size * col_size;
+            LTH_TRY(add_block(w, b, err));
+        }
+    }
+    if (w->block_count > 0) qsort(w->blocks, w->block_count, sizeof *w->blocks, by_descending_cost);
+    return LTH_OK;
+}
+
+/* Of a symmetric matrix a pair is used once: where its column does not come before its row. */
+static bool is_used(const work *w, const block *b, size_t r, size_t c) {
+    return !w->symmetric || b->col + c >= b->row + r;
+}
+
+/* ---- One tile ---- */
+
+static lth_status check_finite(const lth__tile *tile, const double *K, lth_error *err) {
+    for (size_t i = 0; i < tile->rows * tile->cols; i++) {
+        if (isfinite(K[i])) continue;
+        return lth__fail(err, LTH_ENUMERIC,
+                         "the kernel of rows %u and %u is too large for a number; use f64, "
+                         "normalize(), a lower order or a smaller gap",
+                         tile->row[i / tile->cols] + 1, tile->col[i % tile->cols] + 1);
+    }
+    return LTH_OK;
+}
+
+/* Put a tile's values into one of the caller's matrices, on both sides of the diagonal. */
+static void scatter(const work *w, const block *b, const lth__tile *tile, const double *from,
+                    double *to, size_t ld) {
+    for (size_t r = 0; r < tile->rows; r++) {
+        for (size_t c = 0; c < tile->cols; c++) {
+            if (!is_used(w, b, r, c)) continue;
+            size_t i = tile->row[r], j = tile->col[c];
+            to[i * ld + j] = from[r * tile->cols + c];
+            if (w->symmetric) to[j * ld + i] = from[r * tile->cols + c];
+        }
+    }
+}
+
+/* The caller's weights for a tile; a symmetric pair carries both of its own. */
+static void gather_weights(const work *w, const block *b, const lth__tile *tile, double *out) {
+    for (size_t r = 0; r < tile->rows; r++) {
+        for (size_t c = 0; c < tile->cols; c++) {
+            size_t i = tile->row[r], j = tile->col[c];
+            double weight = 0;
+            if (is_used(w, b, r, c)) {
+                weight = w->W ? w->W[i * w->ld + j] : 1;
+                if (w->W && w->symmetric && i != j) weight += w->W[j * w->ld + i];
+            }
+            out[r * tile->cols + c] = weight;
+        }
+    }
+}
+
+static lth_status fill_values(const work *w, const block *b, const lth__tile *tile, double *buffer,
+                              lth_error *err) {
+    LTH_TRY(lth__node_tile(w->eval.kernel->root, &w->eval, tile, buffer, err));
+    LTH_TRY(check_finite(tile, buffer, err));
+    scatter(w, b, tile, buffer, w->K, w->ld);
+    return LTH_OK;
+}
+
+static lth_status fill_orders(const work *w, const block *b, const lth__tile *tile, double *buffer,
+                              lth_error *err) {
+    const lth__node *root = w->eval.kernel->root;
+    LTH_TRY(root->family->tile_orders(root, &w->eval, tile, buffer, err));
+    size_t pairs = tile->rows * tile->cols, cells = w->rows.count * w->cols.count;
+    for (size_t o = 0; o < root->family->orders(root); o++) {
+        LTH_TRY(check_finite(tile, buffer + o * pairs, err));
+        scatter(w, b, tile, buffer + o * pairs, w->orders + o * cells, w->cols.count);
+    }
+    return LTH_OK;
+}
+
+/* Sums go to the tile's own row; whole matrices through the buffer, after the weights. */
+static lth_status pull_back(const work *w, size_t index, const lth__tile *tile, double *buffer,
+                            lth_error *err) {
+    const block *b = &w->blocks[index];
+    size_t pairs = tile->rows * tile->cols, params = w->eval.kernel->param_count;
+    double *weights = buffer, *each = w->each ? buffer + pairs : NULL;
+    lth__sink sink = {.each = each, .pairs = pairs};
+    if (!w->each) sink.sum = w->partial + index * params;
+    if (each) memset(each, 0, params * pairs * sizeof *each);
+    gather_weights(w, b, tile, weights);
+    LTH_TRY(lth__node_pull(w->eval.kernel->root, &w->eval, tile, weights, NULL, &sink, err));
+    for (size_t p = 0; each && p < params; p++) {
+        double *to = w->each + p * w->rows.count * w->cols.count;
+        scatter(w, b, tile, each + p * pairs, to, w->cols.count);
+    }
+    return LTH_OK;
+}
+
+static lth_status do_block(const work *w, size_t index, lth_error *err) {
+    const block *b = &w->blocks[index];
+    lth__tile tile = {.row = w->rows.item + b->row,
+                      .rows = b->rows,
+                      .col = w->cols.item + b->col,
+                      .cols = b->cols};
+    size_t planes = 1;
+    if (w->orders) planes = lth_kernel_orders(w->eval.kernel);
+    if (w->each) planes = 1 + w->eval.kernel->param_count;
+    double *buffer = lth__alloc(planes * b->rows * b->cols, sizeof *buffer);
+    if (!buffer) return lth__fail_memory(err, planes * b->rows * b->cols * sizeof *buffer);
+    lth_status status;
+    if (w->K)
+        status = fill_values(w, b, &tile, buffer, err);
+    else if (w->orders)
+        status = fill_orders(w, b, &tile, buffer, err);
+    else
+        status = pull_back(w, index, &tile, buffer, err);
+    lth__free(buffer);
+    return status;
+}
+
+/* ---- The whole ---- */
+
+static void release_states(work *w) {
+    const lth_kernel *kernel = w->eval.kernel;
+    for (size_t n = 0; w->eval.state && n < kernel->node_count; n++) {
+        if (w->eval.state[n]) kernel->nodes[n]->family->release(w->eval.state[n]);
+    }
+    lth__free(w->eval.state);
+}
+
+/* Inputs before the nodes that use them: nodes are numbered from the root down. */
+static lth_status prepare_states(work *w, lth_error *err) {
+    const lth_kernel *kernel = w->eval.kernel;
+    w->eval.state = lth__calloc(kernel->node_count, sizeof *w->eval.state);
+    if (!w->eval.state) return lth__fail_memory(err, 0);
+    for (size_t n = kernel->node_count; n-- > 0;) {
+        const lth__node *node = kernel->nodes[n];
+        if (!node->family->prepare) continue;
+        LTH_TRY(node->family->prepare(node, &w->eval, &w->eval.state[n], err));
+    }
+    return LTH_OK;
+}
+
+static void free_work(work *w) {
+    release_states(w);
+    lth__free(w->rows.item);
+    lth__free(w->rows.size);
+    if (!w->symmetric) {
+        lth__free(w->cols.item);
+        lth__free(w->cols.size);
+    }
+    lth__free(w->blocks);
+    lth__free(w->partial);
+}
+
+static lth_status check_items(const lth_kernel *kernel, const lth_items *rows,
+                              const lth_items *cols, lth_error *err) {
+    if (rows->encoder->kernel != kernel || (cols && cols->encoder != rows->encoder))
+        return lth__fail(err, LTH_EARG, "the items were not encoded for this kernel together");
+    return LTH_OK;
+}
+
+static lth_status set_up(work *w, const lth_kernel *kernel, const lth_items *rows,
+                         const lth_items *cols, bool gradients, lth_error *err) {
+    LTH_TRY(check_items(kernel, rows, cols, err));
+    w->symmetric = !cols || cols == rows;
+    w->eval = (lth__eval){.ctx = kernel->ctx,
+                          .kernel = kernel,
+                          .rows = rows,
+                          .cols = w->symmetric ? rows : cols,
+                          .gradients = gradients};
+    LTH_TRY(prepare_states(w, err));
+    LTH_TRY(sort_items(rows, &w->rows, err));
+    if (w->symmetric)
+        w->cols = w->rows;
+    else
+        LTH_TRY(sort_items(cols, &w->cols, err));
+    return cut_blocks(w, err);
+}
+
+/* The first failure among the tiles, with its reason. */
+typedef struct jobs {
+    const work *w;
+    lth_error *errors; /* one for each worker                       */
+    size_t *failed;    /* lowest tile that failed there, from 1; 0 = none */
+} jobs;
+
+static lth_status run_block(void *user, size_t index, unsigned worker) {
+    jobs *j = user;
+    lth_error err = {0};
+    lth_status status = do_block(j->w, index, &err);
+    if (status != LTH_OK && (j->failed[worker] == 0 || index < j->failed[worker] - 1)) {
+        j->errors[worker] = err;
+        j->failed[worker] = index + 1;
+    }
+    return status;
+}
+
+static void report_first_failure(const jobs *j, unsigned workers, lth_status status,
+                                 lth_error *err) {
+    const lth_error *first = NULL;
+    size_t lowest = 0;
+    for (unsigned i = 0; i < workers; i++) {
+        if (j->failed[i] == 0 || (first && j->failed[i] > lowest)) continue;
+        first = &j->errors[i];
+        lowest = j->failed[i];
+    }
+    if (first && err && first->status == status) *err = *first;
+}
+
+static lth_status run_blocks(work *w, lth_error *err) {
+    lth_ctx *ctx = w->eval.ctx;
+    unsigned workers = ctx->options.threads;
+    double *cost = lth__alloc(w->block_count, sizeof *cost);
+    jobs j = {.w = w,
+              .errors = lth__alloc(workers, sizeof *j.errors),
+              .failed = lth__calloc(workers, sizeof *j.failed)};
+    lth_status status = LTH_OK;
+    if (!cost || !j.errors || !j.failed) status = lth__fail_memory(err, 0);
+    if (status == LTH_OK) {
+        for (size_t i = 0; i < w->block_count; i++) cost[i] = w->blocks[i].cost;
+        status = lth__parallel_for(ctx, "Gram matrix", w->block_count, cost, run_block, &j, err);
+        if (status != LTH_OK) report_first_failure(&j, workers, status, err);
+    }
+    lth__free(cost);
+    lth__free(j.errors);
+    lth__free(j.failed);
+    return status;
+}
+
+lth_status lth_gram(const lth_kernel *kernel, const lth_items *rows, const lth_items *cols,
+                    double *K, size_t ld, lth_error *err) {
+    work w = {.K = K, .ld = ld};
+    lth_status status = set_up(&w, kernel, rows, cols, false, err);
+    if (status == LTH_OK) status = run_blocks(&w, err);
+    free_work(&w);
+    return status;
+}
+
+lth_status lth_gram_orders(const lth_kernel *kernel, const lth_items *rows, const lth_items *cols,
+                           double *K, lth_error *err) {
+    if (lth_kernel_orders(kernel) == 0)
+        return lth__fail(err, LTH_EARG, "only a string kernel by itself, ssk(...), has orders");
+    work w = {.orders = K};
+    lth_status status = set_up(&w, kernel, rows, cols, false, err);
+    if (status == LTH_OK) status = run_blocks(&w, err);
+    free_work(&w);
+    return status;
+}
+
+lth_status lth_gram_diagonal(const lth_kernel *kernel, const lth_items *rows, double *diag,
+                             lth_error *err) {
+    work w = {0};
+    lth_status status = check_items(kernel, rows, NULL, err);
+    w.symmetric = true;
+    w.eval = (lth__eval){.ctx = kernel->ctx, .kernel = kernel, .rows = rows, .cols = rows};
+    if (status == LTH_OK) status = prepare_states(&w, err);
+    if (status == LTH_OK)
+        status = kernel->root->family->diagonal(kernel->root, &w.eval, rows, diag, NULL, err);
+    free_work(&w);
+    return status;
+}
+
+static lth_status add_partials(const work *w, double *grad, lth_error *err) {
+    size_t params = w->eval.kernel->param_count;
+    memset(grad, 0, params * sizeof *grad);
+    for (size_t b = 0; b < w->block_count; b++) {
+        for (size_t p = 0; p < params; p++) grad[p] += w->partial[b * params + p];
+    }
+    for (size_t p = 0; p < params; p++) {
+        if (isfinite(grad[p])) continue;
+        return lth__fail(err, LTH_ENUMERIC, "the derivative by %s is not finite",
+                         w->eval.kernel->params[p].path);
+    }
+    return LTH_OK;
+}
+
+lth_status lth_gram_pull(const lth_kernel *kernel, const lth_items *rows, const lth_items *cols,
+                         const double *W, size_t ld, double *grad, lth_error *err) {
+    work w = {.W = W, .ld = ld};
+    lth_status status = set_up(&w, kernel, rows, cols, true, err);
+    if (status == LTH_OK) {
+        w.partial = lth__calloc(w.block_count * kernel->param_count, sizeof *w.partial);
+        if (!w.partial) status = lth__fail_memory(err, 0);
+    }
+    if (status == LTH_OK) status = run_blocks(&w, err);
+    if (status == LTH_OK) status = add_partials(&w, grad, err);
+    free_work(&w);
+    return status;
+}
+
+lth_status lth_gram_gradients(const lth_kernel *kernel, const lth_items *rows,
+                              const lth_items *cols, double *G, lth_error *err) {
+    work w = {.each = G};
+    lth_status status = set_up(&w, kernel, rows, cols, true, err);
+    if (status == LTH_OK) status = run_blocks(&w, err);
+    free_work(&w);
+    return status;
+}
+
+double lth_gram_cell_orders(const lth_kernel *kernel, const lth_items *rows,
+                            const lth_items *cols) {
+    double sum = 0;
+    for (size_t n = 0; n < kernel->node_count; n++) {
+        const lth__node *node = kernel->nodes[n];
+        if (node->family->cell_orders)
+            sum += node->family->cell_orders(node, rows, cols ? cols : rows);
+    }
+    return sum;
+}

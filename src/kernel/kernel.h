@@ -1,0 +1,179 @@
+/* Inside a kernel: nodes, parameters, and the contract that every family fulfils.
+ *
+ * A kernel is a tree of nodes. Each node belongs to a family: one constant table of functions. To
+ * fill a Gram matrix, each node is prepared once for the parameters and items at hand (its state),
+ * then asked for tiles of values, and for the pull-back of weights over a tile:
+ *
+ *     tile:  K_ij                                for the rows and columns of the tile
+ *     pull:  sink += W_ij dK_ij / dtheta_p       for its own parameters and those below it
+ *
+ * Sums, products and wrappers are families too: they re-weight W by the chain rule and pass it on.
+ */
+#ifndef LTH_KERNEL_H
+#define LTH_KERNEL_H
+
+#include "base/context.h"
+#include "base/memory.h"
+#include "kernel/expression.h"
+
+typedef struct lth__family lth__family;
+typedef struct lth__eval lth__eval;
+
+/* ---- Parameters: one row for each scalar, in the order of every gradient ---- */
+
+typedef struct lth__param {
+    const char *path; /* "ssk.weights[2]"                                     */
+    double value, lo, hi;
+    bool held, given; /* `given`: written in the expression, so printed always */
+    const char *tag;  /* shared with every parameter of the same tag, or NULL */
+    bool tag_given;   /* some place gave the tag its value                    */
+    double initial;   /* default of the family                                */
+} lth__param;
+
+/* ---- Nodes ---- */
+
+typedef struct lth__node {
+    const lth__family *family;
+    const lth__expr *expr;
+    const char *path_name; /* first part of its parameters' paths, without its number */
+    size_t index;          /* of this node's state in lth__eval                       */
+    struct lth__node **inputs;
+    size_t input_count;
+    size_t first_param, param_count, params_end; /* its own; end of those below it too */
+    size_t field;                                /* encoded column it reads; leaves     */
+    void *config;                                /* structural arguments, by the family */
+} lth__node;
+
+/* A column that some node reads, and how it is to be encoded; nodes that agree share one field. */
+typedef struct lth__field_def {
+    const char *column;
+    size_t expr_column;
+    int units; /* lth__units */
+    bool lower;
+    bool vectors; /* needs word vectors */
+} lth__field_def;
+
+struct lth_kernel {
+    lth_ctx *ctx;
+    lth__pool pool; /* of all that follows */
+    const lth__expr *expr;
+    lth__node *root;
+    lth__node **nodes;
+    size_t node_count, node_capacity;
+    lth__param *params;
+    size_t param_count, param_capacity;
+    lth__field_def *fields;
+    size_t field_count, field_capacity;
+};
+
+/* ---- Reading a node's arguments (used by families in configure) ---- */
+
+/* The given argument of that name, or NULL. */
+const lth__argument *lth__node_argument(const lth__node *node, const char *name);
+/* Index of the given word in "a|b|c" as the family's manual lists it, `standard` if not given. */
+lth_status lth__node_choice(const lth__node *node, const char *name, int standard, int *out,
+                            lth_error *err);
+lth_status lth__node_integer(const lth__node *node, const char *name, long lo, long hi,
+                             long standard, long *out, lth_error *err);
+
+/* Declare the parameter called `name` in the manual, with its default and bounds; a list when
+ * `count` is not 0, else a scalar. `held` is its state when the expression does not give it. The
+ * number of the first row is node->first_param for the first declared, and so on. */
+lth_status lth__node_param(lth_kernel *kernel, lth__node *node, const char *name, size_t count,
+                           double initial, bool held, lth_error *err);
+
+/* The field for a column with this encoding, made if it is new. */
+lth_status lth__kernel_field(lth_kernel *kernel, const lth__field_def *def, size_t *out,
+                             lth_error *err);
+
+/* ---- The contract of a family ---- */
+
+/* Rows and columns of a tile, as numbers of items. */
+typedef struct lth__tile {
+    const uint32_t *row, *col;
+    size_t rows, cols;
+} lth__tile;
+
+/* Where derivatives go: summed over all pairs of the tile, or one matrix for each parameter. */
+typedef struct lth__sink {
+    double *sum;  /* [parameters], or NULL                              */
+    double *each; /* [parameters][tile rows * tile cols], or NULL        */
+    size_t pairs; /* tile rows * tile cols                              */
+} lth__sink;
+
+static inline void lth__sink_add(const lth__sink *sink, size_t param, size_t pair, double x) {
+    if (sink->each)
+        sink->each[param * sink->pairs + pair] += x;
+    else
+        sink->sum[param] += x;
+}
+
+/* One evaluation: parameters and items are fixed, states are prepared. */
+struct lth__eval {
+    lth_ctx *ctx;
+    const lth_kernel *kernel;
+    const lth_items *rows, *cols; /* the same for a symmetric matrix */
+    bool gradients;               /* states must be ready for pull   */
+    void **state;                 /* by node index                   */
+};
+
+enum {
+    LTH__TAKES_COLUMN = 1, /* its input is one column                */
+    LTH__TAKES_KERNEL = 2, /* its input is one kernel                */
+    LTH__IS_OPERATOR = 4,  /* written +, * or as a number, not called */
+};
+
+struct lth__family {
+    lth_family manual;
+    unsigned traits;
+
+    /* Required for called families: read structural arguments, declare parameters and fields. */
+    lth_status (*configure)(lth_kernel *kernel, lth__node *node, lth_error *err);
+
+    /* Optional: make the state for one evaluation, and free it. On failure nothing is left behind.
+     */
+    lth_status (*prepare)(const lth__node *node, lth__eval *eval, void **state, lth_error *err);
+    void (*release)(void *state);
+
+    /* a[i] = k(i, i); with `slope` not NULL also slope[p * count + i] = da_i / dtheta_p for its
+     * parameters and those below it. `items` is eval->rows or eval->cols. */
+    lth_status (*diagonal)(const lth__node *node, const lth__eval *eval, const lth_items *items,
+                           double *a, double *slope, lth_error *err);
+
+    /* K[r * cols + c]; called from many threads at once. */
+    lth_status (*tile)(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
+                       double *K, lth_error *err);
+
+    /* The pull-back; with K not NULL also the values, where they come for free. */
+    lth_status (*pull)(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
+                       const double *W, double *K, const lth__sink *sink, lth_error *err);
+
+    /* Optional, string kernels: number of orders, all orders of a tile, unweighted:
+     * K[(o * rows + r) * cols + c], and the cells of a pass over all pairs. */
+    size_t (*orders)(const lth__node *node);
+    lth_status (*tile_orders)(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
+                              double *K, lth_error *err);
+    double (*cell_orders)(const lth__node *node, const lth_items *rows, const lth_items *cols);
+};
+
+/* The family of that name, or NULL; the operators' families; the i-th callable one. */
+const lth__family *lth__family_find(const char *name);
+extern const lth__family lth__family_sum, lth__family_product, lth__family_number;
+
+/* Current value of the node's i-th parameter. */
+static inline double lth__node_value(const lth__node *node, const lth__eval *eval, size_t i) {
+    return eval->kernel->params[node->first_param + i].value;
+}
+
+static inline lth_status lth__node_tile(const lth__node *node, const lth__eval *eval,
+                                        const lth__tile *tile, double *K, lth_error *err) {
+    return node->family->tile(node, eval, tile, K, err);
+}
+
+static inline lth_status lth__node_pull(const lth__node *node, const lth__eval *eval,
+                                        const lth__tile *tile, const double *W, double *K,
+                                        const lth__sink *sink, lth_error *err) {
+    return node->family->pull(node, eval, tile, W, K, sink, err);
+}
+
+#endif
