@@ -86,6 +86,23 @@ const lth__engine *lth__engine_find(const char *name);
 
 /* ---- Strings with few common symbols, one pair at a time ---- */
 
+/* gap^d for every distance d at hand (0^0 = 1), and its derivative by gap. */
+typedef struct lth__powers {
+    const double *value, *slope;
+} lth__powers;
+
+/* A place where the strings match. */
+typedef struct lth__meeting {
+    uint32_t j, k;
+} lth__meeting;
+
+enum { LTH__MAX_MEETINGS = 24 };
+
+/* k_1 .. k_order of a pair that matches in `count` <= LTH__MAX_MEETINGS places, which are ascending
+ * in j, then k; `tangent` may be NULL. Distances up to |s| + |t|. */
+void lth__ssk_meetings(size_t order, lth__powers powers, const lth__meeting *meeting, size_t count,
+                       double *value, double *tangent);
+
 /* Positions of s and t whose symbol the other string has too; the rest cannot match and only widens
  * gaps, so it is left out and the gaps are kept as distances. */
 typedef struct lth__sparse_pair {
@@ -93,9 +110,8 @@ typedef struct lth__sparse_pair {
     size_t s_count, t_count;
     const uint32_t *s_position, *t_position; /* ascending */
     const uint32_t *s_symbol, *t_symbol;
-    const double *power;       /* power[d] = gap^d, for d up to the longest string       */
-    const double *power_slope; /* d power / d gap; NULL when no tangent is wanted        */
-    double *scratch;           /* lth__ssk_sparse_scratch() doubles                      */
+    lth__powers powers; /* up to the longest string         */
+    double *scratch;    /* lth__ssk_sparse_scratch() doubles */
 } lth__sparse_pair;
 
 size_t lth__ssk_sparse_scratch(size_t order, size_t t_count, bool tangent);

@@ -1,7 +1,12 @@
 /* The subsequence kernel of one pair after dropping what cannot match.
  *
- * Where two strings have few symbols in common, most rows and columns of the dynamic programme only
- * multiply the state by gap. Those are left out, and a step over d positions multiplies by gap^d:
+ * With a handful of matches, a subsequence in common is a chain of matches, each after the last in
+ * both strings, and A_i of a match is the sum over the matches it can follow:
+ *
+ *     A_i(j,k) = sum over matches j' < j, k' < k of gap^(j-j'-1 + k-k'-1) A_(i-1)(j',k')
+ *
+ * With more, rows and columns of the dynamic programme without a match only multiply its state by
+ * gap. Those are left out, and a step over d positions multiplies by gap^d:
  *
  *     from column k to k':  Q <- gap^(k'-k) Q + gap^(k'-k-1) A
  *     from row j to j':     P <- gap^(j'-j) P + gap^(j'-j-1) Q
@@ -25,12 +30,10 @@ typedef struct decay {
 /* The step from position `from` to `to`. */
 static inline decay step(const lth__sparse_pair *pair, uint32_t from, uint32_t to) {
     size_t d = to - from;
-    decay x = {.far = pair->power[d], .near = pair->power[d - 1]};
-    if (pair->power_slope) {
-        x.far_slope = pair->power_slope[d];
-        x.near_slope = pair->power_slope[d - 1];
-    }
-    return x;
+    return (decay){.far = pair->powers.value[d],
+                   .near = pair->powers.value[d - 1],
+                   .far_slope = pair->powers.slope[d],
+                   .near_slope = pair->powers.slope[d - 1]};
 }
 
 /* state <- far * state + near * input, and its derivative. */
@@ -83,5 +86,64 @@ void lth__ssk_sparse(const lth__sparse_pair *pair, double *value, double *tangen
             if (k + 1 == pair->t_count) break;
             advance(levels, step(pair, pair->t_position[k], pair->t_position[k + 1]), q, dq, a, da);
         }
+    }
+}
+
+/* ---- A handful of matches ---- */
+
+/* Which matches each one can follow, and at what distance; by rows of LTH__MAX_MEETINGS. */
+typedef struct links {
+    size_t count[LTH__MAX_MEETINGS];
+    uint32_t from[LTH__MAX_MEETINGS][LTH__MAX_MEETINGS];
+    size_t distance[LTH__MAX_MEETINGS][LTH__MAX_MEETINGS];
+} links;
+
+static size_t find_links(const lth__meeting *meeting, size_t count, links *l) {
+    size_t total = 0;
+    for (size_t a = 0; a < count; a++) {
+        size_t n = 0;
+        for (size_t b = 0; b < a; b++) {
+            if (meeting[b].j >= meeting[a].j || meeting[b].k >= meeting[a].k) continue;
+            l->from[a][n] = (uint32_t)b;
+            l->distance[a][n++] =
+                meeting[a].j - meeting[b].j - 1 + (meeting[a].k - meeting[b].k - 1);
+        }
+        l->count[a] = n;
+        total += n;
+    }
+    return total;
+}
+
+/* A and dA of one order from those of the order before, in place: a match only follows earlier
+ * ones, so the last comes first. Returns the sum, and adds up the derivative. */
+static double lengthen_chains(const links *l, size_t count, lth__powers powers, double *A,
+                              double *dA, double *dsum) {
+    double sum = 0;
+    for (size_t a = count; a-- > 0;) {
+        double x = 0, dx = 0;
+        for (size_t n = 0; n < l->count[a]; n++) {
+            size_t b = l->from[a][n], d = l->distance[a][n];
+            x += powers.value[d] * A[b];
+            if (dA) dx += powers.value[d] * dA[b] + powers.slope[d] * A[b];
+        }
+        A[a] = x;
+        sum += x;
+        if (dA) *dsum += dA[a] = dx;
+    }
+    return sum;
+}
+
+void lth__ssk_meetings(size_t order, lth__powers powers, const lth__meeting *meeting, size_t count,
+                       double *value, double *tangent) {
+    memset(value, 0, order * sizeof *value);
+    if (tangent) memset(tangent, 0, order * sizeof *tangent);
+    value[0] = (double)count;
+    links l;
+    if (order == 1 || find_links(meeting, count, &l) == 0) return;
+    double A[LTH__MAX_MEETINGS], dA[LTH__MAX_MEETINGS];
+    for (size_t a = 0; a < count; a++) A[a] = 1, dA[a] = 0;
+    for (size_t i = 1; i < order && i < count; i++) {
+        value[i] = lengthen_chains(&l, count, powers, A, tangent ? dA : NULL,
+                                   tangent ? &tangent[i] : NULL);
     }
 }

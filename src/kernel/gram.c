@@ -5,6 +5,7 @@
  * its own first item on. How a matrix is cut depends on the data alone, and sums of gradients are
  * kept for each tile and added in tile order: any number of threads gives the same bits.
  */
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +27,7 @@ static int by_descending_size(const void *a, const void *b) {
     return x->item < y->item ? -1 : x->item > y->item;
 }
 
-/* Items of one side, largest first. */
+/* Items of one side in the order of the work: largest first, or as they are. */
 typedef struct side {
     size_t count;
     uint32_t *item;
@@ -40,7 +41,7 @@ static size_t item_size(const lth_items *items, size_t i) {
     return size;
 }
 
-static lth_status sort_items(const lth_items *items, side *out, lth_error *err) {
+static lth_status sort_items(const lth_items *items, bool by_size, side *out, lth_error *err) {
     size_t count = items->count;
     *out = (side){.count = count,
                   .item = lth__alloc(count, sizeof *out->item),
@@ -51,7 +52,7 @@ static lth_status sort_items(const lth_items *items, side *out, lth_error *err) 
         return lth__fail_memory(err, count * sizeof *order);
     }
     for (size_t i = 0; i < count; i++) order[i] = (sized){item_size(items, i), (uint32_t)i};
-    qsort(order, count, sizeof *order, by_descending_size);
+    if (by_size) qsort(order, count, sizeof *order, by_descending_size);
     for (size_t i = 0; i < count; i++) {
         out->item[i] = order[i].item;
         out->size[i] = 1 + (double)order[i].size;
@@ -83,7 +84,7 @@ typedef struct work {
     double *each;
 } work;
 
-enum { MAX_ROWS = 16, MAX_COLS = 1024 };
+enum { MAX_ROWS = 96, MAX_COLS = 1024 };
 static const double max_row_size = 1 << 16, max_col_size = 1 << 18;
 
 /* How many items from `first` on make a band: up to `most`, less when they are large. */
@@ -114,7 +115,9 @@ static lth_status add_block(work *w, block b, lth_error *err) {
 }
 
 static lth_status cut_blocks(work *w, lth_error *err) {
-    size_t most_rows = w->rows.count / 128 + 1;
+    /* Small enough for many threads to share, and to waste little of a symmetric matrix (a band
+     * meets its own rows twice); larger where the columns take long to set up next to a pair. */
+    size_t most_rows = w->rows.count / (w->eval.by_size ? 48 : 16) + 1;
     if (most_rows > MAX_ROWS) most_rows = MAX_ROWS;
     for (size_t row = 0, rows; row < w->rows.count; row += rows) {
         double row_size, col_size;
@@ -138,7 +141,10 @@ static bool is_used(const work *w, const block *b, size_t r, size_t c) {
 /* ---- One tile ---- */
 
 static lth_status check_finite(const lth__tile *tile, const double *K, lth_error *err) {
-    for (size_t i = 0; i < tile->rows * tile->cols; i++) {
+    size_t pairs = tile->rows * tile->cols;
+    int bad = 0; /* or-ed, not tested one by one: this loop has to be a vector loop */
+    for (size_t i = 0; i < pairs; i++) bad |= !(fabs(K[i]) <= DBL_MAX);
+    for (size_t i = 0; bad && i < pairs; i++) {
         if (isfinite(K[i])) continue;
         return lth__fail(err, LTH_ENUMERIC,
                          "the kernel of rows %u and %u is too large for a number; use f64, "
@@ -148,16 +154,16 @@ static lth_status check_finite(const lth__tile *tile, const double *K, lth_error
     return LTH_OK;
 }
 
-/* Put a tile's values into one of the caller's matrices, on both sides of the diagonal. */
+/* Put a tile's values into one of the caller's matrices. Of a symmetric one only the side that was
+ * computed; mirror() does the other. */
 static void scatter(const work *w, const block *b, const lth__tile *tile, const double *from,
                     double *to, size_t ld) {
     for (size_t r = 0; r < tile->rows; r++) {
-        for (size_t c = 0; c < tile->cols; c++) {
-            if (!is_used(w, b, r, c)) continue;
-            size_t i = tile->row[r], j = tile->col[c];
-            to[i * ld + j] = from[r * tile->cols + c];
-            if (w->symmetric) to[j * ld + i] = from[r * tile->cols + c];
-        }
+        double *row = to + tile->row[r] * ld;
+        const double *values = from + r * tile->cols;
+        size_t first = 0;
+        while (!is_used(w, b, r, first)) first++;
+        for (size_t c = first; c < tile->cols; c++) row[tile->col[c]] = values[c];
     }
 }
 
@@ -288,13 +294,63 @@ static lth_status set_up(work *w, const lth_kernel *kernel, const lth_items *row
                           .cols = w->symmetric ? rows : cols,
                           .gradients = gradients};
     LTH_TRY(prepare_states(w, err));
-    LTH_TRY(sort_items(rows, &w->rows, err));
+    LTH_TRY(sort_items(rows, w->eval.by_size, &w->rows, err));
     if (w->symmetric)
         w->cols = w->rows;
     else
-        LTH_TRY(sort_items(cols, &w->cols, err));
+        LTH_TRY(sort_items(cols, w->eval.by_size, &w->cols, err));
     return cut_blocks(w, err);
 }
+
+/* ---- The other side of a symmetric matrix ---- */
+
+enum { MIRROR = 32 }; /* rows to a job, columns to a block that stays in the cache */
+
+typedef struct mirror_job {
+    const work *w;
+    double *K;
+    size_t ld;
+    uint32_t *position; /* of each item in w->rows.item */
+} mirror_job;
+
+/* Entries in rows and columns first .. first+MIRROR of K and of its transpose: whichever of the two
+ * was computed is copied to the other. */
+static lth_status mirror_rows(void *user, size_t index, unsigned worker) {
+    (void)worker;
+    const mirror_job *m = user;
+    size_t n = m->w->rows.count, first = index * MIRROR;
+    size_t last = first + MIRROR < n ? first + MIRROR : n;
+    for (size_t left = 0; left < last; left += MIRROR) {
+        for (size_t i = first; i < last; i++) {
+            size_t end = left + MIRROR < i ? left + MIRROR : i;
+            for (size_t j = left; j < end; j++) {
+                double *below = &m->K[i * m->ld + j], *above = &m->K[j * m->ld + i];
+                if (m->position[i] < m->position[j])
+                    *above = *below;
+                else
+                    *below = *above;
+            }
+        }
+    }
+    return LTH_OK;
+}
+
+static lth_status mirror(const work *w, double *K, size_t ld, size_t planes, lth_error *err) {
+    size_t n = w->rows.count;
+    mirror_job m = {.w = w, .ld = ld, .position = lth__alloc(n, sizeof *m.position)};
+    if (!m.position) return lth__fail_memory(err, n * sizeof *m.position);
+    for (size_t i = 0; i < n; i++) m.position[w->rows.item[i]] = (uint32_t)i;
+    lth_status status = LTH_OK;
+    for (size_t p = 0; p < planes && status == LTH_OK; p++) {
+        m.K = K + p * n * n;
+        status = lth__parallel_for(w->eval.ctx, "Gram matrix", (n + MIRROR - 1) / MIRROR, NULL,
+                                   mirror_rows, &m, err);
+    }
+    lth__free(m.position);
+    return status;
+}
+
+/* ---- Running ---- */
 
 /* The first failure among the tiles, with its reason. */
 typedef struct jobs {
@@ -351,6 +407,7 @@ lth_status lth_gram(const lth_kernel *kernel, const lth_items *rows, const lth_i
     work w = {.K = K, .ld = ld};
     lth_status status = set_up(&w, kernel, rows, cols, false, err);
     if (status == LTH_OK) status = run_blocks(&w, err);
+    if (status == LTH_OK && w.symmetric) status = mirror(&w, K, ld, 1, err);
     free_work(&w);
     return status;
 }
@@ -362,6 +419,8 @@ lth_status lth_gram_orders(const lth_kernel *kernel, const lth_items *rows, cons
     work w = {.orders = K};
     lth_status status = set_up(&w, kernel, rows, cols, false, err);
     if (status == LTH_OK) status = run_blocks(&w, err);
+    if (status == LTH_OK && w.symmetric)
+        status = mirror(&w, K, rows->count, lth_kernel_orders(kernel), err);
     free_work(&w);
     return status;
 }
@@ -412,6 +471,8 @@ lth_status lth_gram_gradients(const lth_kernel *kernel, const lth_items *rows,
     work w = {.each = G};
     lth_status status = set_up(&w, kernel, rows, cols, true, err);
     if (status == LTH_OK) status = run_blocks(&w, err);
+    if (status == LTH_OK && w.symmetric)
+        status = mirror(&w, G, rows->count, kernel->param_count, err);
     free_work(&w);
     return status;
 }

@@ -114,6 +114,7 @@ struct lth__eval {
     const lth_kernel *kernel;
     const lth_items *rows, *cols; /* the same for a symmetric matrix */
     bool gradients;               /* states must be ready for pull   */
+    bool by_size;                 /* set by a state that wants items of similar size side by side */
     void **state;                 /* by node index                   */
 };
 

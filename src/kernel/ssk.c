@@ -146,9 +146,7 @@ static lth_status find_similarity(const lth__node *node, const lth__eval *eval,
 
 /* gap^d for every distance in the data, with 0^0 = 1, and the derivatives d gap^(d-1). */
 static lth_status make_powers(lth__ssk_plan *plan, lth_error *err) {
-    size_t longest =
-        plan->rows->longest > plan->cols->longest ? plan->rows->longest : plan->cols->longest;
-    size_t count = longest + 2;
+    size_t count = plan->rows->longest + plan->cols->longest + 2;
     plan->power = lth__alloc(count, sizeof *plan->power);
     plan->power_slope = lth__alloc(count, sizeof *plan->power_slope);
     if (!plan->power || !plan->power_slope)
@@ -194,6 +192,7 @@ static lth_status prepare(const lth__node *node, lth__eval *eval, void **out, lt
     if (((const config *)node->config)->sim != LTH__SIM_EXACT)
         status = find_similarity(node, eval, encoder, &st->plan.similarity, err);
     if (status == LTH_OK) status = choose_dropping(eval, &st->plan, err);
+    eval->by_size |= !st->plan.dropping; /* for the lanes of a vector */
     if (status == LTH_OK)
         *out = st;
     else

@@ -14,7 +14,7 @@ typedef struct lth__ssk_plan {
     const lth__similarity *similarity; /* NULL = exact matching               */
     const lth__sequences *rows, *cols;
     bool dropping;
-    double *power, *power_slope; /* gap^d and its derivative; when dropping */
+    double *power, *power_slope; /* gap^d and its derivative for all distances; when dropping */
 } lth__ssk_plan;
 
 /* Receives the results of `count` pairs: value[i * stride + n] is k_(i+1) of pair[n], for match =
