@@ -47,6 +47,18 @@ typedef struct lth__ssk_job {
     void *scratch; /* at least ssk_scratch() bytes, 64-byte aligned */
 } lth__ssk_job;
 
+/* One pair of long strings. s is padded at its end to a multiple of `lanes`; t is reversed, with
+ * `lanes` - 1 paddings before and after it. `table` NULL = exact matching; otherwise table[s[j] +
+ * t[k]], s holding offsets of rows. */
+typedef struct lth__ssk_wave {
+    size_t order;
+    double gap;
+    size_t rows, cols; /* rows with padding, cols without */
+    const uint32_t *s, *t;
+    const void *table;
+    void *scratch; /* wave_scratch() bytes */
+} lth__ssk_wave;
+
 /* Receives d/dS of row j: row[k * lanes + lane], as double. */
 typedef void lth__ssk_emit(void *user, size_t j, const double *row);
 
@@ -60,6 +72,10 @@ typedef struct lth__lanes {
     /* value[i * lanes + lane] = k_(i+1) of that pair, for match = 1. With `tangent` not NULL also
      * its derivative by gap. */
     void (*ssk)(const lth__ssk_job *job, double *value, double *tangent);
+
+    /* The same for one pair: value[i], tangent[i]. */
+    size_t (*wave_scratch)(const lth__ssk_wave *job, bool tangent);
+    void (*ssk_wave)(const lth__ssk_wave *job, double *value, double *tangent);
 
     /* Interleaves `slots` reals of four rows for LTH__MATCH_QUADS: out[4 * v + r] = row[r][v]. */
     void (*make_quads)(const void *const row[LTH__ROW_STEP], size_t slots, void *out);

@@ -2,6 +2,7 @@
  * defines LANES_TABLE, and includes this. */
 #include "engine/ssk_lanes.h"
 #include "engine/ssk_reverse.h"
+#include "engine/ssk_wave.h"
 
 static void make_quads(const void *const row[LTH__ROW_STEP], size_t slots, void *out) {
     const real *a = row[0], *b = row[1], *c = row[2], *d = row[3];
@@ -34,6 +35,8 @@ const lth__lanes LANES_TABLE = {
     .real_size = sizeof(real),
     .ssk_scratch = ssk_scratch,
     .ssk = ssk,
+    .wave_scratch = wave_scratch,
+    .ssk_wave = ssk_wave,
     .make_quads = make_quads,
     .ssk_reverse_scratch = ssk_reverse_scratch,
     .ssk_reverse = ssk_reverse,

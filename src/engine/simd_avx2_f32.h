@@ -42,6 +42,15 @@ static inline void v_quads(const real *quads, const uint32_t *t, vec out[4]) {
     out[2] = _mm256_shuffle_ps(b, d, 0x44);
     out[3] = _mm256_shuffle_ps(b, d, 0xee);
 }
+/* Every lane moves up by one; the first becomes x. */
+static inline vec v_shift_in(vec v, real x) {
+    vec moved = _mm256_permutevar8x32_ps(v, _mm256_setr_epi32(0, 0, 1, 2, 3, 4, 5, 6));
+    return _mm256_blend_ps(moved, _mm256_set1_ps(x), 1);
+}
+/* The last lane. */
+static inline real v_last(vec v) {
+    return v[7];
+}
 static inline vec v_load_double(const double *p) {
     return _mm256_set_m128(_mm256_cvtpd_ps(_mm256_loadu_pd(p + 4)),
                            _mm256_cvtpd_ps(_mm256_loadu_pd(p)));

@@ -41,6 +41,14 @@ static inline void v_quads(const real *quads, const uint32_t *t, vec out[4]) {
     out[2] = _mm256_permute2f128_pd(a, c, 0x31);
     out[3] = _mm256_permute2f128_pd(b, d, 0x31);
 }
+/* Every lane moves up by one; the first becomes x. */
+static inline vec v_shift_in(vec v, real x) {
+    return _mm256_blend_pd(_mm256_permute4x64_pd(v, 0x90), _mm256_set1_pd(x), 1);
+}
+/* The last lane. */
+static inline real v_last(vec v) {
+    return v[3];
+}
 static inline vec v_load_double(const double *p) {
     return _mm256_loadu_pd(p);
 }

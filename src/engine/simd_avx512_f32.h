@@ -43,6 +43,15 @@ static inline void v_quads(const real *quads, const uint32_t *t, vec out[4]) {
     out[2] = _mm512_shuffle_ps(b, d, 0x44);
     out[3] = _mm512_shuffle_ps(b, d, 0xee);
 }
+/* Every lane moves up by one; the first becomes x. */
+static inline vec v_shift_in(vec v, real x) {
+    __m512i first = _mm512_castps_si512(_mm512_set1_ps(x));
+    return _mm512_castsi512_ps(_mm512_alignr_epi32(_mm512_castps_si512(v), first, 15));
+}
+/* The last lane. */
+static inline real v_last(vec v) {
+    return v[15];
+}
 static inline vec v_load_double(const double *p) {
     __m256 low = _mm512_cvtpd_ps(_mm512_loadu_pd(p)),
            high = _mm512_cvtpd_ps(_mm512_loadu_pd(p + 8));

@@ -45,6 +45,15 @@ static inline void v_quads(const real *quads, const uint32_t *t, vec out[4]) {
     out[2] = _mm512_permutex2var_pd(a, high, c);
     out[3] = _mm512_permutex2var_pd(b, high, d);
 }
+/* Every lane moves up by one; the first becomes x. */
+static inline vec v_shift_in(vec v, real x) {
+    __m512i first = _mm512_castpd_si512(_mm512_set1_pd(x));
+    return _mm512_castsi512_pd(_mm512_alignr_epi64(_mm512_castpd_si512(v), first, 7));
+}
+/* The last lane. */
+static inline real v_last(vec v) {
+    return v[7];
+}
 static inline vec v_load_double(const double *p) {
     return _mm512_loadu_pd(p);
 }

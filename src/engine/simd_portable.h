@@ -38,6 +38,16 @@ static inline void v_quads(const real *quads, const uint32_t *t, vec out[4]) {
         out[r] = v;
     }
 }
+/* Every lane moves up by one; the first becomes x. */
+static inline vec v_shift_in(vec v, real x) {
+    for (size_t lane = LANES - 1; lane > 0; lane--) v[lane] = v[lane - 1];
+    v[0] = x;
+    return v;
+}
+/* The last lane. */
+static inline real v_last(vec v) {
+    return v[LANES - 1];
+}
 static inline vec v_load_double(const double *p) {
     vec v = {0};
     for (size_t lane = 0; lane < LANES; lane++) v[lane] = (real)p[lane];

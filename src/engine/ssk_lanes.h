@@ -154,13 +154,29 @@ INLINE void sweep_rows(const int n, const int rows, lth__match match, bool tange
     }
 }
 
+/* Long sums are added up in two steps: many small terms onto one large number would lose digits. */
+enum { FLUSH_COLUMNS = 64 };
+
+INLINE void flush_sums(const int n, bool tangent, vec *restrict sum, vec *restrict dsum,
+                       vec *restrict total, vec *restrict dtotal) {
+#pragma GCC unroll 8
+    for (int i = 0; i < n; i++) {
+        total[i] += sum[i];
+        sum[i] = v_zero();
+        if (tangent) {
+            dtotal[i] += dsum[i];
+            dsum[i] = v_zero();
+        }
+    }
+}
+
 INLINE void pass(const int n, const int rows, lth__match match, bool tangent,
                  const lth__ssk_job *job, double *value, double *slope) {
     const bool stored = match != LTH__MATCH_EXACT && !looks_up_directly(match, rows);
     const layout l = lay_out(job, tangent);
-    vec sum[LTH__MAX_ORDER], dsum[LTH__MAX_ORDER];
+    vec sum[LTH__MAX_ORDER], dsum[LTH__MAX_ORDER], total[LTH__MAX_ORDER], dtotal[LTH__MAX_ORDER];
 #pragma GCC unroll 8
-    for (int i = 0; i < n; i++) sum[i] = dsum[i] = v_zero();
+    for (int i = 0; i < n; i++) sum[i] = dsum[i] = total[i] = dtotal[i] = v_zero();
     vec *state = job->scratch;
     carry c = {.block = state,
                .q = l.carried ? state + l.state : NULL,
@@ -174,11 +190,13 @@ INLINE void pass(const int n, const int rows, lth__match match, bool tangent,
         for (size_t j = 0; j < job->rows; j += (size_t)rows) {
             if (stored && j % LTH__ROW_STEP == 0) look_up(match, job, j, first, last, c.sims);
             sweep_rows(n, rows, match, tangent, job, j, first, last, c, sum, dsum);
+            if (last - first >= FLUSH_COLUMNS) flush_sums(n, tangent, sum, dsum, total, dtotal);
         }
     }
+    flush_sums(n, tangent, sum, dsum, total, dtotal);
     for (int i = 0; i < n; i++) {
-        v_store_double(value + (size_t)i * LANES, sum[i]);
-        if (tangent) v_store_double(slope + (size_t)i * LANES, dsum[i]);
+        v_store_double(value + (size_t)i * LANES, total[i]);
+        if (tangent) v_store_double(slope + (size_t)i * LANES, dtotal[i]);
     }
 }
 

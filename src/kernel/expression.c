@@ -70,6 +70,10 @@ static size_t name_length(const char *at) {
 
 bool lth__expr_is_name(const char *text) {
     size_t n = name_length(text);
+    if (n > 0 && strncmp(text + n, "..", 2) == 0) {
+        text += n + 2;
+        n = name_length(text);
+    }
     return n > 0 && text[n] == 0;
 }
 
@@ -163,8 +167,10 @@ static lth_status parse_list(parser *p, lth__value *out) {
             if (!items) return lth__fail_memory(p->err, 0);
             out->items = items;
             LTH_TRY(parse_value(p, &items[out->count]));
-            if (items[out->count].kind == LTH__VALUE_LIST)
-                return mistake(p, p->at, "a list cannot hold a list");
+            if (items[out->count].kind == LTH__VALUE_LIST) {
+                return lth__fail_at(p->err, LTH_EFORMAT, NULL, 0, items[out->count].column,
+                                    "a list cannot hold a list");
+            }
             out->count++;
         } while (take(p, ','));
         if (!take(p, ']')) return expected(p, "\",\" or \"]\"");

@@ -92,8 +92,7 @@ static size_t band(const side *s, size_t first, size_t most, double limit, doubl
     size_t count = 0;
     *size = 0;
     while (first + count < s->count && count < most) {
-        /* At least a vector's worth of columns, however long they are. */
-        if (*size + s->size[first + count] > limit && count >= most / 64 + 1) break;
+        if (*size + s->size[first + count] > limit && count > 0) break;
         *size += s->size[first + count++];
     }
     return count;

@@ -135,21 +135,30 @@ static const lth__param *find_tag(const lth_kernel *kernel, const char *tag) {
     return NULL;
 }
 
+/* `column` is 0 when the value does not come from an expression. */
 static lth_status check_bounds(const lth__param *p, double value, size_t column, lth_error *err) {
     if (value >= p->lo && value <= p->hi) return LTH_OK;
-    return lth__fail_at(err, LTH_EFORMAT, NULL, 0, column, "%s is %g, but must lie in [%g, %g]",
-                        p->path, value, p->lo, p->hi);
+    return lth__fail_at(err, column > 0 ? LTH_EFORMAT : LTH_EARG, NULL, 0, column,
+                        "%s is %g, but must lie in [%g, %g]", p->path, value, p->lo, p->hi);
 }
 
-/* Give all parameters of this one's tag its value and state. */
+static bool share_a_tag(const lth__param *a, const lth__param *b) {
+    return a->tag && b->tag && strcmp(a->tag, b->tag) == 0;
+}
+
+/* Give all parameters of this one's tag its value and state; none, if one cannot have it. */
 static lth_status share_value(lth_kernel *kernel, const lth__param *p, size_t column,
                               lth_error *err) {
-    for (size_t i = 0; p->tag && i < kernel->param_count; i++) {
+    for (size_t i = 0; i < kernel->param_count; i++) {
+        if (share_a_tag(&kernel->params[i], p))
+            LTH_TRY(check_bounds(&kernel->params[i], p->value, column, err));
+    }
+    for (size_t i = 0; i < kernel->param_count; i++) {
         lth__param *other = &kernel->params[i];
-        if (!other->tag || strcmp(other->tag, p->tag) != 0) continue;
-        LTH_TRY(check_bounds(other, p->value, column, err));
+        if (!share_a_tag(other, p)) continue;
         other->value = p->value;
         other->held = p->held;
+        other->tag_given = p->tag_given;
     }
     return LTH_OK;
 }

@@ -94,8 +94,7 @@ static void print_argument(printer *p, const lth__node *node, const lth_argument
 }
 
 static void print_column(printer *p, const char *name) {
-    bool plain = lth__expr_is_name(name) || strstr(name, "..");
-    lth__string_format(&p->text, plain ? "%s" : "\"%s\"", name);
+    lth__string_format(&p->text, lth__expr_is_name(name) ? "%s" : "\"%s\"", name);
 }
 
 static void print_node(printer *p, const lth__node *node, bool factor);

@@ -20,6 +20,50 @@ static void interleave(const uint32_t *symbols, size_t count, size_t length, con
     for (size_t i = count; i < length; i++) out[i * lanes + lane] = pad;
 }
 
+/* ---- Long pairs, one at a time ---- */
+
+/* Lanes of pairs would need as many long pairs; a pair by itself fills the lanes when it is long.
+ * The rule looks at the pair alone: its value must not depend on the tile it is in. */
+enum { LONG = 2000 };
+
+static bool is_long(const lth__ssk_plan *plan, size_t length) {
+    bool tabled = !plan->similarity || plan->similarity->table;
+    return tabled && length >= LONG;
+}
+
+static lth_status compare_long_pair(const lth__ssk_plan *plan, const uint32_t *s, size_t p,
+                                    const uint32_t *t, size_t q, double *value, double *tangent,
+                                    lth_error *err) {
+    const lth__similarity *sim = plan->similarity;
+    size_t lanes = plan->lanes->lanes, rows = round_up(p, lanes), around = lanes - 1;
+    lth__ssk_wave job = {.order = plan->order,
+                         .gap = plan->gap,
+                         .rows = rows,
+                         .cols = q,
+                         .table = sim ? sim->table : NULL};
+    uint32_t stride = sim ? (uint32_t)sim->symbols + 1 : 1;
+    uint32_t *padded_s = lth__alloc(rows, sizeof *padded_s);
+    uint32_t *padded_t = lth__alloc(q + 2 * around, sizeof *padded_t);
+    job.scratch = lth__alloc(plan->lanes->wave_scratch(&job, tangent != NULL), 1);
+    lth_status status = LTH_OK;
+    if (!padded_s || !padded_t || !job.scratch) status = lth__fail_memory(err, 0);
+    if (status == LTH_OK) {
+        uint32_t pad_t = sim ? (uint32_t)sim->symbols : LTH__PAD_T;
+        interleave(s, p, rows, NULL, stride, sim ? pad_t * stride : LTH__PAD_S, 1, 0, padded_s);
+        for (size_t k = 0; k < q + 2 * around; k++) {
+            bool inside = k >= around && k < around + q;
+            padded_t[k] = inside ? t[q - 1 - (k - around)] : pad_t;
+        }
+        job.s = padded_s;
+        job.t = padded_t;
+        plan->lanes->ssk_wave(&job, value, tangent);
+    }
+    lth__free(padded_s);
+    lth__free(padded_t);
+    lth__free(job.scratch);
+    return status;
+}
+
 /* ---- Columns of a tile, sorted by length and cut into groups of lanes ---- */
 
 typedef struct column {
@@ -36,7 +80,7 @@ static int by_length(const void *a, const void *b) {
 typedef struct workspace {
     column *columns;
     uint32_t *s, *t;
-    size_t *t_start; /* of each group in t */
+    size_t *t_start; /* of each group in t, by its first column */
     void *scratch;
     double *value, *tangent;
     size_t pair[LTH__MAX_LANES];
@@ -89,34 +133,39 @@ static lth_status number_slots(const lth__ssk_plan *plan, const lth__tile *tile,
     return LTH_OK;
 }
 
-/* The group of columns that begins at `first`, and its width (that of its longest string). */
-static size_t group_size(const workspace *w, size_t cols, size_t first, size_t lanes,
+/* The group of columns that begins at `first`, and its width (that of its longest string). Long
+ * columns do not share a group with others. */
+static size_t group_size(const lth__ssk_plan *plan, const workspace *w, size_t cols, size_t first,
                          size_t *width) {
-    size_t count = cols - first < lanes ? cols - first : lanes;
+    size_t count = 1;
+    bool is_first_long = is_long(plan, w->columns[first].length);
+    while (count < plan->lanes->lanes && first + count < cols &&
+           is_long(plan, w->columns[first + count].length) == is_first_long)
+        count++;
     *width = w->columns[first + count - 1].length;
     return count;
 }
 
 static lth_status interleave_columns(const lth__ssk_plan *plan, const lth__tile *tile, workspace *w,
                                      lth_error *err) {
-    size_t lanes = plan->lanes->lanes, groups = (tile->cols + lanes - 1) / lanes, total = 0, width;
-    w->t_start = lth__alloc(groups, sizeof *w->t_start);
-    if (!w->t_start) return lth__fail_memory(err, groups * sizeof *w->t_start);
-    for (size_t g = 0; g < groups; g++) {
-        group_size(w, tile->cols, g * lanes, lanes, &width);
-        w->t_start[g] = total;
+    size_t lanes = plan->lanes->lanes, total = 0, width, count;
+    w->t_start = lth__alloc(tile->cols, sizeof *w->t_start);
+    if (!w->t_start) return lth__fail_memory(err, tile->cols * sizeof *w->t_start);
+    for (size_t first = 0; first < tile->cols; first += count) {
+        count = group_size(plan, w, tile->cols, first, &width);
+        w->t_start[first] = total;
         total += width * lanes;
     }
     w->t = lth__alloc(total, sizeof *w->t);
     if (!w->t) return lth__fail_memory(err, total * sizeof *w->t);
     uint32_t pad = plan->similarity ? (uint32_t)w->slots - 1 : LTH__PAD_T;
-    for (size_t g = 0; g < groups; g++) {
-        size_t count = group_size(w, tile->cols, g * lanes, lanes, &width);
+    for (size_t first = 0; first < tile->cols; first += count) {
+        count = group_size(plan, w, tile->cols, first, &width);
         for (size_t lane = 0; lane < lanes; lane++) {
-            const column *c = &w->columns[g * lanes + (lane < count ? lane : 0)];
+            const column *c = &w->columns[first + (lane < count ? lane : 0)];
             const uint32_t *symbols = symbols_of(plan->cols, tile->col[c->index]);
             interleave(symbols, lane < count ? c->length : 0, width, w->slot, 1, pad, lanes, lane,
-                       w->t + w->t_start[g]);
+                       w->t + w->t_start[first]);
         }
     }
     return LTH_OK;
@@ -210,20 +259,39 @@ static lth_status load_row(const lth__ssk_plan *plan, const uint32_t *s, size_t 
     return LTH_OK;
 }
 
+static lth_status compare_long_group(const lth__ssk_plan *plan, const lth__tile *tile, size_t r,
+                                     size_t first, size_t count, workspace *w, lth__ssk_take *take,
+                                     void *user, lth_error *err) {
+    size_t p = lth__sequence_length(plan->rows, tile->row[r]);
+    for (size_t i = first; i < first + count; i++) {
+        size_t c = w->columns[i].index, pair = r * tile->cols + c;
+        LTH_TRY(compare_long_pair(plan, symbols_of(plan->rows, tile->row[r]), p,
+                                  symbols_of(plan->cols, tile->col[c]), w->columns[i].length,
+                                  w->value, w->tangent, err));
+        take(user, &pair, 1, 1, w->value, w->tangent);
+    }
+    return LTH_OK;
+}
+
 /* One row of the tile against all its columns. */
-static void compare_row(const lth__ssk_plan *plan, const lth__tile *tile, size_t r, workspace *w,
-                        lth__ssk_take *take, void *user) {
-    size_t lanes = plan->lanes->lanes, length = lth__sequence_length(plan->rows, tile->row[r]);
-    for (size_t first = 0; first < tile->cols; first += lanes) {
-        size_t width, count = group_size(w, tile->cols, first, lanes, &width);
+static lth_status compare_row(const lth__ssk_plan *plan, const lth__tile *tile, size_t r,
+                              workspace *w, lth__ssk_take *take, void *user, lth_error *err) {
+    size_t length = lth__sequence_length(plan->rows, tile->row[r]), count, width;
+    for (size_t first = 0; first < tile->cols; first += count) {
+        count = group_size(plan, w, tile->cols, first, &width);
         if (width == 0) continue;
+        if (is_long(plan, length) && is_long(plan, width)) {
+            LTH_TRY(compare_long_group(plan, tile, r, first, count, w, take, user, err));
+            continue;
+        }
         lth__ssk_job job = job_for(plan, w, length, width);
-        job.t = w->t + w->t_start[first / lanes];
+        job.t = w->t + w->t_start[first];
         plan->lanes->ssk(&job, w->value, w->tangent);
         for (size_t i = 0; i < count; i++)
             w->pair[i] = r * tile->cols + w->columns[first + i].index;
-        take(user, w->pair, count, lanes, w->value, w->tangent);
+        take(user, w->pair, count, plan->lanes->lanes, w->value, w->tangent);
     }
+    return LTH_OK;
 }
 
 static lth_status compare_rows(const lth__ssk_plan *plan, const lth__tile *tile, bool tangent,
@@ -236,7 +304,7 @@ static lth_status compare_rows(const lth__ssk_plan *plan, const lth__tile *tile,
         size_t length = lth__sequence_length(plan->rows, tile->row[r]);
         if (length == 0) continue;
         LTH_TRY(load_row(plan, symbols_of(plan->rows, tile->row[r]), length, w, err));
-        compare_row(plan, tile, r, w, take, user);
+        LTH_TRY(compare_row(plan, tile, r, w, take, user, err));
     }
     return LTH_OK;
 }
@@ -290,10 +358,22 @@ static lth_status allocate_selves(const lth__ssk_plan *plan, size_t longest, boo
     return LTH_OK;
 }
 
+static lth_status compare_long_selves(const lth__ssk_plan *plan, const lth__sequences *sequences,
+                                      const column *items, size_t count, workspace *w,
+                                      lth__ssk_take *take, void *user, lth_error *err) {
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t *s = symbols_of(sequences, items[i].index);
+        LTH_TRY(compare_long_pair(plan, s, items[i].length, s, items[i].length, w->value,
+                                  w->tangent, err));
+        take(user, &items[i].index, 1, 1, w->value, w->tangent);
+    }
+    return LTH_OK;
+}
+
 static lth_status compare_selves(const lth__ssk_plan *plan, const lth__sequences *sequences,
                                  size_t first, size_t last, bool tangent, workspace *w,
                                  lth__ssk_take *take, void *user, lth_error *err) {
-    size_t lanes = plan->lanes->lanes, count = last - first;
+    size_t count = last - first;
     w->columns = lth__alloc(count, sizeof *w->columns);
     if (!w->columns) return lth__fail_memory(err, count * sizeof *w->columns);
     for (size_t i = 0; i < count; i++)
@@ -302,13 +382,18 @@ static lth_status compare_selves(const lth__ssk_plan *plan, const lth__sequences
 
     lth__ssk_job job;
     LTH_TRY(allocate_selves(plan, w->columns[count - 1].length, tangent, w, &job, err));
-    for (size_t at = 0; at < count; at += lanes) {
-        size_t group = group_size(w, count, at, lanes, &job.cols);
+    for (size_t at = 0, group; at < count; at += group) {
+        group = group_size(plan, w, count, at, &job.cols);
+        if (is_long(plan, job.cols)) {
+            LTH_TRY(
+                compare_long_selves(plan, sequences, w->columns + at, group, w, take, user, err));
+            continue;
+        }
         job.rows = round_up(job.cols, LTH__ROW_STEP);
         interleave_selves(plan, sequences, w->columns + at, group, &job, w);
         plan->lanes->ssk(&job, w->value, w->tangent);
         for (size_t i = 0; i < group; i++) w->pair[i] = w->columns[at + i].index;
-        take(user, w->pair, group, lanes, w->value, w->tangent);
+        take(user, w->pair, group, plan->lanes->lanes, w->value, w->tangent);
     }
     return LTH_OK;
 }
