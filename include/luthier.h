@@ -23,7 +23,8 @@
  *   and the context last. Arguments of a call are otherwise borrowed for that call only.
  * - A context may be used by one call at a time; two contexts may be used by two threads.
  * - Text is UTF-8, passed as pointer and length in bytes; no closing NUL is needed.
- * - The library never prints, exits, or touches global state (except where lth_blas_info says so).
+ * - The library never prints or exits. It has no state of its own outside these objects; when it
+ * first needs OpenBLAS it loads it, with OPENBLAS_CORETYPE set in the environment for that moment.
  */
 #ifndef LTH_H
 #define LTH_H
@@ -278,8 +279,8 @@ LTH_API lth_status lth_gram_pull(const lth_kernel *kernel, const lth_items *rows
 LTH_API lth_status lth_gram_gradients(const lth_kernel *kernel, const lth_items *rows,
                                       const lth_items *cols, double *G, lth_error *err);
 
-/* Every order of a string kernel from one pass, unweighted: K[(o * rows + i) * cols + j] = k_(o+1).
- * Only where lth_kernel_orders() is not 0. */
+/* Every order of a string kernel from one pass: K[(o * rows + i) * cols + j] = k_(o+1), with its
+ * powers of gap and match but without its weight. Only where lth_kernel_orders() is not 0. */
 LTH_API lth_status lth_gram_orders(const lth_kernel *kernel, const lth_items *rows,
                                    const lth_items *cols, double *K, lth_error *err);
 

@@ -45,6 +45,13 @@ const lth__engine *lth__engine_find(const char *name) {
     return NULL;
 }
 
+static bool is_known(const char *name) {
+    for (size_t i = 0; i < ENGINES; i++) {
+        if (strcmp(name, engines[i].name) == 0) return true;
+    }
+    return false;
+}
+
 const char *lth_isa_available(size_t i) {
     for (size_t k = 0; k < ENGINES; k++) {
         if (engines[k].usable() && i-- == 0) return engines[k].name;
@@ -75,11 +82,16 @@ lth_status lth_ctx_create(const lth_ctx_options *given, lth_ctx **out, lth_error
     const char *isa = options.isa ? options.isa : getenv("LTH_ISA");
     if (isa && !*isa) isa = NULL;
     const lth__engine *engine = lth__engine_find(isa);
+    if (!engine && !is_known(isa)) {
+        return lth__fail(err, LTH_EARG,
+                         "unknown instruction set \"%s\"; there are avx512, avx2 and portable",
+                         isa);
+    }
     if (!engine) {
-        return lth__fail(err, LTH_EUNSUPPORTED,
-                         "instruction set \"%s\" is unknown or not in this CPU; the best it has is "
-                         "\"%s\"",
-                         isa, lth_isa_available(0));
+        return lth__fail(
+            err, LTH_EUNSUPPORTED,
+            "this CPU does not have the instruction set \"%s\"; the best it has is \"%s\"", isa,
+            lth_isa_available(0));
     }
     options.isa = engine->name;
     if (options.threads == 0) options.threads = lth__cpu_count();

@@ -215,6 +215,7 @@ static lth_status parse_column(parser *p, lth__expr **out) {
     p->at += 2;
     size_t last = name_length(p->at);
     if (last == 0) return expected(p, "the last column of the range");
+    (*out)->range = true;
     LTH_TRY(copy_text(p, start, (size_t)(p->at + last - start), &(*out)->name));
     p->at += last;
     return LTH_OK;

@@ -52,6 +52,7 @@ typedef enum lth__expr_kind {
 typedef struct lth__expr {
     lth__expr_kind kind;
     size_t column;             /* where it begins, from 1                    */
+    bool range;                /* COLUMN: first..last */
     const char *name;          /* CALL, COLUMN                               */
     lth__value number;         /* NUMBER                                     */
     struct lth__expr **inputs; /* operands, or the inputs of a call        */

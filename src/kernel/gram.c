@@ -214,6 +214,7 @@ static lth_status pull_back(const work *w, size_t index, const lth__tile *tile, 
     LTH_TRY(lth__node_pull(w->eval.kernel->root, &w->eval, tile, weights, NULL, &sink, err));
     for (size_t p = 0; each && p < params; p++) {
         double *to = w->each + p * w->rows.count * w->cols.count;
+        LTH_TRY(check_finite(tile, each + p * pairs, err));
         scatter(w, b, tile, each + p * pairs, to, w->cols.count);
     }
     return LTH_OK;
@@ -433,6 +434,11 @@ lth_status lth_gram_diagonal(const lth_kernel *kernel, const lth_items *rows, do
     if (status == LTH_OK) status = prepare_states(&w, err);
     if (status == LTH_OK)
         status = kernel->root->family->diagonal(kernel->root, &w.eval, rows, diag, NULL, err);
+    for (size_t i = 0; status == LTH_OK && i < rows->count; i++) {
+        uint32_t item = (uint32_t)i;
+        lth__tile self = {.row = &item, .col = &item, .rows = 1, .cols = 1};
+        status = check_finite(&self, &diag[i], err);
+    }
     free_work(&w);
     return status;
 }

@@ -291,6 +291,10 @@ static lth_status check_inputs(const lth__node *node, lth_error *err) {
                             wants_column ? "a column" : "a kernel",
                             wants_column ? "a kernel" : "a column", manual->usage);
     }
+    if (expr->inputs[0]->range && !(node->family->traits & LTH__TAKES_RANGE)) {
+        return lth__fail_at(err, LTH_EFORMAT, NULL, 0, expr->inputs[0]->column,
+                            "%s works on one column, not on a range", manual->name);
+    }
     if (expr->input_count > 1) {
         return lth__fail_at(err, LTH_EFORMAT, NULL, 0, expr->inputs[1]->column,
                             "%s takes one %s; other arguments are written name=value", manual->name,

@@ -121,6 +121,7 @@ struct lth__eval {
 enum {
     LTH__TAKES_COLUMN = 1, /* its input is one column                */
     LTH__TAKES_KERNEL = 2, /* its input is one kernel                */
+    LTH__TAKES_RANGE = 8,  /* its column may be a range first..last  */
     LTH__IS_OPERATOR = 4,  /* written +, * or as a number, not called */
 };
 

@@ -41,7 +41,8 @@ static void warn_of_empty_items(const lth__eval *eval, const double *self, size_
     }
     if (empty == 0) return;
     lth__log(eval->ctx, LTH_LOG_WARNING,
-             "%zu of %zu items are empty (the first is row %zu): their normalised kernel is 0",
+             "%zu of %zu texts are empty or too short to compare (the first is row %zu): their "
+             "normalised kernel is 0",
              empty, count, first + 1);
 }
 
@@ -203,11 +204,14 @@ static lth_status pull(const lth__node *node, const lth__eval *eval, const lth__
     return status;
 }
 
+static const lth_argument arguments[] = {{0}};
+
 const lth__family lth__family_normalize = {
     .manual = {.name = "normalize",
                .help = "any kernel scaled so that every item's similarity with itself is 1 (0 for "
                        "an empty item)",
-               .usage = "normalize(KERNEL)"},
+               .usage = "normalize(KERNEL)",
+               .arguments = arguments},
     .traits = LTH__TAKES_KERNEL,
     .configure = configure,
     .prepare = prepare,

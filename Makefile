@@ -1,0 +1,40 @@
+# A thin door over CMake: `make help` lists what it can do.
+
+PREFIX ?= /usr/local
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+MAKEFLAGS += --no-print-directory
+
+all: ## build build/luthier and build/libluthier.so (the default)
+	@tools/setup build
+	@test -f build/Makefile || cmake --preset release
+	@cmake --build build -j$(JOBS)
+
+demo: all ## the whole story on embedded data, in under a minute
+	@build/luthier demo
+
+test: ## every check and every test, also under the sanitizers
+	@tools/setup test
+	@tools/run_tests
+
+bench: all ## how fast this machine is, and how that compares with plain loops
+	@build/luthier bench
+	@cmake --build build -j$(JOBS) --target luthier-bench-compare >/dev/null
+	@bench/run
+
+check-long: ## fuzzing, valgrind, coverage, big tables: half an hour
+	@tools/setup test
+	@tools/check_long
+
+install: all ## install under PREFIX (and DESTDIR)
+	@cmake --install build --prefix "$(PREFIX)"
+
+format: ## put all C files into the house format
+	@tools/check_format --fix
+
+clean: ## remove build/
+	@rm -rf build
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
+
+.PHONY: all demo test bench check-long install format clean help

@@ -1,0 +1,32 @@
+/* How much memory this process can still have: the kernel grants more than it has and kills later,
+ * so asking malloc is not enough. */
+#include "available.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The number after `key` in a file of lines; infinite if there is none ("max" in a control group).
+ */
+static double read_number(const char *path, const char *key) {
+    FILE *file = fopen(path, "r");
+    if (!file) return INFINITY;
+    double value = INFINITY;
+    char line[128];
+    while (fgets(line, sizeof line, file)) {
+        if (strncmp(line, key, strlen(key)) != 0) continue;
+        double found;
+        if (sscanf(line + strlen(key), "%lf", &found) == 1) value = found;
+        break;
+    }
+    fclose(file);
+    return value;
+}
+
+double memory_available(void) {
+    double machine = 1024 * read_number("/proc/meminfo", "MemAvailable:");
+    double limit = read_number("/sys/fs/cgroup/memory.max", "");
+    double used = read_number("/sys/fs/cgroup/memory.current", "");
+    double group = isinf(limit) || isinf(used) ? INFINITY : limit - used;
+    return machine < group ? machine : group;
+}

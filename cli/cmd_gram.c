@@ -1,0 +1,186 @@
+/* luthier gram: Gram matrices, their gradients, and every order of a string kernel. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "output.h"
+#include "session.h"
+
+typedef struct job {
+    session session;
+    const options *options;
+    lth_kernel *kernel;
+    lth_encoder *encoder;
+    lth_items *rows, *cols; /* cols NULL = rows against themselves */
+    size_t row_count, column_count, orders, parameters;
+    double *values, *gradients;
+} job;
+
+static bool is_stream(const char *path) {
+    return path && strcmp(path, "-") == 0;
+}
+
+static int check_usage(const options *o) {
+    const command *c = o->command;
+    if (!o->kernel) return usage_error(c, "gram wants --kernel EXPR");
+    if (!o->output && !o->gradients) return usage_error(c, "gram wants -o FILE");
+    if (o->per_order && !o->output) return usage_error(c, "--per-order wants -o FILE");
+    if (is_stream(o->gradients))
+        return usage_error(c, "--gradients - would mix with the parameters' names on standard "
+                              "output; give a file");
+    if (is_stream(o->output) && (o->gradients || o->json))
+        return usage_error(c, "-o - would mix with what %s prints on standard output; give a file",
+                           o->gradients ? "--gradients" : "--json");
+    if (o->output && o->gradients && strcmp(o->output, o->gradients) == 0)
+        return usage_error(c, "-o and --gradients name the same file");
+    if (is_stream(o->arguments[0]) && is_stream(o->against))
+        return usage_error(c, "only one of TABLE and --against can be standard input");
+    return EXIT_DONE;
+}
+
+static int check_outputs(job *j) {
+    int code = EXIT_DONE;
+    if (j->options->output) code = session_check_output(&j->session, j->options->output);
+    if (!code && j->options->gradients)
+        code = session_check_output(&j->session, j->options->gradients);
+    return code;
+}
+
+static int check_kernel(job *j) {
+    const options *o = j->options;
+    j->parameters = lth_kernel_params(j->kernel);
+    j->orders = o->per_order ? lth_kernel_orders(j->kernel) : 1;
+    if (!j->orders)
+        return usage_error(o->command, "--per-order wants a kernel that is one string kernel and "
+                                       "nothing else, such as ssk(text)");
+    bool needs_vectors = lth_kernel_needs_vectors(j->kernel);
+    if (needs_vectors && !o->vectors)
+        return usage_error(o->command, "this kernel compares words by their vectors; give them "
+                                       "with --vectors FILE");
+    if (!needs_vectors && o->vectors)
+        session_warn(&j->session, "this kernel does not use word vectors; --vectors is ignored");
+    return EXIT_DONE;
+}
+
+static int encode_table(job *j, const char *path, lth_items **out) {
+    lth_table *table = NULL;
+    lth_error err = {0};
+    int code = session_read_table(&j->session, path, j->kernel, &table);
+    if (!code && lth_encode(j->encoder, table, out, &err) != LTH_OK)
+        code = session_fail_input(&j->session, &err, path);
+    lth_table_free(table);
+    return code;
+}
+
+static int load(job *j) {
+    int code = session_parse_kernel(&j->session, j->options->kernel, &j->kernel);
+    if (!code) code = check_kernel(j);
+    if (code) return code;
+    lth_error err = {0};
+    if (lth_encoder_create(j->session.ctx, j->kernel, &j->encoder, &err) != LTH_OK)
+        return session_fail(&j->session, &err);
+    code = encode_table(j, j->options->arguments[0], &j->rows);
+    if (!code && j->options->against) code = encode_table(j, j->options->against, &j->cols);
+    if (!code) code = session_read_vectors(&j->session, j->kernel, j->encoder);
+    if (code) return code;
+    j->row_count = lth_items_count(j->rows);
+    j->column_count = lth_items_count(j->cols ? j->cols : j->rows);
+    return EXIT_DONE;
+}
+
+static int compute_values(job *j) {
+    int code = session_allocate(&j->session, "the Gram matrix", j->orders, j->row_count,
+                                j->column_count, &j->values);
+    if (code) return code;
+    lth_error err = {0};
+    double start = seconds_now();
+    lth_status status =
+        j->options->per_order
+            ? lth_gram_orders(j->kernel, j->rows, j->cols, j->values, &err)
+            : lth_gram(j->kernel, j->rows, j->cols, j->values, j->column_count, &err);
+    if (status != LTH_OK) return session_fail(&j->session, &err);
+    double seconds = seconds_now() - start;
+    unsigned threads = lth_ctx_threads(j->session.ctx);
+    session_note(&j->session, "%zu x %zu rows, %s, %u thread%s, %.3g s, %.3g cell-orders/s",
+                 j->row_count, j->column_count, lth_ctx_isa(j->session.ctx), threads,
+                 threads == 1 ? "" : "s", seconds,
+                 lth_gram_cell_orders(j->kernel, j->rows, j->cols) / seconds);
+    return EXIT_DONE;
+}
+
+static int compute_gradients(job *j) {
+    int code = session_allocate(&j->session, "the gradient", j->parameters, j->row_count,
+                                j->column_count, &j->gradients);
+    if (code) return code;
+    lth_error err = {0};
+    double start = seconds_now();
+    if (lth_gram_gradients(j->kernel, j->rows, j->cols, j->gradients, &err) != LTH_OK)
+        return session_fail(&j->session, &err);
+    session_note(&j->session, "gradients by %zu parameters, %.3g s", j->parameters,
+                 seconds_now() - start);
+    return EXIT_DONE;
+}
+
+static int write_arrays(job *j) {
+    const options *o = j->options;
+    const size_t shape[] = {j->orders, j->row_count, j->column_count};
+    const size_t gradient_shape[] = {j->parameters, j->row_count, j->column_count};
+    int code = session_check_interrupt(&j->session);
+    if (!code && o->output)
+        code = o->per_order ? session_write_npy(&j->session, o->output, j->values, shape, 3)
+                            : session_write_npy(&j->session, o->output, j->values, shape + 1, 2);
+    if (!code && o->gradients)
+        code = session_write_npy(&j->session, o->gradients, j->gradients, gradient_shape, 3);
+    return code;
+}
+
+static int print_json(const job *j) {
+    char *kernel = kernel_text(j->kernel);
+    if (!kernel) {
+        fputs("luthier: out of memory\n", stderr);
+        return EXIT_FAILED;
+    }
+    printf("{\"schema\":1,\"rows\":%zu,\"columns\":%zu,\"kernel\":", j->row_count, j->column_count);
+    print_json_string(kernel);
+    free(kernel);
+    printf(",\"parameters\":[");
+    for (size_t i = 0; i < j->parameters; ++i) {
+        if (i) putchar(',');
+        print_json_string(lth_kernel_param(j->kernel, i).path);
+    }
+    printf("]}\n");
+    return EXIT_DONE;
+}
+
+static int print_summary(const job *j) {
+    if (j->options->json) return print_json(j);
+    if (!j->options->gradients) return EXIT_DONE;
+    for (size_t i = 0; i < j->parameters; ++i) puts(lth_kernel_param(j->kernel, i).path);
+    return EXIT_DONE;
+}
+
+static int run_job(job *j) {
+    int code = check_outputs(j);
+    if (!code) code = load(j);
+    if (!code && j->options->output) code = compute_values(j);
+    if (!code && j->options->gradients) code = compute_gradients(j);
+    if (!code) code = write_arrays(j);
+    if (!code) code = print_summary(j);
+    return code;
+}
+
+int run_gram(const options *o) {
+    int code = check_usage(o);
+    if (code) return code;
+    job j = {.options = o};
+    code = session_open(&j.session, o);
+    if (!code) code = run_job(&j);
+    free(j.values);
+    free(j.gradients);
+    lth_items_free(j.rows);
+    lth_items_free(j.cols);
+    lth_encoder_free(j.encoder);
+    lth_kernel_free(j.kernel);
+    session_close(&j.session);
+    return code;
+}

@@ -1,0 +1,328 @@
+/* The tables of commands and options, and the reading of a command line by them. */
+#include "options.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "output.h"
+
+const command commands[] = {
+    {"gram", "TABLE --kernel EXPR -o K.npy [options]",
+     "the Gram matrix of a table's rows, as a NumPy file",
+     "Compares every row of TABLE with every other by the kernel EXPR, and writes the values as a "
+     "float64 array of shape (rows, rows), rows in table order. TABLE is TSV, CSV or JSONL, by its "
+     "extension, also gzipped; - is standard input.",
+     "luthier gram reviews.tsv --kernel 'normalize(ssk(text))' -o K.npy\n"
+     "luthier gram new.csv --against old.csv --kernel 'ssk(text, units=chars)' -o K.npy\n"
+     "luthier gram reviews.tsv --kernel 'ssk(text, order=3)' --gradients G.npy",
+     1, 1, run_gram},
+    {"kernels", "[NAME]", "every kernel with its hyperparameters, defaults and bounds",
+     "Without NAME: a table with one line for each argument of each kernel. With NAME: all there "
+     "is to know about that kernel.",
+     "luthier kernels\nluthier kernels ssk", 0, 1, run_kernels},
+    {"bench", "[options]", "how fast string kernels are on this machine",
+     "Measures cell-orders per second (cells of the string kernel's table, times its order) for "
+     "each instruction set and precision on random strings of letters, and compares them with "
+     "a quarter of the machine's rate of multiply-adds: four instructions for each cell-order. "
+     "CPUs that add and mask beside their multiply-adds pass a share of 1. Takes about ten "
+     "seconds. --isa and --precision measure only the one given, and no cell is skipped unless "
+     "--dropping says so.",
+     "luthier bench\nluthier bench --isa avx2 --json", 0, 0, run_bench},
+    {"demo", "[options]", "what a string kernel sees and a bag of words does not",
+     "Finds the nearest neighbours of product reviews, which the program brings along, and says "
+     "how fast this machine compares texts. Needs no file and takes a few seconds.",
+     "luthier demo", 0, 0, run_demo},
+    {"_help", "[COMMAND]", "this overview, or the help of a command", "", "", 0, 1, run_help},
+    {"_man", "", "the man page", "", "", 0, 0, run_man},
+    {"_completion", "", "completion for bash", "", "", 0, 0, run_completion},
+    {.name = NULL},
+};
+
+/* Bits by the order of the commands above. */
+enum { GRAM = 1, KERNELS = 2, BENCH = 4, DEMO = 8, COMMON = 1 << 30 };
+enum {
+    WORKING = GRAM | BENCH | DEMO | COMMON,
+    READING = GRAM | COMMON,
+    ALL = GRAM | KERNELS | BENCH | DEMO | COMMON
+};
+
+#define FIELD(name) offsetof(options, name)
+
+const option option_table[] = {
+    {0, "kernel", OPTION_TEXT, "EXPR", FIELD(kernel), GRAM, 0,
+     "the kernel, such as 'normalize(ssk(text, order=5))'; luthier kernels lists them"},
+    {'o', "output", OPTION_FILE, "FILE", FIELD(output), GRAM, 0,
+     "where to write the result; - is standard output"},
+    {0, "against", OPTION_FILE, "TABLE2", FIELD(against), GRAM, 0,
+     "compare the rows of TABLE with those of TABLE2; the result has shape (rows, rows2)"},
+    {0, "gradients", OPTION_FILE, "FILE", FIELD(gradients), GRAM, 0,
+     "also write the derivative by each hyperparameter, shape (parameters, rows, columns), and "
+     "print the parameters' names in that order, one a line"},
+    {0, "per-order", OPTION_FLAG, NULL, FIELD(per_order), GRAM, 0,
+     "write every order of one string kernel, unweighted, shape (order, rows, columns)"},
+
+    {0, "threads", OPTION_NUMBER, "N", FIELD(threads), WORKING, 4096,
+     "worker threads (default 0: all cores)"},
+    {0, "device", OPTION_TEXT, "NAME", FIELD(device), WORKING, 0,
+     "where to compute; this build has cpu"},
+    {0, "seed", OPTION_NUMBER, "N", FIELD(seed), WORKING, UINT64_MAX,
+     "seed of everything random (default 1)"},
+    {0, "precision", OPTION_CHOICE, "f64|f32", FIELD(precision), WORKING, 0,
+     "arithmetic inside string kernels (default f64); results are always float64"},
+    {0, "isa", OPTION_TEXT, "NAME", FIELD(isa), WORKING, 0,
+     "instruction set: portable, avx2 or avx512 (default: the best this CPU has)"},
+    {0, "dropping", OPTION_CHOICE, "auto|on|off", FIELD(dropping), WORKING, 0,
+     "skip positions of strings that cannot match (default auto: by a sample of the data)"},
+    {0, "vectors", OPTION_FILE, "FILE", FIELD(vectors), READING, 0,
+     "word vectors: GloVe, word2vec or fastText, also gzipped"},
+    {0, "format", OPTION_CHOICE, "tsv|csv|jsonl", FIELD(format), READING, 0,
+     "format of the tables (default: by their extension)"},
+    {0, "where", OPTION_LIST, "COL=VALUE[,VALUE...]", FIELD(where), READING, 0,
+     "keep only the rows with one of these values; may be repeated, and all must hold"},
+    {0, "json", OPTION_FLAG, NULL, FIELD(json), ALL, 0, "print JSON instead of text"},
+    {0, "progress", OPTION_CHOICE, "auto|always|never", FIELD(progress), WORKING, 0,
+     "a progress bar on standard error (default auto: if it is a terminal)"},
+    {'q', "quiet", OPTION_FLAG, NULL, FIELD(quiet), ALL, 0, "no warnings and no progress bar"},
+    {'v', "verbose", OPTION_FLAG, NULL, FIELD(verbose), ALL, 0, "say what is done, and how fast"},
+    {'h', "help", OPTION_FLAG, NULL, FIELD(help), ALL, 0, "print this help"},
+    {0, "version", OPTION_FLAG, NULL, FIELD(version), ALL, 0, "print the version"},
+    {.name = NULL},
+};
+
+bool takes_option(const command *c, const option *o) {
+    return (o->commands >> (c - commands)) & 1;
+}
+
+bool is_common(const option *o) {
+    return o->commands & COMMON;
+}
+
+bool is_hidden(const command *c) {
+    return c->name[0] == '_';
+}
+
+/* ---- Suggestions and usage errors ---- */
+
+static size_t edit_distance(const char *a, const char *b) {
+    enum { LONGEST = 32 };
+    size_t row[LONGEST + 1], m = strlen(a), n = strlen(b);
+    if (m > LONGEST || n > LONGEST) return SIZE_MAX;
+    for (size_t j = 0; j <= n; ++j) row[j] = j;
+    for (size_t i = 1; i <= m; ++i) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= n; ++j) {
+            size_t best = diagonal + (a[i - 1] != b[j - 1]);
+            if (row[j] + 1 < best) best = row[j] + 1;
+            if (row[j - 1] + 1 < best) best = row[j - 1] + 1;
+            diagonal = row[j];
+            row[j] = best;
+        }
+    }
+    return row[n];
+}
+
+const char *nearest(const char *name, const char *(*at)(size_t i)) {
+    const char *best = NULL, *candidate;
+    size_t least = strlen(name) / 3 + 2; /* further than that is another word */
+    for (size_t i = 0; (candidate = at(i)) != NULL; ++i) {
+        size_t distance = edit_distance(name, candidate);
+        if (distance < least && distance < strlen(candidate)) best = candidate, least = distance;
+    }
+    return best;
+}
+
+static const char *visible_command(size_t i) {
+    return commands[i].name && !is_hidden(&commands[i]) ? commands[i].name : NULL;
+}
+
+static const char *option_name(size_t i) {
+    return option_table[i].name;
+}
+
+int usage_error(const command *c, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    fputs("luthier: ", stderr);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    bool of_command = c && !is_hidden(c);
+    fprintf(stderr, "\ntry luthier %s%s--help\n", of_command ? c->name : "", of_command ? " " : "");
+    return EXIT_USAGE;
+}
+
+/* ---- Parsing ---- */
+
+typedef struct parser {
+    char **argv;
+    int argc, next;
+    bool given[sizeof option_table / sizeof *option_table];
+    options *out;
+} parser;
+
+/* `help` is a command too, though it is not listed. */
+static const command *find_command(const char *name) {
+    for (const command *c = commands; c->name; ++c)
+        if (strcmp(c->name, name) == 0 || (c->run == run_help && strcmp(name, "help") == 0))
+            return c;
+    return NULL;
+}
+
+static int unknown_command(const char *name) {
+    const char *near = nearest(name, visible_command);
+    if (near) return usage_error(NULL, "unknown command \"%s\"; did you mean %s?", name, near);
+    return usage_error(NULL, "unknown command \"%s\"", name);
+}
+
+static int take_positional(parser *p, const char *text) {
+    options *out = p->out;
+    if (!out->command) {
+        out->command = find_command(text);
+        return out->command ? EXIT_DONE : unknown_command(text);
+    }
+    if (out->argument_count == out->command->most)
+        return usage_error(out->command, "unexpected argument \"%s\"", text);
+    out->arguments[out->argument_count++] = text;
+    return EXIT_DONE;
+}
+
+static int take_number(parser *p, const option *o, const char *text, uint64_t *field) {
+    char *end;
+    errno = 0;
+    unsigned long long value = strtoull(text, &end, 10);
+    if (!isdigit((unsigned char)*text) || *end || errno || value > o->most)
+        return usage_error(p->out->command, "--%s wants a whole number from 0 to %llu, not \"%s\"",
+                           o->name, (unsigned long long)o->most, text);
+    *field = value;
+    return EXIT_DONE;
+}
+
+static int take_choice(parser *p, const option *o, const char *text, int *field) {
+    const char *choice = o->value;
+    for (int i = 0;; ++i) {
+        size_t length = strcspn(choice, "|");
+        if (strlen(text) == length && memcmp(choice, text, length) == 0) {
+            *field = i;
+            return EXIT_DONE;
+        }
+        if (!choice[length]) break;
+        choice += length + 1;
+    }
+    return usage_error(p->out->command, "--%s wants %s, not \"%s\"", o->name, o->value, text);
+}
+
+static int take_value(parser *p, const option *o, const char *text) {
+    void *field = (char *)p->out + o->offset;
+    switch (o->kind) {
+    case OPTION_FLAG: break;
+    case OPTION_TEXT:
+    case OPTION_FILE:
+        if (!*text) return usage_error(p->out->command, "--%s wants %s", o->name, o->value);
+        *(const char **)field = text;
+        break;
+    case OPTION_NUMBER: return take_number(p, o, text, field);
+    case OPTION_CHOICE: return take_choice(p, o, text, field);
+    case OPTION_LIST:
+        if (!strchr(text, '=') || *text == '=')
+            return usage_error(p->out->command, "--%s wants %s, not \"%s\"", o->name, o->value,
+                               text);
+        p->out->where[p->out->where_count++] = text;
+        break;
+    }
+    return EXIT_DONE;
+}
+
+/* An option with the value that is attached to it (NULL = none), or else the next argument. */
+static int take_option(parser *p, const option *o, const char *attached) {
+    p->given[o - option_table] = true;
+    if (o->kind == OPTION_FLAG) {
+        if (attached) return usage_error(p->out->command, "--%s takes no value", o->name);
+        *(bool *)((char *)p->out + o->offset) = true;
+        return EXIT_DONE;
+    }
+    if (!attached) {
+        /* The next option is not a value; one that starts so is written --name=--value. */
+        if (p->next == p->argc || strncmp(p->argv[p->next], "--", 2) == 0)
+            return usage_error(p->out->command, "--%s wants a value: %s", o->name, o->value);
+        attached = p->argv[p->next++];
+    }
+    return take_value(p, o, attached);
+}
+
+static int take_long(parser *p, const char *text) {
+    char name[32];
+    size_t length = strcspn(text, "=");
+    snprintf(name, sizeof name, "%.*s", (int)(length < sizeof name ? length : sizeof name - 1),
+             text);
+    for (const option *o = option_table; o->name; ++o)
+        if (strcmp(o->name, name) == 0)
+            return take_option(p, o, text[length] ? text + length + 1 : NULL);
+    const char *near = nearest(name, option_name);
+    if (near)
+        return usage_error(p->out->command, "unknown option --%s; did you mean --%s?", name, near);
+    return usage_error(p->out->command, "unknown option --%s", name);
+}
+
+/* Letters may be joined: -qv, -oK.npy. */
+static int take_letters(parser *p, const char *letters) {
+    for (const char *letter = letters; *letter; ++letter) {
+        const option *o = option_table;
+        while (o->name && o->letter != *letter) ++o;
+        if (!o->name) return usage_error(p->out->command, "unknown option -%s", letters);
+        if (o->kind != OPTION_FLAG) return take_option(p, o, letter[1] ? letter + 1 : NULL);
+        int code = take_option(p, o, NULL);
+        if (code) return code;
+    }
+    return EXIT_DONE;
+}
+
+static int take_all(parser *p) {
+    bool only_positionals = false;
+    while (p->next < p->argc) {
+        const char *word = p->argv[p->next++];
+        int code;
+        if (only_positionals || word[0] != '-' || !word[1])
+            code = take_positional(p, word);
+        else if (strcmp(word, "--") == 0)
+            only_positionals = true, code = EXIT_DONE;
+        else if (word[1] == '-')
+            code = take_long(p, word + 2);
+        else
+            code = take_letters(p, word + 1);
+        if (code) return code;
+    }
+    return EXIT_DONE;
+}
+
+static int check_complete(const parser *p) {
+    const options *out = p->out;
+    if (out->help || out->version) return EXIT_DONE;
+    if (!out->command) return usage_error(NULL, "no command given");
+    for (const option *o = option_table; o->name; ++o)
+        if (p->given[o - option_table] && !is_common(o) && !takes_option(out->command, o))
+            return usage_error(out->command, "%s does not take --%s", out->command->name, o->name);
+    if (out->argument_count < out->command->least)
+        return usage_error(out->command, "%s wants %.*s", out->command->name,
+                           (int)strcspn(out->command->arguments, " "), out->command->arguments);
+    return EXIT_DONE;
+}
+
+int options_parse(int argc, char **argv, options *out) {
+    *out = (options){.seed = 1, .precision = -1, .dropping = -1, .format = -1, .progress = -1};
+    out->where = calloc((size_t)argc + 1, sizeof *out->where);
+    if (!out->where) {
+        fputs("luthier: out of memory\n", stderr);
+        return EXIT_FAILED;
+    }
+    parser p = {.argv = argv, .argc = argc, .next = 1, .out = out};
+    int code = take_all(&p);
+    return code ? code : check_complete(&p);
+}
+
+void options_free(options *o) {
+    free(o->where);
+}

@@ -1,0 +1,93 @@
+/* The command line: one table of commands and one of options, from which the parsing, --help, the
+ * man page and the completion of the shell come. */
+#ifndef CLI_OPTIONS_H
+#define CLI_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "luthier.h"
+
+/* Exit codes; 128 + signal when interrupted. */
+enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_INPUT = 3 };
+
+typedef struct command command;
+
+/* What was asked for. A choice is its index in the list of choices, -1 when it was not given. */
+typedef struct options {
+    const command *command;
+    const char *arguments[2];
+    size_t argument_count;
+
+    const char *kernel, *output, *against, *gradients;
+    bool per_order;
+
+    uint64_t threads, seed;
+    const char *device, *vectors, *isa;
+    const char **where;
+    size_t where_count;
+    int precision, dropping, format, progress;
+    bool json, quiet, verbose, help, version;
+} options;
+
+struct command {
+    const char *name;             /* an underscore in front: not shown                       */
+    const char *arguments;        /* as in the usage line: "TABLE --kernel EXPR -o K.npy"    */
+    const char *summary;          /* one line                                                */
+    const char *details;          /* paragraphs, separated by newlines                       */
+    const char *examples;         /* shell commands, separated by newlines                   */
+    size_t least, most;           /* number of positional arguments                          */
+    int (*run)(const options *o); /* returns the exit code                            */
+};
+
+typedef enum option_kind {
+    OPTION_FLAG,   /* bool                                                            */
+    OPTION_TEXT,   /* const char *                                                    */
+    OPTION_FILE,   /* const char *, completed with file names                         */
+    OPTION_NUMBER, /* uint64_t, at most `most`                                        */
+    OPTION_CHOICE, /* int, an index into `value`, "one|two|three"                     */
+    OPTION_LIST    /* const char *, repeatable                                        */
+} option_kind;
+
+typedef struct option {
+    char letter; /* 0 = none */
+    const char *name;
+    option_kind kind;
+    const char *value; /* its name in help, or the choices */
+    size_t offset;     /* of its field in options */
+    unsigned commands; /* bits of the commands that take it; see takes_option() */
+    uint64_t most;
+    const char *help;
+} option;
+
+extern const command commands[];    /* ends with name NULL */
+extern const option option_table[]; /* ends with name NULL */
+
+bool takes_option(const command *c, const option *o); /* whether it matters to this command */
+bool is_common(const option *o);                      /* accepted by every command */
+bool is_hidden(const command *c);
+
+/* EXIT_DONE, or EXIT_USAGE after a message. The result borrows argv; free it with options_free().
+ */
+int options_parse(int argc, char **argv, options *out);
+void options_free(options *o);
+
+/* Print "luthier: what" and where to read more; returns EXIT_USAGE. `c` NULL = no command yet. */
+int usage_error(const command *c, const char *format, ...) LTH_PRINTF(2, 3);
+
+/* The candidate nearest to `name` by edit distance, or NULL if none is near enough to suggest. */
+const char *nearest(const char *name, const char *(*at)(size_t i));
+
+void print_help(const command *c); /* NULL = the overview */
+
+/* The commands. */
+int run_gram(const options *o);
+int run_kernels(const options *o);
+int run_bench(const options *o);
+int run_demo(const options *o);
+int run_help(const options *o);
+int run_man(const options *o);
+int run_completion(const options *o);
+
+#endif

@@ -1,0 +1,301 @@
+/* What the commands share: a context made from the common options, tables, kernels and vectors read
+ * with it, messages, the progress bar, and Ctrl-C. */
+#include "session.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "available.h"
+
+enum { PROGRESS_AUTO = 0, PROGRESS_ALWAYS = 1, PROGRESS_NEVER = 2 };
+
+double seconds_now(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* ---- Ctrl-C ---- */
+
+static volatile sig_atomic_t caught;
+
+/* The first signal asks the library to stop; the second does not wait for it. */
+static void on_signal(int number) {
+    if (caught) _exit(128 + number);
+    caught = number;
+}
+
+static void catch_signals(void) {
+    static const int numbers[] = {SIGINT, SIGTERM};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; ++i) {
+        struct sigaction action = {.sa_handler = on_signal}, old;
+        /* A shell starts background jobs with the signal ignored, and they keep ignoring it. */
+        if (sigaction(numbers[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+            sigaction(numbers[i], &action, NULL);
+    }
+}
+
+/* ---- The progress bar ---- */
+
+static void clear_bar(session *s) {
+    if (s->bar.width) fprintf(stderr, "\r%*s\r", s->bar.width, "");
+    s->bar.width = 0;
+}
+
+static void draw_bar(session *s, const char *what, double share, double elapsed) {
+    enum { CELLS = 30 };
+    char cells[CELLS + 1], left[32] = "";
+    for (int i = 0; i < CELLS; ++i) cells[i] = i < (int)(share * CELLS) ? '#' : '.';
+    cells[CELLS] = 0;
+    if (share > 0.02) snprintf(left, sizeof left, " %.0f s left", elapsed / share - elapsed);
+    int before = s->bar.width;
+    s->bar.width = fprintf(stderr, "\r%s [%s] %3.0f%%%s", what, cells, 100 * share, left) - 1;
+    if (before > s->bar.width) fprintf(stderr, "%*s", before - s->bar.width, "");
+    fflush(stderr);
+}
+
+static bool wants_bar(const session *s, double elapsed) {
+    if (s->options->progress == PROGRESS_ALWAYS) return true;
+    if (s->options->progress == PROGRESS_NEVER || s->options->quiet) return false;
+    return elapsed > 1 && isatty(STDERR_FILENO);
+}
+
+static int on_progress(void *user, const char *what, double done, double total) {
+    session *s = user;
+    double now = seconds_now();
+    if (s->bar.begun == 0 || done < s->bar.done) s->bar.begun = now;
+    s->bar.done = done;
+    if (total > 0 && now - s->bar.drawn > 1.0 / 6 && wants_bar(s, now - s->bar.begun)) {
+        s->bar.drawn = now;
+        draw_bar(s, what, done < total ? done / total : 1, now - s->bar.begun);
+    }
+    return caught != 0;
+}
+
+/* ---- Messages ---- */
+
+static void on_log(void *user, lth_log_level level, const char *text) {
+    session *s = user;
+    if (level == LTH_LOG_WARNING)
+        session_warn(s, "%s", text);
+    else
+        session_note(s, "%s", text);
+}
+
+void session_note(session *s, const char *format, ...) {
+    if (!s->options->verbose) return;
+    clear_bar(s);
+    va_list args;
+    va_start(args, format);
+    fputs("luthier: ", stderr);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fputc('\n', stderr);
+}
+
+void session_warn(session *s, const char *format, ...) {
+    if (s->options->quiet) return;
+    clear_bar(s);
+    va_list args;
+    va_start(args, format);
+    fputs("luthier: warning: ", stderr);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fputc('\n', stderr);
+}
+
+int session_check_interrupt(session *s) {
+    if (!caught) return EXIT_DONE;
+    clear_bar(s);
+    fputs("luthier: interrupted\n", stderr);
+    return 128 + caught;
+}
+
+static int exit_code(lth_status status) {
+    switch (status) {
+    case LTH_OK: return EXIT_DONE;
+    case LTH_EARG: return EXIT_USAGE;
+    case LTH_EFORMAT: return EXIT_INPUT;
+    default: return EXIT_FAILED;
+    }
+}
+
+int session_fail(session *s, const lth_error *err) {
+    int interrupted = session_check_interrupt(s); /* whatever failed, failed because of it */
+    if (interrupted) return interrupted;
+    clear_bar(s);
+    fputs("luthier: ", stderr);
+    if (err->file[0]) fputs(err->file, stderr);
+    if (err->line) fprintf(stderr, err->file[0] ? ":%zu" : "line %zu", err->line);
+    if (err->column) fprintf(stderr, ":%zu", err->column);
+    if (err->file[0] || err->line || err->column) fputs(": ", stderr);
+    fprintf(stderr, "%s\n", err->message[0] ? err->message : lth_status_text(err->status));
+    return exit_code(err->status);
+}
+
+static void name_file(lth_error *err, const char *path) {
+    if (!err->file[0]) snprintf(err->file, sizeof err->file, "%s", path);
+}
+
+int session_fail_input(session *s, const lth_error *err, const char *path) {
+    lth_error named = *err;
+    name_file(&named, strcmp(path, "-") == 0 ? "stdin" : path);
+    int code = session_fail(s, &named);
+    return err->status == LTH_EIO && code == EXIT_FAILED ? EXIT_INPUT : code;
+}
+
+/* ---- The context ---- */
+
+static int check_device(const options *o) {
+    const char *device = o->device;
+    if (!device || strcmp(device, "cpu") == 0) return EXIT_DONE;
+    if (strncmp(device, "cuda", 4) == 0 && (!device[4] || device[4] == ':')) {
+        fprintf(stderr, "luthier: --device %s: this build computes on the CPU only\n", device);
+        return EXIT_FAILED;
+    }
+    return usage_error(o->command, "--device wants cpu, not \"%s\"", device);
+}
+
+int session_open(session *s, const options *o) {
+    *s = (session){.options = o};
+    catch_signals();
+    int code = check_device(o);
+    if (code) return code;
+    lth_ctx_options ctx;
+    lth_ctx_options_init(&ctx);
+    ctx.threads = (unsigned)o->threads;
+    ctx.isa = o->isa;
+    if (o->precision >= 0) ctx.precision = (lth_precision)o->precision;
+    if (o->dropping >= 0) ctx.dropping = (lth_dropping)o->dropping;
+    ctx.seed = o->seed;
+    ctx.log = on_log;
+    ctx.progress = on_progress;
+    ctx.user = s;
+    lth_error err = {0};
+    return lth_ctx_create(&ctx, &s->ctx, &err) == LTH_OK ? EXIT_DONE : session_fail(s, &err);
+}
+
+void session_close(session *s) {
+    clear_bar(s);
+    lth_ctx_free(s->ctx);
+    s->ctx = NULL;
+}
+
+/* ---- Input ---- */
+
+/* The expression, and a mark under the character at which it is wrong. */
+static void point_at(const char *expression, size_t column) {
+    fputs("  ", stderr);
+    for (const char *c = expression; *c; ++c)
+        fputc((unsigned char)*c < ' ' ? ' ' : *c, stderr); /* tabs would move the mark */
+    fprintf(stderr, "\n  %*s^\n", (int)column - 1, "");
+}
+
+int session_parse_kernel(session *s, const char *expression, lth_kernel **out) {
+    lth_error err = {0};
+    if (lth_kernel_parse(s->ctx, expression, out, &err) == LTH_OK) return EXIT_DONE;
+    size_t column = err.column;
+    snprintf(err.file, sizeof err.file, column ? "--kernel: column %zu" : "--kernel", column);
+    err.line = err.column = 0;
+    int code = session_fail(s, &err);
+    if (column) point_at(expression, column);
+    return code;
+}
+
+static size_t count_columns(const lth_kernel *kernel) {
+    size_t count = 0;
+    while (lth_kernel_column(kernel, count)) ++count;
+    return count;
+}
+
+int session_read_table(session *s, const char *path, const lth_kernel *kernel, lth_table **out) {
+    size_t count = count_columns(kernel);
+    const char *columns[count + 1];
+    for (size_t i = 0; i <= count; ++i) columns[i] = lth_kernel_column(kernel, i);
+    lth_table_options how;
+    lth_table_options_init(&how);
+    if (s->options->format >= 0) how.format = (lth_table_format)(s->options->format + 1);
+    how.columns = columns;
+    how.column_count = count;
+    how.where = s->options->where;
+    how.where_count = s->options->where_count;
+    lth_error err = {0};
+    lth_table *table;
+    if (lth_table_read(s->ctx, path, &how, &table, &err) != LTH_OK)
+        return session_fail_input(s, &err, path);
+    if (lth_table_rows(table) == 0) {
+        lth_table_free(table);
+        err = (lth_error){.status = LTH_EFORMAT};
+        snprintf(err.message, sizeof err.message, "%s",
+                 how.where_count ? "no row matches --where" : "the table has no rows");
+        return session_fail_input(s, &err, path);
+    }
+    *out = table;
+    return session_check_interrupt(s);
+}
+
+int session_read_vectors(session *s, const lth_kernel *kernel, lth_encoder *encoder) {
+    const char *path = s->options->vectors;
+    if (!path || !lth_kernel_needs_vectors(kernel)) return EXIT_DONE;
+    lth_error err = {0};
+    if (lth_encoder_read_vectors(encoder, path, &err) != LTH_OK)
+        return session_fail_input(s, &err, path);
+    return session_check_interrupt(s);
+}
+
+/* ---- Memory and output ---- */
+
+int session_allocate(session *s, const char *what, size_t planes, size_t rows, size_t columns,
+                     double **out) {
+    double bytes = (double)sizeof **out * (double)planes * (double)rows * (double)columns;
+    double available = memory_available();
+    *out = NULL;
+    if (bytes < (double)(SIZE_MAX / 2) && bytes <= available)
+        *out = malloc(sizeof **out * planes * rows * columns);
+    if (*out) return EXIT_DONE;
+    clear_bar(s);
+    fprintf(stderr, "luthier: out of memory: %s of %zu rows needs %.3g GB", what, rows,
+            bytes / 1e9);
+    if (bytes > available) fprintf(stderr, ", and %.3g GB are free", available / 1e9);
+    fputs("; keep fewer rows with --where\n", stderr);
+    return EXIT_FAILED;
+}
+
+int session_check_output(session *s, const char *path) {
+    if (strcmp(path, "-") == 0) {
+        if (!isatty(STDOUT_FILENO)) return EXIT_DONE;
+        return usage_error(s->options->command, "will not write an array to the terminal");
+    }
+    char folder[4096] = ".";
+    const char *slash = strrchr(path, '/');
+    if (slash) snprintf(folder, sizeof folder, "%.*s", (int)(slash - path) + 1, path);
+    struct stat found;
+    bool exists = stat(path, &found) == 0, is_folder = exists && S_ISDIR(found.st_mode);
+    bool in_place = exists && !S_ISREG(found.st_mode); /* devices and pipes are not renamed over */
+    if (!is_folder && access(in_place ? path : folder, W_OK) == 0) return EXIT_DONE;
+    if (is_folder) errno = EISDIR;
+    fprintf(stderr, "luthier: %s: cannot write: %s\n", path, strerror(errno));
+    return EXIT_FAILED;
+}
+
+int session_write_npy(session *s, const char *path, const double *data, const size_t *shape,
+                      size_t rank) {
+    lth_error err = {0};
+    if (lth_npy_write(path, data, shape, rank, &err) == LTH_OK) return EXIT_DONE;
+    name_file(&err, strcmp(path, "-") == 0 ? "standard output" : path);
+    return session_fail(s, &err);
+}
+
+char *kernel_text(const lth_kernel *kernel) {
+    size_t length = lth_kernel_print(kernel, NULL, 0);
+    char *text = malloc(length + 1);
+    if (text) lth_kernel_print(kernel, text, length + 1);
+    return text;
+}

@@ -1,0 +1,58 @@
+/* What the commands share: a context made from the common options, tables, kernels and vectors read
+ * with it, messages, the progress bar, and Ctrl-C.
+ *
+ * Functions that return int return an exit code: EXIT_DONE, or another one after the reason was
+ * printed. */
+#ifndef CLI_SESSION_H
+#define CLI_SESSION_H
+
+#include "options.h"
+
+typedef struct session {
+    const options *options;
+    lth_ctx *ctx;
+    struct {
+        double begun, drawn; /* seconds; when this piece of work began, when the bar was drawn */
+        double done;
+        int width; /* characters now on the line */
+    } bar;
+} session;
+
+int session_open(session *s, const options *o);
+void session_close(session *s);
+
+/* EXIT_DONE, or 130 after Ctrl-C. */
+int session_check_interrupt(session *s);
+
+/* Print an error; the exit code that goes with its status. */
+int session_fail(session *s, const lth_error *err);
+/* The same when an input was being read: a file that cannot be read is bad input. */
+int session_fail_input(session *s, const lth_error *err, const char *path);
+
+void session_note(session *s, const char *format, ...) LTH_PRINTF(2, 3); /* only with -v */
+void session_warn(session *s, const char *format, ...) LTH_PRINTF(2, 3); /* not with -q */
+
+int session_parse_kernel(session *s, const char *expression, lth_kernel **out);
+
+/* The columns of a table that the kernel reads; a table without rows is an error. */
+int session_read_table(session *s, const char *path, const lth_kernel *kernel, lth_table **out);
+
+/* The vectors of --vectors, if the kernel needs them; after everything was encoded. */
+int session_read_vectors(session *s, const lth_kernel *kernel, lth_encoder *encoder);
+
+/* Room for planes x rows x columns doubles, freed with free(). `what` names it when there is not
+ * enough memory: "the Gram matrix". */
+int session_allocate(session *s, const char *what, size_t planes, size_t rows, size_t columns,
+                     double **out);
+
+/* Whether a file can be written there, asked before long work. */
+int session_check_output(session *s, const char *path);
+int session_write_npy(session *s, const char *path, const double *data, const size_t *shape,
+                      size_t rank);
+
+/* The kernel's canonical text, freed with free(); NULL = out of memory. */
+char *kernel_text(const lth_kernel *kernel);
+
+double seconds_now(void);
+
+#endif
