@@ -104,7 +104,8 @@ static void report(loop *l, double done) {
 
 /* Add what a worker has done, unless another is adding: then it is kept for the next time. */
 static void add_progress(loop *l, double *pending) {
-    if (l->ctx->options.progress == NULL || pthread_mutex_trylock(&l->lock) != 0) return;
+    if (l->what == NULL || l->ctx->options.progress == NULL || pthread_mutex_trylock(&l->lock) != 0)
+        return;
     l->done += *pending;
     *pending = 0;
     double now = seconds_now();
@@ -225,8 +226,10 @@ lth_status lth__parallel_for(lth_ctx *ctx, const char *what, size_t count, const
         TSAN_ACQUIRE(&l);
     }
     pthread_mutex_destroy(&l.lock);
-    if (l.failure == LTH_OK && !l.canceled && ctx->options.progress != NULL) report(&l, l.total);
+    bool told = what != NULL && ctx->options.progress != NULL;
+    if (l.failure == LTH_OK && !l.canceled && told) report(&l, l.total);
     if (l.failure == LTH_OK && l.canceled) l.failure = LTH_ECANCELED;
     if (l.failure == LTH_OK) return LTH_OK;
-    return lth__fail(err, l.failure, "%s: %s", what, lth_status_text(l.failure));
+    return lth__fail(err, l.failure, "%s%s%s", what ? what : "", what ? ": " : "",
+                     lth_status_text(l.failure));
 }

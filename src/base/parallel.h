@@ -11,7 +11,7 @@ typedef lth_status lth__job_fn(void *user, size_t index, unsigned worker);
 /* Runs jobs 0 .. count-1 on the context's threads, with denormals flushed to zero in each. Stops
  * early when a job fails (the failure with the lowest index among those that ran is returned) or
  * when the progress callback cancels. `cost[i]` (NULL = all equal) measures progress. `what` names
- * the work. */
+ * the work; NULL = it is too small to be told of. */
 lth_status lth__parallel_for(lth_ctx *ctx, const char *what, size_t count, const double *cost,
                              lth__job_fn *job, void *user, lth_error *err);
 

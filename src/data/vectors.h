@@ -18,6 +18,11 @@ typedef struct lth__vectors {
  * warning; a vector of another length or a non-number is an error with the line. */
 lth_status lth__vectors_read(const lth_ctx *ctx, const char *path, const lth__symbols *vocabulary,
                              lth__vectors *out, lth_error *err);
+/* The same, and a word without a vector gets the mean of those of its parts between hyphens and
+ * apostrophes. */
+lth_status lth__vectors_read_parts(const lth_ctx *ctx, const char *path,
+                                   const lth__symbols *vocabulary, lth__vectors *out,
+                                   lth_error *err);
 void lth__vectors_free(lth__vectors *v);
 
 #endif

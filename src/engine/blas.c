@@ -6,16 +6,50 @@
 
 static lth__blas loaded;
 
-enum { ROW_MAJOR = 101, NO_TRANSPOSE = 111, TRANSPOSE = 112 };
+enum { ROW_MAJOR = 101, NO_TRANSPOSE = 111, TRANSPOSE = 112, LOWER = 122, NON_UNIT = 131 };
+enum { LEFT = 141, RIGHT = 142 };
 typedef void dgemm_fn(int layout, int transpose_a, int transpose_b, int m, int n, int k,
                       double alpha, const double *A, int lda, const double *B, int ldb, double beta,
                       double *C, int ldc);
+typedef void dtrsm_fn(int layout, int side, int triangle, int transpose, int unit, int m, int n,
+                      double alpha, const double *A, int lda, double *B, int ldb);
+typedef void dpotrf_fn(const char *triangle, const int *n, double *A, const int *lda, int *info);
 static dgemm_fn *dgemm;
+static dtrsm_fn *dtrsm;
+static dpotrf_fn *dpotrf;
 
 static void gemm_nt(size_t m, size_t n, size_t k, double alpha, const double *A, size_t lda,
                     const double *B, size_t ldb, double beta, double *C, size_t ldc) {
     dgemm(ROW_MAJOR, NO_TRANSPOSE, TRANSPOSE, (int)m, (int)n, (int)k, alpha, A, (int)lda, B,
           (int)ldb, beta, C, (int)ldc);
+}
+
+static void gemm_nn(size_t m, size_t n, size_t k, double alpha, const double *A, size_t lda,
+                    const double *B, size_t ldb, double beta, double *C, size_t ldc) {
+    dgemm(ROW_MAJOR, NO_TRANSPOSE, NO_TRANSPOSE, (int)m, (int)n, (int)k, alpha, A, (int)lda, B,
+          (int)ldb, beta, C, (int)ldc);
+}
+
+static void solve(size_t n, size_t m, const double *L, size_t ldl, double *B, size_t ldb) {
+    dtrsm(ROW_MAJOR, LEFT, LOWER, NO_TRANSPOSE, NON_UNIT, (int)n, (int)m, 1, L, (int)ldl, B,
+          (int)ldb);
+}
+
+static void solve_transposed(size_t n, size_t m, const double *L, size_t ldl, double *B,
+                             size_t ldb) {
+    dtrsm(ROW_MAJOR, LEFT, LOWER, TRANSPOSE, NON_UNIT, (int)n, (int)m, 1, L, (int)ldl, B, (int)ldb);
+}
+
+static void solve_right(size_t m, size_t n, const double *L, size_t ldl, double *B, size_t ldb) {
+    dtrsm(ROW_MAJOR, RIGHT, LOWER, TRANSPOSE, NON_UNIT, (int)m, (int)n, 1, L, (int)ldl, B,
+          (int)ldb);
+}
+
+/* LAPACK counts by columns, where our lower triangle is the upper one. */
+static bool cholesky(size_t n, double *A, size_t lda) {
+    int size = (int)n, stride = (int)lda, info = 0;
+    dpotrf("U", &size, A, &stride, &info);
+    return info == 0;
 }
 
 /* The kernels for what this CPU can do, whatever its name. */
@@ -46,10 +80,12 @@ static void load(void) {
         loaded.library = names[i];
     }
     if (!library) return;
-    /* Casts through a union: ISO C has no conversion from object to function pointers. */
+    /* Through a union: ISO C has no conversion from object to function pointers. */
     union {
         void *object;
         dgemm_fn *dgemm;
+        dtrsm_fn *dtrsm;
+        dpotrf_fn *dpotrf;
         void (*set_threads)(int);
         const char *(*corename)(void);
     } symbol;
@@ -58,9 +94,18 @@ static void load(void) {
     symbol.object = dlsym(library, "openblas_get_corename");
     loaded.core = symbol.object ? symbol.corename() : "unknown";
     symbol.object = dlsym(library, "cblas_dgemm");
-    if (!symbol.object) return;
     dgemm = symbol.dgemm;
+    symbol.object = dlsym(library, "cblas_dtrsm");
+    dtrsm = symbol.dtrsm;
+    symbol.object = dlsym(library, "dpotrf_");
+    dpotrf = symbol.dpotrf;
+    if (!dgemm || !dtrsm || !dpotrf) return;
     loaded.gemm_nt = gemm_nt;
+    loaded.gemm_nn = gemm_nn;
+    loaded.solve = solve;
+    loaded.solve_transposed = solve_transposed;
+    loaded.solve_right = solve_right;
+    loaded.cholesky = cholesky;
 }
 
 lth_status lth__blas_get(const lth__blas **out, lth_error *err) {

@@ -10,9 +10,22 @@ typedef struct lth__blas {
     const char *library; /* file name                   */
     const char *core;    /* kernels OpenBLAS chose      */
 
-    /* C = alpha A B^T + beta C, row major: A is m x k, B is n x k. On the calling thread alone. */
+    /* Row major, on the calling thread alone. */
+
+    /* C = alpha A B^T + beta C: A is m x k, B is n x k. */
     void (*gemm_nt)(size_t m, size_t n, size_t k, double alpha, const double *A, size_t lda,
                     const double *B, size_t ldb, double beta, double *C, size_t ldc);
+    /* C = alpha A B + beta C: A is m x k, B is k x n. */
+    void (*gemm_nn)(size_t m, size_t n, size_t k, double alpha, const double *A, size_t lda,
+                    const double *B, size_t ldb, double beta, double *C, size_t ldc);
+    /* L is lower triangular, n x n. B (n x m) = L^-1 B, and B = L^-T B. */
+    void (*solve)(size_t n, size_t m, const double *L, size_t ldl, double *B, size_t ldb);
+    void (*solve_transposed)(size_t n, size_t m, const double *L, size_t ldl, double *B,
+                             size_t ldb);
+    /* B (m x n) = B L^-T. */
+    void (*solve_right)(size_t m, size_t n, const double *L, size_t ldl, double *B, size_t ldb);
+    /* The lower triangle of A becomes its Cholesky factor; false if A is not positive definite. */
+    bool (*cholesky)(size_t n, double *A, size_t lda);
 } lth__blas;
 
 /* The table, the same for all callers and never freed. LTH_EUNSUPPORTED when there is no OpenBLAS.

@@ -43,6 +43,7 @@ typedef struct lth__ssk_job {
     const uint32_t *s, *t;
     lth__match match;
     const void *table;
+    const void *slope; /* derivative of the table along which the tangent goes; NULL = along gap */
     size_t slots;
     void *scratch; /* at least ssk_scratch() bytes, 64-byte aligned */
 } lth__ssk_job;
@@ -70,7 +71,7 @@ typedef struct lth__lanes {
     size_t (*ssk_scratch)(const lth__ssk_job *job, bool tangent);
 
     /* value[i * lanes + lane] = k_(i+1) of that pair, for match = 1. With `tangent` not NULL also
-     * its derivative by gap. */
+     * its derivative by gap, or along job->slope. */
     void (*ssk)(const lth__ssk_job *job, double *value, double *tangent);
 
     /* The same for one pair: value[i], tangent[i]. */
@@ -102,7 +103,7 @@ const lth__engine *lth__engine_find(const char *name);
 
 /* ---- Strings with few common symbols, one pair at a time ---- */
 
-/* gap^d for every distance d at hand (0^0 = 1), and its derivative by gap. */
+/* gap^d for every distance d at hand (0^0 = 1), and its derivative by gap, or along job->slope. */
 typedef struct lth__powers {
     const double *value, *slope;
 } lth__powers;

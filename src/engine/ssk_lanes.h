@@ -12,13 +12,17 @@
  * block of columns to the next. ROWS rows are done at once, so that P is loaded and stored once for
  * all of them. The last order needs no P and Q. Orders up to 8 have their Q and sums in registers.
  *
- * d/dgap travels forward beside the values: d(gap P + Q) = P + gap dP + dQ.
+ * A derivative travels forward beside the values: by gap, d(gap P + Q) = P + gap dP + dQ; along a
+ * slope dS of the similarities, d(S P) = S dP + dS P.
  */
 #include <string.h>
 
 #include "engine/engine.h"
 
 #define INLINE static inline __attribute__((always_inline))
+
+/* Which derivative is taken. */
+typedef enum along { ALONG_NOTHING, ALONG_GAP, ALONG_SLOPE } along;
 
 enum {
     EXACT_BLOCK_BYTES = 24 * 1024, /* of P: in a 32 KiB first-level cache */
@@ -46,7 +50,7 @@ static layout lay_out(const lth__ssk_job *job, bool tangent) {
         .block = block,
         .state = width * per_cell,
         .carried = job->cols > block ? job->rows * per_cell : 0,
-        .sims = job->match == LTH__MATCH_EXACT ? 0 : width * LTH__ROW_STEP,
+        .sims = job->match == LTH__MATCH_EXACT ? 0 : width * LTH__ROW_STEP * (job->slope ? 2 : 1),
     };
 }
 
@@ -56,16 +60,16 @@ static size_t ssk_scratch(const lth__ssk_job *job, bool tangent) {
 }
 
 /* Similarities of LTH__ROW_STEP rows from j with columns first .. last-1: out[column][row]. */
-INLINE void look_up(lth__match match, const lth__ssk_job *job, size_t j, size_t first, size_t last,
-                    vec *restrict out) {
-    const real *quads = (const real *)job->table + j * job->slots;
+INLINE void look_up(lth__match match, const lth__ssk_job *job, const real *table, size_t j,
+                    size_t first, size_t last, vec *restrict out) {
+    const real *quads = table + j * job->slots;
     for (size_t k = first; k < last; k++, out += LTH__ROW_STEP) {
         const uint32_t *t = job->t + k * LANES;
         if (match == LTH__MATCH_QUADS) {
             v_quads(quads, t, out);
         } else {
             for (size_t r = 0; r < LTH__ROW_STEP; r++)
-                out[r] = v_gather(job->table, job->s + (j + r) * LANES, t);
+                out[r] = v_gather(table, job->s + (j + r) * LANES, t);
         }
     }
 }
@@ -86,12 +90,14 @@ typedef struct carry {
     vec *q;     /* Q (and dQ) of every row at the block's left edge, NULL = all zero */
     bool keep;  /* store Q at the right edge                                         */
     vec *sims;  /* from look_up(), when matching is not exact                        */
+    vec *dsims; /* their slopes                                                      */
 } carry;
 
 /* Rows j .. j+rows-1 over columns first .. last-1. */
-INLINE void sweep_rows(const int n, const int rows, lth__match match, bool tangent,
+INLINE void sweep_rows(const int n, const int rows, lth__match match, along way,
                        const lth__ssk_job *job, size_t j, size_t first, size_t last, carry c,
                        vec *restrict sum, vec *restrict dsum) {
+    const bool tangent = way != ALONG_NOTHING;
     const int levels = n - 1, kinds = tangent ? 2 : 1;
     const bool exact = match == LTH__MATCH_EXACT, direct = looks_up_directly(match, rows);
     const real *quads = (const real *)job->table + j * job->slots;
@@ -108,7 +114,8 @@ INLINE void sweep_rows(const int n, const int rows, lth__match match, bool tange
     }
     for (size_t k = first; k < last; k++) {
         vec *restrict P = c.block + (k - first) * (size_t)(levels * kinds);
-        const vec *sims = c.sims + (k - first) * LTH__ROW_STEP + j % LTH__ROW_STEP;
+        const size_t at = (k - first) * LTH__ROW_STEP + j % LTH__ROW_STEP;
+        const vec *sims = c.sims + at, *dsims = c.dsims + at;
         mask equal[LTH__ROW_STEP];
         vec looked_up[LTH__ROW_STEP];
         if (direct) v_quads(quads, job->t + k * LANES, looked_up);
@@ -117,8 +124,9 @@ INLINE void sweep_rows(const int n, const int rows, lth__match match, bool tange
         for (int r = 0; r < rows; r++) {
             if (exact) equal[r] = v_equal(job->s + (j + (size_t)r) * LANES, job->t + k * LANES);
             a[r] = times_sim(exact, equal[r], direct ? looked_up + r : sims + r, one);
-            da[r] = v_zero();
+            da[r] = way == ALONG_SLOPE ? dsims[r] : v_zero();
             sum[0] += a[r];
+            if (way == ALONG_SLOPE) dsum[0] += da[r];
         }
 #pragma GCC unroll 8
         for (int i = 0; i < levels; i++) {
@@ -129,9 +137,15 @@ INLINE void sweep_rows(const int n, const int rows, lth__match match, bool tange
                 sum[i + 1] += a_next;
                 if (tangent) {
                     vec da_next = times_sim(exact, equal[r], direct ? looked_up + r : sims + r, dp);
+                    if (way == ALONG_SLOPE) da_next = v_fma(dsims[r], p, da_next);
                     dsum[i + 1] += da_next;
-                    dp = v_fma(g, dp, p) + dq[r][i];
-                    dq[r][i] = v_fma(g, dq[r][i], q[r][i]) + da[r];
+                    if (way == ALONG_GAP) {
+                        dp = v_fma(g, dp, p) + dq[r][i];
+                        dq[r][i] = v_fma(g, dq[r][i], q[r][i]) + da[r];
+                    } else {
+                        dp = v_fma(g, dp, dq[r][i]);
+                        dq[r][i] = v_fma(g, dq[r][i], da[r]);
+                    }
                     da[r] = da_next;
                 }
                 p = v_fma(g, p, q[r][i]);
@@ -170,8 +184,9 @@ INLINE void flush_sums(const int n, bool tangent, vec *restrict sum, vec *restri
     }
 }
 
-INLINE void pass(const int n, const int rows, lth__match match, bool tangent,
-                 const lth__ssk_job *job, double *value, double *slope) {
+INLINE void pass(const int n, const int rows, lth__match match, along way, const lth__ssk_job *job,
+                 double *value, double *slope) {
+    const bool tangent = way != ALONG_NOTHING;
     const bool stored = match != LTH__MATCH_EXACT && !looks_up_directly(match, rows);
     const layout l = lay_out(job, tangent);
     vec sum[LTH__MAX_ORDER], dsum[LTH__MAX_ORDER], total[LTH__MAX_ORDER], dtotal[LTH__MAX_ORDER];
@@ -181,6 +196,7 @@ INLINE void pass(const int n, const int rows, lth__match match, bool tangent,
     carry c = {.block = state,
                .q = l.carried ? state + l.state : NULL,
                .sims = state + l.state + l.carried};
+    c.dsims = c.sims + l.sims / 2; /* read only along a slope, when there are twice as many */
     memset(state + l.state, 0, l.carried * sizeof *state);
 
     for (size_t first = 0; first < job->cols; first += l.block) {
@@ -188,8 +204,11 @@ INLINE void pass(const int n, const int rows, lth__match match, bool tangent,
         c.keep = last < job->cols;
         memset(state, 0, l.state * sizeof *state);
         for (size_t j = 0; j < job->rows; j += (size_t)rows) {
-            if (stored && j % LTH__ROW_STEP == 0) look_up(match, job, j, first, last, c.sims);
-            sweep_rows(n, rows, match, tangent, job, j, first, last, c, sum, dsum);
+            if (stored && j % LTH__ROW_STEP == 0) {
+                look_up(match, job, job->table, j, first, last, c.sims);
+                if (way == ALONG_SLOPE) look_up(match, job, job->slope, j, first, last, c.dsims);
+            }
+            sweep_rows(n, rows, match, way, job, j, first, last, c, sum, dsum);
             if (last - first >= FLUSH_COLUMNS) flush_sums(n, tangent, sum, dsum, total, dtotal);
         }
     }
@@ -204,10 +223,12 @@ INLINE void pass(const int n, const int rows, lth__match match, bool tangent,
 INLINE void pass_for(const int n, lth__match match, const lth__ssk_job *job, double *value,
                      double *slope) {
     const bool exact = match == LTH__MATCH_EXACT;
-    if (slope)
-        pass(n, n <= 4 ? 2 : 1, match, true, job, value, slope);
+    if (!slope)
+        pass(n, !exact && n <= 5 ? 4 : 2, match, ALONG_NOTHING, job, value, NULL);
+    else if (exact || !job->slope)
+        pass(n, n <= 4 ? 2 : 1, match, ALONG_GAP, job, value, slope);
     else
-        pass(n, !exact && n <= 5 ? 4 : 2, match, false, job, value, NULL);
+        pass(n, n <= 4 ? 2 : 1, match, ALONG_SLOPE, job, value, slope);
 }
 
 INLINE void pass_by_order(lth__match match, const lth__ssk_job *job, double *value, double *slope) {
@@ -222,10 +243,12 @@ INLINE void pass_by_order(lth__match match, const lth__ssk_job *job, double *val
     case 7: pass_for(7, match, job, value, slope); break;
     case 8: pass_for(8, match, job, value, slope); break;
     default:
-        if (slope)
-            pass(n, 1, match, true, job, value, slope);
+        if (!slope)
+            pass(n, 1, match, ALONG_NOTHING, job, value, NULL);
+        else if (!job->slope)
+            pass(n, 1, match, ALONG_GAP, job, value, slope);
         else
-            pass(n, 1, match, false, job, value, NULL);
+            pass(n, 1, match, ALONG_SLOPE, job, value, slope);
     }
 }
 

@@ -9,14 +9,19 @@
 
 /* ---- Encoders ---- */
 
-static void free_lexicon(lth__lexicon *l) {
+static void free_vectors(lth__lexicon *l) {
     while (l->similarities) {
         lth__similarity *next = l->similarities->next;
         lth__similarity_free(l->similarities);
         l->similarities = next;
     }
-    lth__symbols_free(l->symbols);
     lth__vectors_free(&l->vectors);
+}
+
+static void free_lexicon(lth__lexicon *l) {
+    free_vectors(l);
+    lth__symbols_free(l->symbols);
+    lth__free(l->frequency);
 }
 
 lth_status lth_encoder_create(lth_ctx *ctx, const lth_kernel *kernel, lth_encoder **out,
@@ -25,7 +30,8 @@ lth_status lth_encoder_create(lth_ctx *ctx, const lth_kernel *kernel, lth_encode
     if (!e) return lth__fail_memory(err, sizeof *e);
     *e = (lth_encoder){.ctx = ctx, .kernel = kernel};
     e->lexicons = lth__calloc(kernel->field_count, sizeof *e->lexicons);
-    bool ok = e->lexicons != NULL;
+    e->spaces = lth__calloc(kernel->node_count, sizeof *e->spaces);
+    bool ok = e->lexicons && e->spaces;
     for (size_t f = 0; ok && f < kernel->field_count; f++) {
         e->lexicons[f].symbols = lth__symbols_create();
         ok = e->lexicons[f].symbols != NULL;
@@ -42,7 +48,13 @@ void lth_encoder_free(lth_encoder *e) {
     if (!e) return;
     for (size_t f = 0; e->lexicons && f < e->kernel->field_count; f++)
         free_lexicon(&e->lexicons[f]);
+    for (size_t n = 0; e->spaces && n < e->kernel->node_count; n++) {
+        lth__symbols_free(e->spaces[n].grams);
+        lth__free(e->spaces[n].seen);
+        lth__free(e->spaces[n].rows_with);
+    }
     lth__free(e->lexicons);
+    lth__free(e->spaces);
     lth__free(e);
 }
 
@@ -51,20 +63,59 @@ lth_status lth_encoder_read_vectors(lth_encoder *e, const char *path, lth_error 
         if (!e->kernel->fields[f].vectors) continue;
         lth__lexicon *l = &e->lexicons[f];
         lth__vectors vectors;
-        LTH_TRY(lth__vectors_read(e->ctx, path, l->symbols, &vectors, err));
-        lth__symbols *symbols = l->symbols;
-        l->symbols = NULL;
-        free_lexicon(l);
-        *l = (lth__lexicon){.symbols = symbols, .vectors = vectors, .has_vectors = true};
+        if (e->kernel->fields[f].parts)
+            LTH_TRY(lth__vectors_read_parts(e->ctx, path, l->symbols, &vectors, err));
+        else
+            LTH_TRY(lth__vectors_read(e->ctx, path, l->symbols, &vectors, err));
+        free_vectors(l);
+        l->vectors = vectors;
+        l->has_vectors = true;
     }
     return LTH_OK;
 }
 
 /* ---- Items ---- */
 
+lth_status lth__items_create(lth_encoder *e, size_t count, lth_items **out, lth_error *err) {
+    lth_items *items = lth__calloc(1, sizeof *items);
+    if (!items) return lth__fail_memory(err, sizeof *items);
+    *items = (lth_items){.encoder = e, .count = count};
+    items->fields = lth__calloc(e->kernel->field_count, sizeof *items->fields);
+    items->features = lth__calloc(e->kernel->node_count, sizeof *items->features);
+    if (items->fields && items->features) {
+        *out = items;
+        return LTH_OK;
+    }
+    lth__free(items->fields);
+    lth__free(items->features);
+    lth__free(items);
+    return lth__fail_memory(err, 0);
+}
+
+static lth_status encode_numbers(const lth__field_def *def, const lth_table *table,
+                                 lth__sequences *out, lth_error *err) {
+    size_t rows = lth_table_rows(table), capacity = 0;
+    size_t *columns = NULL;
+    *out = (lth__sequences){.count = rows};
+    lth_status status = lth__columns_find(table->columns, def->column, lth_table_name(table), 1,
+                                          &columns, &out->width, &capacity, err);
+    if (status == LTH_OK) {
+        out->numbers = lth__alloc(rows * out->width, sizeof *out->numbers);
+        if (!out->numbers) status = lth__fail_memory(err, rows * out->width * sizeof(double));
+    }
+    for (size_t i = 0; i < rows && status == LTH_OK; i++) {
+        for (size_t c = 0; c < out->width && status == LTH_OK; c++)
+            status =
+                lth__table_number(table, i, columns[c], &out->numbers[i * out->width + c], err);
+    }
+    lth__free(columns);
+    return status;
+}
+
 static lth_status encode_field(const lth_encoder *e, size_t field, const lth_table *table,
                                lth__sequences *out, lth_error *err) {
     const lth__field_def *def = &e->kernel->fields[field];
+    if (def->numbers) return encode_numbers(def, table, out, err);
     size_t column = lth_table_find(table, def->column), rows = lth_table_rows(table);
     if (column == LTH_NONE) {
         return lth__fail_at(err, LTH_EFORMAT, lth_table_name(table), 1, 0, "no column \"%s\"",
@@ -92,16 +143,38 @@ static lth_status encode_field(const lth_encoder *e, size_t field, const lth_tab
     return LTH_OK;
 }
 
+/* How frequent each symbol is among these items. */
+static lth_status count_symbols(const lth__sequences *s, lth__lexicon *l, lth_error *err) {
+    size_t symbols = lth__symbols_count(l->symbols), units = s->start[s->count];
+    l->frequency = lth__calloc(symbols, sizeof *l->frequency);
+    if (!l->frequency) return lth__fail_memory(err, symbols * sizeof *l->frequency);
+    l->frequencies = symbols;
+    for (size_t k = 0; k < units; k++) l->frequency[s->symbols[k]] += 1 / (double)units;
+    return LTH_OK;
+}
+
+lth_status lth__items_features(lth_items *items, lth_error *err) {
+    const lth_kernel *kernel = items->encoder->kernel;
+    for (size_t f = 0; !items->encoder->has_encoded && f < kernel->field_count; f++) {
+        if (!kernel->fields[f].numbers)
+            LTH_TRY(count_symbols(&items->fields[f], &items->encoder->lexicons[f], err));
+    }
+    for (size_t n = 0; n < kernel->node_count; n++) {
+        const lth__node *node = kernel->nodes[n];
+        if (node->family->encode) LTH_TRY(node->family->encode(node, items, err));
+    }
+    items->encoder->has_encoded = true;
+    return LTH_OK;
+}
+
 lth_status lth_encode(lth_encoder *e, const lth_table *table, lth_items **out, lth_error *err) {
     if (lth_table_rows(table) >= UINT32_MAX)
         return lth__fail(err, LTH_EARG, "the table has too many rows: %zu", lth_table_rows(table));
-    lth_items *items = lth__calloc(1, sizeof *items);
-    if (!items) return lth__fail_memory(err, sizeof *items);
-    *items = (lth_items){.encoder = e, .count = lth_table_rows(table)};
-    items->fields = lth__calloc(e->kernel->field_count, sizeof *items->fields);
-    lth_status status = items->fields ? LTH_OK : lth__fail_memory(err, 0);
+    lth_items *items = NULL;
+    lth_status status = lth__items_create(e, lth_table_rows(table), &items, err);
     for (size_t f = 0; f < e->kernel->field_count && status == LTH_OK; f++)
         status = encode_field(e, f, table, &items->fields[f], err);
+    if (status == LTH_OK) status = lth__items_features(items, err);
     if (status == LTH_OK)
         *out = items;
     else
@@ -111,14 +184,118 @@ lth_status lth_encode(lth_encoder *e, const lth_table *table, lth_items **out, l
 
 void lth_items_free(lth_items *items) {
     if (!items) return;
-    for (size_t f = 0; items->fields && f < items->encoder->kernel->field_count; f++) {
+    bool owns = !items->borrowed;
+    for (size_t f = 0; owns && f < items->encoder->kernel->field_count; f++) {
         lth__free(items->fields[f].symbols);
         lth__free(items->fields[f].start);
+        lth__free(items->fields[f].numbers);
+    }
+    for (size_t n = 0; owns && n < items->encoder->kernel->node_count; n++) {
+        lth__free(items->features[n].start);
+        lth__free(items->features[n].feature);
+        lth__free(items->features[n].weight);
     }
     lth__free(items->fields);
+    lth__free(items->features);
     lth__free(items);
 }
 
 size_t lth_items_count(const lth_items *items) {
     return items->count;
+}
+
+/* ---- Items made from items ---- */
+
+lth_status lth__items_slice(const lth_items *items, size_t first, size_t count, lth_items **out,
+                            lth_error *err) {
+    LTH_TRY(lth__items_create(items->encoder, count, out, err));
+    (*out)->borrowed = true;
+    for (size_t f = 0; f < items->encoder->kernel->field_count; f++) {
+        lth__sequences s = items->fields[f];
+        s.count = count;
+        if (s.start) s.start += first;
+        if (s.numbers) s.numbers += first * s.width;
+        (*out)->fields[f] = s;
+    }
+    for (size_t n = 0; n < items->encoder->kernel->node_count; n++) {
+        lth__features f = items->features[n];
+        if (f.start) f.start += first;
+        (*out)->features[n] = f;
+    }
+    return LTH_OK;
+}
+
+static lth_status pick_sequences(const lth__sequences *from, const size_t *item, size_t count,
+                                 lth__sequences *to, lth_error *err) {
+    size_t units = 0;
+    *to = (lth__sequences){.count = count, .longest = from->longest};
+    for (size_t i = 0; i < count; i++) units += lth__sequence_length(from, item[i]);
+    to->start = lth__alloc(count + 1, sizeof *to->start);
+    to->symbols = lth__alloc(units, sizeof *to->symbols);
+    if (!to->start || !to->symbols) return lth__fail_memory(err, units * sizeof *to->symbols);
+    to->start[0] = 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t length = lth__sequence_length(from, item[i]);
+        if (length > 0) {
+            memcpy(to->symbols + to->start[i], from->symbols + from->start[item[i]],
+                   length * sizeof *to->symbols);
+        }
+        to->start[i + 1] = to->start[i] + length;
+    }
+    return LTH_OK;
+}
+
+static lth_status pick_numbers(const lth__sequences *from, const size_t *item, size_t count,
+                               lth__sequences *to, lth_error *err) {
+    *to = (lth__sequences){.count = count, .width = from->width};
+    to->numbers = lth__alloc(count * from->width, sizeof *to->numbers);
+    if (!to->numbers) return lth__fail_memory(err, count * from->width * sizeof *to->numbers);
+    for (size_t i = 0; i < count; i++) {
+        memcpy(to->numbers + i * from->width, from->numbers + item[i] * from->width,
+               from->width * sizeof *to->numbers);
+    }
+    return LTH_OK;
+}
+
+static lth_status pick_features(const lth__features *from, const size_t *item, size_t count,
+                                lth__features *to, lth_error *err) {
+    size_t used = 0;
+    for (size_t i = 0; i < count; i++) used += from->start[item[i] + 1] - from->start[item[i]];
+    to->start = lth__alloc(count + 1, sizeof *to->start);
+    to->feature = lth__alloc(used, sizeof *to->feature);
+    to->weight = lth__alloc(used, sizeof *to->weight);
+    if (!to->start || !to->feature || !to->weight)
+        return lth__fail_memory(err, used * sizeof *to->weight);
+    to->start[0] = 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t first = from->start[item[i]], length = from->start[item[i] + 1] - first;
+        to->start[i + 1] = to->start[i] + length;
+        if (length == 0) continue;
+        memcpy(to->feature + to->start[i], from->feature + first, length * sizeof *to->feature);
+        memcpy(to->weight + to->start[i], from->weight + first, length * sizeof *to->weight);
+    }
+    return LTH_OK;
+}
+
+lth_status lth__items_pick(const lth_items *items, const size_t *item, size_t count,
+                           lth_items **out, lth_error *err) {
+    lth_items *picked = NULL;
+    LTH_TRY(lth__items_create(items->encoder, count, &picked, err));
+    lth_status status = LTH_OK;
+    for (size_t f = 0; f < items->encoder->kernel->field_count && status == LTH_OK; f++) {
+        const lth__sequences *from = &items->fields[f];
+        if (from->numbers)
+            status = pick_numbers(from, item, count, &picked->fields[f], err);
+        else
+            status = pick_sequences(from, item, count, &picked->fields[f], err);
+    }
+    for (size_t n = 0; n < items->encoder->kernel->node_count && status == LTH_OK; n++) {
+        if (items->features[n].start)
+            status = pick_features(&items->features[n], item, count, &picked->features[n], err);
+    }
+    if (status == LTH_OK)
+        *out = picked;
+    else
+        lth_items_free(picked);
+    return status;
 }

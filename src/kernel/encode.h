@@ -13,16 +13,28 @@ typedef struct lth__sequences {
     lth__symbol *symbols;
     size_t *start; /* count + 1 entries */
     size_t count, longest;
+    /* A field of number columns has these instead: count x width. */
+    double *numbers;
+    size_t width;
 } lth__sequences;
 
 static inline size_t lth__sequence_length(const lth__sequences *s, size_t i) {
-    return s->start[i + 1] - s->start[i];
+    return s->start ? s->start[i + 1] - s->start[i] : 0;
 }
+
+/* Sparse features: item i has those from start[i] to start[i + 1] - 1, by ascending number. */
+typedef struct lth__features {
+    size_t *start; /* count + 1 entries */
+    uint32_t *feature;
+    double *weight;
+} lth__features;
 
 struct lth_items {
     struct lth_encoder *encoder;
+    bool borrowed; /* the arrays of its fields and features belong to other items */
     size_t count;
-    lth__sequences *fields; /* as many as the kernel has fields */
+    lth__sequences *fields;  /* as many as the kernel has fields */
+    lth__features *features; /* by node; empty for those that are no sparse feature maps */
 };
 
 /* A vocabulary with its vectors. Similarities of symbols are kept from one evaluation to the next.
@@ -31,13 +43,38 @@ typedef struct lth__lexicon {
     lth__symbols *symbols;
     lth__vectors vectors;
     bool has_vectors;
+    double *frequency; /* of the symbols of the first table encoded, relative */
+    size_t frequencies;
     lth__similarity *similarities; /* list; see lth__lexicon_similarity() */
 } lth__lexicon;
+
+/* The features of a node, and what the first table that was encoded says of them. */
+typedef struct lth__feature_space {
+    lth__symbols *grams; /* a feature is a tuple of symbols; NULL = it is a symbol */
+    size_t rows, known;  /* of that table: its rows, and features 0 .. known-1      */
+    size_t *seen;        /* how often each feature occurs there                    */
+    size_t *rows_with;   /* in how many rows                                       */
+} lth__feature_space;
 
 struct lth_encoder {
     lth_ctx *ctx;
     const lth_kernel *kernel;
-    lth__lexicon *lexicons; /* by field */
+    lth__lexicon *lexicons;     /* by field                          */
+    lth__feature_space *spaces; /* by node                           */
+    bool has_encoded;           /* the first table has been encoded  */
 };
+
+/* For whoever makes items from stored fields: items whose fields are still empty, and, once these
+ * are there, the features of nodes that have any. The first items of an encoder decide how features
+ * are weighed. */
+lth_status lth__items_create(lth_encoder *encoder, size_t count, lth_items **out, lth_error *err);
+lth_status lth__items_features(lth_items *items, lth_error *err);
+
+/* Items first .. first+count-1 as items of their own, which borrow the others' arrays. */
+lth_status lth__items_slice(const lth_items *items, size_t first, size_t count, lth_items **out,
+                            lth_error *err);
+/* The items item[0 .. count-1], copied. */
+lth_status lth__items_pick(const lth_items *items, const size_t *item, size_t count,
+                           lth_items **out, lth_error *err);
 
 #endif

@@ -70,10 +70,6 @@ static size_t name_length(const char *at) {
 
 bool lth__expr_is_name(const char *text) {
     size_t n = name_length(text);
-    if (n > 0 && strncmp(text + n, "..", 2) == 0) {
-        text += n + 2;
-        n = name_length(text);
-    }
     return n > 0 && text[n] == 0;
 }
 

@@ -65,7 +65,7 @@ typedef struct lth__expr {
 lth_status lth__expr_parse(const char *text, lth__pool *pool, const lth__expr **out,
                            lth_error *err);
 
-/* Whether a column name, or a range of them, can be written without quotes. */
+/* Whether a column name can be written without quotes. */
 bool lth__expr_is_name(const char *text);
 
 #endif

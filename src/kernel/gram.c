@@ -12,7 +12,7 @@
 
 #include "base/parallel.h"
 #include "kernel/encode.h"
-#include "kernel/kernel.h"
+#include "kernel/gram.h"
 
 /* ---- Order of items ---- */
 
@@ -65,6 +65,7 @@ static lth_status sort_items(const lth_items *items, bool by_size, side *out, lt
 
 typedef struct block {
     size_t row, rows, col, cols; /* positions on the two sides */
+    size_t first_pair;           /* pairs in the blocks before */
     double cost;
 } block;
 
@@ -129,6 +130,10 @@ static lth_status cut_blocks(work *w, lth_error *err) {
         }
     }
     if (w->block_count > 0) qsort(w->blocks, w->block_count, sizeof *w->blocks, by_descending_cost);
+    for (size_t i = 0, pairs = 0; i < w->block_count; i++) {
+        w->blocks[i].first_pair = pairs;
+        pairs += w->blocks[i].rows * w->blocks[i].cols;
+    }
     return LTH_OK;
 }
 
@@ -141,9 +146,15 @@ static bool is_used(const work *w, const block *b, size_t r, size_t c) {
 
 static lth_status check_finite(const lth__tile *tile, const double *K, lth_error *err) {
     size_t pairs = tile->rows * tile->cols;
-    int bad = 0; /* or-ed, not tested one by one: this loop has to be a vector loop */
-    for (size_t i = 0; i < pairs; i++) bad |= !(fabs(K[i]) <= DBL_MAX);
-    for (size_t i = 0; bad && i < pairs; i++) {
+    /* 0 * x is 0 unless x is infinite or not a number; eight sums make this a vector loop. */
+    double zero[8] = {0};
+    size_t whole = pairs / 8 * 8;
+    for (size_t i = 0; i < whole; i += 8) {
+        for (size_t lane = 0; lane < 8; lane++) zero[lane] += 0 * K[i + lane];
+    }
+    for (size_t i = whole; i < pairs; i++) zero[0] += 0 * K[i];
+    for (size_t lane = 1; lane < 8; lane++) zero[0] += zero[lane];
+    for (size_t i = 0; zero[0] != 0 && i < pairs; i++) {
         if (isfinite(K[i])) continue;
         return lth__fail(err, LTH_ENUMERIC,
                          "the kernel of rows %u and %u is too large for a number; use f64, "
@@ -153,10 +164,33 @@ static lth_status check_finite(const lth__tile *tile, const double *K, lth_error
     return LTH_OK;
 }
 
-/* Put a tile's values into one of the caller's matrices. Of a symmetric one only the side that was
- * computed; mirror() does the other. */
+/* A tile of neighbours in a symmetric matrix, as it is and transposed, eight columns at a time. */
+static void copy_both_ways(const work *w, const block *b, const lth__tile *tile, const double *from,
+                           double *to, size_t ld) {
+    double *below = to + tile->col[0] * ld + tile->row[0];
+    for (size_t left = 0; left < tile->cols; left += 8) {
+        size_t width = left + 8 < tile->cols ? 8 : tile->cols - left;
+        for (size_t r = 0; r < tile->rows; r++) {
+            for (size_t c = 0; c < width; c++)
+                below[(left + c) * ld + r] = from[r * tile->cols + left + c];
+        }
+    }
+    for (size_t r = 0; r < tile->rows; r++) {
+        size_t first = 0;
+        while (!is_used(w, b, r, first)) first++;
+        memcpy(to + tile->row[r] * ld + tile->col[first], from + r * tile->cols + first,
+               (tile->cols - first) * sizeof *to);
+    }
+}
+
+/* Put a tile's values into one of the caller's matrices. Of a symmetric one with its items sorted
+ * only the side that was computed; mirror() does the other. */
 static void scatter(const work *w, const block *b, const lth__tile *tile, const double *from,
                     double *to, size_t ld) {
+    if (w->symmetric && !w->eval.by_size) {
+        copy_both_ways(w, b, tile, from, to, ld);
+        return;
+    }
     for (size_t r = 0; r < tile->rows; r++) {
         double *row = to + tile->row[r] * ld;
         const double *values = from + r * tile->cols;
@@ -225,7 +259,9 @@ static lth_status do_block(const work *w, size_t index, lth_error *err) {
     lth__tile tile = {.row = w->rows.item + b->row,
                       .rows = b->rows,
                       .col = w->cols.item + b->col,
-                      .cols = b->cols};
+                      .cols = b->cols,
+                      .index = index,
+                      .first_pair = b->first_pair};
     size_t planes = 1;
     if (w->orders) planes = lth_kernel_orders(w->eval.kernel);
     if (w->each) planes = 1 + w->eval.kernel->param_count;
@@ -244,29 +280,30 @@ static lth_status do_block(const work *w, size_t index, lth_error *err) {
 
 /* ---- The whole ---- */
 
-static void release_states(work *w) {
-    const lth_kernel *kernel = w->eval.kernel;
-    for (size_t n = 0; w->eval.state && n < kernel->node_count; n++) {
-        if (w->eval.state[n]) kernel->nodes[n]->family->release(w->eval.state[n]);
+void lth__eval_release(lth__eval *eval) {
+    const lth_kernel *kernel = eval->kernel;
+    for (size_t n = 0; eval->state && n < kernel->node_count; n++) {
+        if (eval->state[n]) kernel->nodes[n]->family->release(eval->state[n]);
     }
-    lth__free(w->eval.state);
+    lth__free(eval->state);
+    eval->state = NULL;
 }
 
 /* Inputs before the nodes that use them: nodes are numbered from the root down. */
-static lth_status prepare_states(work *w, lth_error *err) {
-    const lth_kernel *kernel = w->eval.kernel;
-    w->eval.state = lth__calloc(kernel->node_count, sizeof *w->eval.state);
-    if (!w->eval.state) return lth__fail_memory(err, 0);
+lth_status lth__eval_prepare(lth__eval *eval, lth_error *err) {
+    const lth_kernel *kernel = eval->kernel;
+    eval->state = lth__calloc(kernel->node_count, sizeof *eval->state);
+    if (!eval->state) return lth__fail_memory(err, 0);
     for (size_t n = kernel->node_count; n-- > 0;) {
         const lth__node *node = kernel->nodes[n];
         if (!node->family->prepare) continue;
-        LTH_TRY(node->family->prepare(node, &w->eval, &w->eval.state[n], err));
+        LTH_TRY(node->family->prepare(node, eval, &eval->state[n], err));
     }
     return LTH_OK;
 }
 
 static void free_work(work *w) {
-    release_states(w);
+    lth__eval_release(&w->eval);
     lth__free(w->rows.item);
     lth__free(w->rows.size);
     if (!w->symmetric) {
@@ -284,6 +321,16 @@ static lth_status check_items(const lth_kernel *kernel, const lth_items *rows,
     return LTH_OK;
 }
 
+/* Order the items and cut the matrix; what the states want is known by now. */
+static lth_status cut(work *w, lth_error *err) {
+    LTH_TRY(sort_items(w->eval.rows, w->eval.by_size, &w->rows, err));
+    if (w->symmetric)
+        w->cols = w->rows;
+    else
+        LTH_TRY(sort_items(w->eval.cols, w->eval.by_size, &w->cols, err));
+    return cut_blocks(w, err);
+}
+
 static lth_status set_up(work *w, const lth_kernel *kernel, const lth_items *rows,
                          const lth_items *cols, bool gradients, lth_error *err) {
     LTH_TRY(check_items(kernel, rows, cols, err));
@@ -293,13 +340,8 @@ static lth_status set_up(work *w, const lth_kernel *kernel, const lth_items *row
                           .rows = rows,
                           .cols = w->symmetric ? rows : cols,
                           .gradients = gradients};
-    LTH_TRY(prepare_states(w, err));
-    LTH_TRY(sort_items(rows, w->eval.by_size, &w->rows, err));
-    if (w->symmetric)
-        w->cols = w->rows;
-    else
-        LTH_TRY(sort_items(cols, w->eval.by_size, &w->cols, err));
-    return cut_blocks(w, err);
+    LTH_TRY(lth__eval_prepare(&w->eval, err));
+    return cut(w, err);
 }
 
 /* ---- The other side of a symmetric matrix ---- */
@@ -337,6 +379,7 @@ static lth_status mirror_rows(void *user, size_t index, unsigned worker) {
 
 static lth_status mirror(const work *w, double *K, size_t ld, size_t planes, lth_error *err) {
     size_t n = w->rows.count;
+    if (!w->eval.by_size) return LTH_OK; /* copy_both_ways() has done it */
     mirror_job m = {.w = w, .ld = ld, .position = lth__alloc(n, sizeof *m.position)};
     if (!m.position) return lth__fail_memory(err, n * sizeof *m.position);
     for (size_t i = 0; i < n; i++) m.position[w->rows.item[i]] = (uint32_t)i;
@@ -431,7 +474,7 @@ lth_status lth_gram_diagonal(const lth_kernel *kernel, const lth_items *rows, do
     lth_status status = check_items(kernel, rows, NULL, err);
     w.symmetric = true;
     w.eval = (lth__eval){.ctx = kernel->ctx, .kernel = kernel, .rows = rows, .cols = rows};
-    if (status == LTH_OK) status = prepare_states(&w, err);
+    if (status == LTH_OK) status = lth__eval_prepare(&w.eval, err);
     if (status == LTH_OK)
         status = kernel->root->family->diagonal(kernel->root, &w.eval, rows, diag, NULL, err);
     for (size_t i = 0; status == LTH_OK && i < rows->count; i++) {
@@ -480,6 +523,104 @@ lth_status lth_gram_gradients(const lth_kernel *kernel, const lth_items *rows,
         status = mirror(&w, G, rows->count, kernel->param_count, err);
     free_work(&w);
     return status;
+}
+
+/* ---- The same matrix again and again ---- */
+
+struct lth__gram {
+    work w;
+    bool is_cut;
+    lth__memo *memo; /* by node */
+};
+
+static void free_memo(lth__gram *g) {
+    for (size_t n = 0; g->memo && n < g->w.eval.kernel->node_count; n++) {
+        lth__free(g->memo[n].planes);
+        lth__free(g->memo[n].key);
+    }
+    lth__free(g->memo);
+    g->memo = NULL;
+}
+
+static size_t count_pairs(const work *w) {
+    if (w->block_count == 0) return 0;
+    const block *last = &w->blocks[w->block_count - 1];
+    return last->first_pair + last->rows * last->cols;
+}
+
+static size_t planes_of(const work *w, size_t n) {
+    const lth__node *node = w->eval.kernel->nodes[n];
+    return node->family->memo_planes ? node->family->memo_planes(node, &w->eval) : 0;
+}
+
+/* Keep what can be kept, if it takes no more than half of the free memory; going without is no
+ * error. */
+static void make_memo(lth__gram *g) {
+    const work *w = &g->w;
+    size_t pairs = count_pairs(w), nodes = w->eval.kernel->node_count, planes = 0;
+    for (size_t n = 0; n < nodes; n++) planes += planes_of(w, n);
+    if (planes == 0 || pairs > lth__memory_available() / 2 / sizeof(double) / planes) return;
+    g->memo = lth__calloc(nodes, sizeof *g->memo);
+    bool ok = g->memo != NULL;
+    for (size_t n = 0; ok && n < nodes; n++) {
+        lth__memo *m = &g->memo[n];
+        m->plane_count = planes_of(w, n);
+        if (m->plane_count == 0) continue;
+        m->planes = lth__alloc(pairs * m->plane_count, sizeof *m->planes);
+        m->key = lth__alloc(w->block_count * LTH__MEMO_KEYS, sizeof *m->key);
+        ok = m->planes && m->key;
+        for (size_t i = 0; ok && i < w->block_count * LTH__MEMO_KEYS; i++) m->key[i] = NAN;
+    }
+    if (!ok) free_memo(g);
+}
+
+lth_status lth__gram_create(const lth_kernel *kernel, const lth_items *items, lth__gram **out,
+                            lth_error *err) {
+    LTH_TRY(check_items(kernel, items, NULL, err));
+    lth__gram *g = lth__calloc(1, sizeof *g);
+    if (!g) return lth__fail_memory(err, sizeof *g);
+    g->w.symmetric = true;
+    g->w.eval = (lth__eval){
+        .ctx = kernel->ctx, .kernel = kernel, .rows = items, .cols = items, .gradients = true};
+    *out = g;
+    return LTH_OK;
+}
+
+void lth__gram_free(lth__gram *g) {
+    if (!g) return;
+    free_memo(g);
+    free_work(&g->w);
+    lth__free(g);
+}
+
+lth_status lth__gram_values(lth__gram *g, double *K, size_t ld, lth_error *err) {
+    work *w = &g->w;
+    lth__eval_release(&w->eval);
+    LTH_TRY(lth__eval_prepare(&w->eval, err));
+    w->eval.quiet = true;
+    if (!g->is_cut) {
+        LTH_TRY(cut(w, err));
+        g->is_cut = true;
+        make_memo(g);
+    }
+    w->eval.memo = g->memo;
+    w->K = K;
+    w->ld = ld;
+    LTH_TRY(run_blocks(w, err));
+    return mirror(w, K, ld, 1, err);
+}
+
+lth_status lth__gram_pull(lth__gram *g, const double *W, size_t ld, double *grad, lth_error *err) {
+    work *w = &g->w;
+    w->K = NULL;
+    w->W = W;
+    w->ld = ld;
+    size_t size = w->block_count * w->eval.kernel->param_count;
+    if (!w->partial) w->partial = lth__alloc(size, sizeof *w->partial);
+    if (!w->partial) return lth__fail_memory(err, size * sizeof *w->partial);
+    memset(w->partial, 0, size * sizeof *w->partial);
+    LTH_TRY(run_blocks(w, err));
+    return add_partials(w, grad, err);
 }
 
 double lth_gram_cell_orders(const lth_kernel *kernel, const lth_items *rows,

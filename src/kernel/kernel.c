@@ -102,23 +102,11 @@ static lth_status new_param(lth_kernel *kernel, lth__param **out, lth_error *err
     return LTH_OK;
 }
 
-/* How many nodes before this one have the same name in paths. */
-static size_t earlier_namesakes(const lth_kernel *kernel, const lth__node *node, const char *name) {
-    size_t count = 0;
-    for (size_t i = 0; i < node->index; i++) {
-        const lth__node *other = kernel->nodes[i];
-        if (other->path_name && strcmp(other->path_name, name) == 0) count++;
-    }
-    return count;
-}
-
-/* "ssk.gap", the second family's "ssk2.weights[1]", a number's "variance". */
-static lth_status make_path(lth_kernel *kernel, const lth__node *node, const char *name,
+/* "ssk.gap", "ssk2.weights[1]", a number's "variance". */
+static lth_status make_path(lth_kernel *kernel, const char *node_path, const char *name,
                             size_t position, const char **out, lth_error *err) {
     lth__string path = {0};
-    size_t earlier = earlier_namesakes(kernel, node, node->path_name);
-    lth__string_format(&path, "%s", node->path_name);
-    if (earlier > 0) lth__string_format(&path, "%zu", earlier + 1);
+    lth__string_format(&path, "%s", node_path);
     if (name) lth__string_format(&path, ".%s", name);
     if (position > 0) lth__string_format(&path, "[%zu]", position);
     *out = path.failed ? NULL : lth__pool_strndup(&kernel->pool, path.bytes, path.length);
@@ -188,36 +176,48 @@ static lth_status apply_value(lth_kernel *kernel, lth__param *p, const lth__valu
     return v->given ? share_value(kernel, p, v->column, err) : LTH_OK;
 }
 
-static lth_status add_param(lth_kernel *kernel, lth__node *node, const char *name, size_t position,
-                            lth__param start, const lth__value *v, lth_error *err) {
+static lth_status add_param(lth_kernel *kernel, lth__node *node, const lth__node *source,
+                            const char *name, size_t position, lth__param start,
+                            const lth__value *v, lth_error *err) {
     lth__param *p = NULL;
     LTH_TRY(new_param(kernel, &p, err));
     *p = start;
-    LTH_TRY(make_path(kernel, node, name, position, &p->path, err));
+    LTH_TRY(make_path(kernel, source->path, name, position, &p->path, err));
     if (v) LTH_TRY(apply_value(kernel, p, v, err));
     kernel->param_count++;
     node->param_count++;
     return LTH_OK;
 }
 
-lth_status lth__node_param(lth_kernel *kernel, lth__node *node, const char *name, size_t count,
-                           double initial, bool held, lth_error *err) {
-    const lth_argument *manual = manual_argument(node->family, name);
-    const lth__argument *given = lth__node_argument(node, name);
+static lth_status declare(lth_kernel *kernel, lth__node *node, const lth__node *source,
+                          const char *name, size_t count, double initial, bool held,
+                          lth_error *err) {
+    const lth_argument *manual = manual_argument(source->family, name);
+    const lth__argument *given = lth__node_argument(source, name);
     const lth__value *v = given ? &given->value : NULL;
     lth__param start = {
         .value = initial, .initial = initial, .lo = manual->lo, .hi = manual->hi, .held = held};
-    if (count == 0) return add_param(kernel, node, name, 0, start, v, err);
+    if (count == 0) return add_param(kernel, node, source, name, 0, start, v, err);
 
     bool list = v && v->kind == LTH__VALUE_LIST;
     if (list && v->count != count) {
         return lth__fail_at(err, LTH_EFORMAT, NULL, 0, v->column,
                             "%s of %s needs %zu numbers, but has %zu", name,
-                            node->family->manual.name, count, v->count);
+                            source->family->manual.name, count, v->count);
     }
     for (size_t i = 0; i < count; i++)
-        LTH_TRY(add_param(kernel, node, name, i + 1, start, list ? &v->items[i] : v, err));
+        LTH_TRY(add_param(kernel, node, source, name, i + 1, start, list ? &v->items[i] : v, err));
     return LTH_OK;
+}
+
+lth_status lth__node_param(lth_kernel *kernel, lth__node *node, const char *name, size_t count,
+                           double initial, bool held, lth_error *err) {
+    return declare(kernel, node, node, name, count, initial, held, err);
+}
+
+lth_status lth__node_param_of(lth_kernel *kernel, lth__node *node, const lth__node *source,
+                              const char *name, size_t count, double initial, lth_error *err) {
+    return declare(kernel, node, source, name, count, initial, false, err);
 }
 
 /* ---- Fields ---- */
@@ -226,8 +226,8 @@ lth_status lth__kernel_field(lth_kernel *kernel, const lth__field_def *def, size
                              lth_error *err) {
     for (size_t i = 0; i < kernel->field_count; i++) {
         lth__field_def *f = &kernel->fields[i];
-        if (strcmp(f->column, def->column) == 0 && f->units == def->units &&
-            f->lower == def->lower) {
+        if (strcmp(f->column, def->column) == 0 && f->numbers == def->numbers &&
+            f->units == def->units && f->lower == def->lower && f->parts == def->parts) {
             f->vectors |= def->vectors;
             *out = i;
             return LTH_OK;
@@ -246,6 +246,21 @@ lth_status lth__kernel_field(lth_kernel *kernel, const lth__field_def *def, size
 static lth_status build(lth_kernel *kernel, const lth__expr *expr, bool factor, lth__node **out,
                         lth_error *err);
 
+/* "ssk", and "ssk2" for the second of that name. */
+static lth_status name_node(lth_kernel *kernel, lth__node *node, lth_error *err) {
+    size_t number = 1;
+    for (size_t i = 0; i < kernel->node_count; i++) {
+        const char *other = kernel->nodes[i]->path_name;
+        if (other && strcmp(other, node->path_name) == 0) number++;
+    }
+    lth__string path = {0};
+    lth__string_format(&path, "%s", node->path_name);
+    if (number > 1) lth__string_format(&path, "%zu", number);
+    node->path = path.failed ? NULL : lth__pool_strndup(&kernel->pool, path.bytes, path.length);
+    lth__string_free(&path);
+    return node->path ? LTH_OK : lth__fail_memory(err, 0);
+}
+
 static lth_status new_node(lth_kernel *kernel, const lth__expr *expr, const lth__family *family,
                            const char *path_name, lth__node **out, lth_error *err) {
     lth__node *node = lth__pool_alloc(&kernel->pool, sizeof *node);
@@ -257,8 +272,18 @@ static lth_status new_node(lth_kernel *kernel, const lth__expr *expr, const lth_
                         .path_name = path_name,
                         .index = kernel->node_count,
                         .first_param = kernel->param_count};
+    if (path_name) LTH_TRY(name_node(kernel, node, err));
     kernel->nodes[kernel->node_count++] = node;
     *out = node;
+    return LTH_OK;
+}
+
+/* Number columns in the place of a kernel, as in rbf(f1..f17). */
+static lth_status build_columns(lth_kernel *kernel, const lth__expr *expr, const lth__node *wrapper,
+                                lth__node **out, lth_error *err) {
+    LTH_TRY(new_node(kernel, expr, &lth__family_columns, NULL, out, err));
+    LTH_TRY(lth__columns_configure(kernel, *out, wrapper, err));
+    (*out)->params_end = kernel->param_count;
     return LTH_OK;
 }
 
@@ -268,9 +293,14 @@ static lth_status build_inputs(lth_kernel *kernel, lth__node *node, lth_error *e
     node->inputs = lth__pool_alloc(&kernel->pool, (expr->input_count + 1) * sizeof *node->inputs);
     if (!node->inputs) return lth__fail_memory(err, 0);
     for (size_t i = 0; i < expr->input_count; i++) {
-        if (expr->inputs[i]->kind == LTH__EXPR_COLUMN) continue;
-        bool factor = expr->kind == LTH__EXPR_PRODUCT;
-        LTH_TRY(build(kernel, expr->inputs[i], factor, &node->inputs[node->input_count], err));
+        const lth__expr *input = expr->inputs[i];
+        lth__node **out = &node->inputs[node->input_count];
+        bool column = input->kind == LTH__EXPR_COLUMN;
+        if (column && !(node->family->traits & LTH__TAKES_KERNEL)) continue;
+        if (column)
+            LTH_TRY(build_columns(kernel, input, node, out, err));
+        else
+            LTH_TRY(build(kernel, input, expr->kind == LTH__EXPR_PRODUCT, out, err));
         node->input_count++;
     }
     return LTH_OK;
@@ -279,17 +309,20 @@ static lth_status build_inputs(lth_kernel *kernel, lth__node *node, lth_error *e
 static lth_status check_inputs(const lth__node *node, lth_error *err) {
     const lth__expr *expr = node->expr;
     const lth_family *manual = &node->family->manual;
-    bool wants_column = node->family->traits & LTH__TAKES_COLUMN;
+    bool columns = node->family->traits & LTH__TAKES_COLUMN;
+    bool kernels = node->family->traits & LTH__TAKES_KERNEL;
+    const char *wanted = columns && kernels ? "a column or a kernel"
+                         : columns          ? "a column"
+                                            : "a kernel";
     if (expr->input_count == 0) {
         return lth__fail_at(err, LTH_EFORMAT, NULL, 0, expr->column, "%s needs %s: %s",
-                            manual->name, wants_column ? "a column" : "a kernel", manual->usage);
+                            manual->name, wanted, manual->usage);
     }
     bool is_column = expr->inputs[0]->kind == LTH__EXPR_COLUMN;
-    if (is_column != wants_column) {
+    if (is_column ? !columns : !kernels) {
         return lth__fail_at(err, LTH_EFORMAT, NULL, 0, expr->inputs[0]->column,
-                            "%s works on %s, not on %s: %s", manual->name,
-                            wants_column ? "a column" : "a kernel",
-                            wants_column ? "a kernel" : "a column", manual->usage);
+                            "%s works on %s, not on %s: %s", manual->name, wanted,
+                            is_column ? "a column" : "a kernel", manual->usage);
     }
     if (expr->inputs[0]->range && !(node->family->traits & LTH__TAKES_RANGE)) {
         return lth__fail_at(err, LTH_EFORMAT, NULL, 0, expr->inputs[0]->column,
@@ -297,8 +330,8 @@ static lth_status check_inputs(const lth__node *node, lth_error *err) {
     }
     if (expr->input_count > 1) {
         return lth__fail_at(err, LTH_EFORMAT, NULL, 0, expr->inputs[1]->column,
-                            "%s takes one %s; other arguments are written name=value", manual->name,
-                            wants_column ? "column" : "kernel");
+                            "%s takes only %s; other arguments are written name=value",
+                            manual->name, wanted);
     }
     return LTH_OK;
 }
@@ -337,7 +370,7 @@ static lth_status build_number(lth_kernel *kernel, const lth__expr *expr, bool f
     const char *name = factor ? "variance" : "constant";
     LTH_TRY(new_node(kernel, expr, &lth__family_number, name, out, err));
     lth__param start = {.value = 1, .initial = 1, .lo = 0, .hi = 1e12};
-    return add_param(kernel, *out, NULL, 0, start, &expr->number, err);
+    return add_param(kernel, *out, *out, NULL, 0, start, &expr->number, err);
 }
 
 static lth_status build_operator(lth_kernel *kernel, const lth__expr *expr, lth__node **out,

@@ -35,7 +35,8 @@ typedef struct lth__param {
 typedef struct lth__node {
     const lth__family *family;
     const lth__expr *expr;
-    const char *path_name; /* first part of its parameters' paths, without its number */
+    const char *path_name; /* "ssk"; NULL for sums and products                       */
+    const char *path;      /* the same with its number: "ssk2"                        */
     size_t index;          /* of this node's state in lth__eval                       */
     struct lth__node **inputs;
     size_t input_count;
@@ -46,11 +47,12 @@ typedef struct lth__node {
 
 /* A column that some node reads, and how it is to be encoded; nodes that agree share one field. */
 typedef struct lth__field_def {
-    const char *column;
-    size_t expr_column;
-    int units; /* lth__units */
+    const char *column; /* or a range, first..last           */
+    bool numbers;       /* number columns; otherwise a text: */
+    int units;          /* lth__units                        */
     bool lower;
     bool vectors; /* needs word vectors */
+    bool parts;   /* a word without a vector has the mean of its parts' */
 } lth__field_def;
 
 struct lth_kernel {
@@ -82,6 +84,11 @@ lth_status lth__node_integer(const lth__node *node, const char *name, long lo, l
 lth_status lth__node_param(lth_kernel *kernel, lth__node *node, const char *name, size_t count,
                            double initial, bool held, lth_error *err);
 
+/* The same for a parameter that `source`, the node around this one, has in its manual and
+ * arguments. */
+lth_status lth__node_param_of(lth_kernel *kernel, lth__node *node, const lth__node *source,
+                              const char *name, size_t count, double initial, lth_error *err);
+
 /* The field for a column with this encoding, made if it is new. */
 lth_status lth__kernel_field(lth_kernel *kernel, const lth__field_def *def, size_t *out,
                              lth_error *err);
@@ -92,7 +99,18 @@ lth_status lth__kernel_field(lth_kernel *kernel, const lth__field_def *def, size
 typedef struct lth__tile {
     const uint32_t *row, *col;
     size_t rows, cols;
+    size_t index,
+        first_pair; /* its number, and the pairs of the tiles before it: its place in a memo */
 } lth__tile;
+
+/* What a node keeps of its tiles from one evaluation to the next, when there is memory for it. */
+typedef struct lth__memo {
+    double *planes; /* of a tile: planes + first_pair * plane_count, [plane][pair]              */
+    size_t plane_count;
+    double *key; /* [tile][LTH__MEMO_KEYS]: what the planes were made for; NaN = nothing yet */
+} lth__memo;
+
+enum { LTH__MEMO_KEYS = 3 };
 
 /* Where derivatives go: summed over all pairs of the tile, or one matrix for each parameter. */
 typedef struct lth__sink {
@@ -115,6 +133,8 @@ struct lth__eval {
     const lth_items *rows, *cols; /* the same for a symmetric matrix */
     bool gradients;               /* states must be ready for pull   */
     bool by_size;                 /* set by a state that wants items of similar size side by side */
+    bool quiet;                   /* no warnings: the same evaluation was made before */
+    lth__memo *memo;              /* by node index; NULL = nothing is kept */
     void **state;                 /* by node index                   */
 };
 
@@ -131,6 +151,10 @@ struct lth__family {
 
     /* Required for called families: read structural arguments, declare parameters and fields. */
     lth_status (*configure)(lth_kernel *kernel, lth__node *node, lth_error *err);
+
+    /* Optional, feature maps: items->features[node->index] from the items' field, when these are
+     * encoded. What it leaves there on failure is freed with the items. */
+    lth_status (*encode)(const lth__node *node, lth_items *items, lth_error *err);
 
     /* Optional: make the state for one evaluation, and free it. On failure nothing is left behind.
      */
@@ -155,12 +179,29 @@ struct lth__family {
     size_t (*orders)(const lth__node *node);
     lth_status (*tile_orders)(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
                               double *K, lth_error *err);
+    /* nu_i = weights_i match^(2i), and the share of each order in the mean of k(x,x). */
+    lth_status (*order_shares)(const lth__node *node, const lth__eval *eval, double *nu,
+                               double *share, lth_error *err);
     double (*cell_orders)(const lth__node *node, const lth_items *rows, const lth_items *cols);
+
+    /* Optional: a start for its parameters that the expression does not give, so that k(x,x) is
+     * about `scale`: value[i] for its i-th. The nodes below it have theirs. */
+    lth_status (*guess)(const lth__node *node, const lth__eval *eval, double scale, double *value,
+                        lth_error *err);
+
+    /* Optional: numbers for each pair worth keeping between evaluations; 0 = none. */
+    size_t (*memo_planes)(const lth__node *node, const lth__eval *eval);
 };
 
-/* The family of that name, or NULL; the operators' families; the i-th callable one. */
+/* The family of that name, or NULL; and those that are not called by name. */
 const lth__family *lth__family_find(const char *name);
 extern const lth__family lth__family_sum, lth__family_product, lth__family_number;
+extern const lth__family lth__family_columns;
+
+/* A node for number columns given to a wrapper, as in rbf(f1..f17): configured like a called
+ * family. */
+lth_status lth__columns_configure(lth_kernel *kernel, lth__node *node, const lth__node *wrapper,
+                                  lth_error *err);
 
 /* Current value of the node's i-th parameter. */
 static inline double lth__node_value(const lth__node *node, const lth__eval *eval, size_t i) {

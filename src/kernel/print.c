@@ -65,9 +65,11 @@ static void print_value(printer *p, const lth__value *v) {
 /* The rows of parameter `name`: those whose paths are "NODE.name" or "NODE.name[i]". */
 static size_t find_rows(const lth_kernel *kernel, const lth__node *node, const char *name,
                         const lth__param **first) {
-    size_t count = 0, length = strlen(name);
-    for (size_t i = node->first_param; i < node->first_param + node->param_count; i++) {
-        const char *own = strchr(kernel->params[i].path, '.') + 1;
+    size_t count = 0, prefix = strlen(node->path), length = strlen(name);
+    for (size_t i = node->first_param; i < node->params_end; i++) {
+        const char *path = kernel->params[i].path;
+        if (strncmp(path, node->path, prefix) != 0 || path[prefix] != '.') continue;
+        const char *own = path + prefix + 1;
         if (strncmp(own, name, length) != 0 || (own[length] != 0 && own[length] != '[')) continue;
         if (count++ == 0) *first = &kernel->params[i];
     }
@@ -93,8 +95,10 @@ static void print_argument(printer *p, const lth__node *node, const lth_argument
         print_param(p, first, true);
 }
 
-static void print_column(printer *p, const char *name) {
-    lth__string_format(&p->text, lth__expr_is_name(name) ? "%s" : "\"%s\"", name);
+/* A column whose own name has dots is quoted: without quotes they mean a range. */
+static void print_column(printer *p, const lth__expr *column) {
+    bool plain = column->range || lth__expr_is_name(column->name);
+    lth__string_format(&p->text, plain ? "%s" : "\"%s\"", column->name);
 }
 
 static void print_node(printer *p, const lth__node *node, bool factor);
@@ -110,7 +114,7 @@ static void print_call(printer *p, const lth__node *node) {
     lth__string_format(&p->text, "%s(", node->expr->name);
     const lth__expr *input = node->expr->inputs[0];
     if (input->kind == LTH__EXPR_COLUMN)
-        print_column(p, input->name);
+        print_column(p, input);
     else
         print_node(p, node->inputs[0], false);
     for (const lth_argument *a = node->family->manual.arguments; a && a->name; a++)

@@ -1,38 +1,83 @@
-/* Similarities between the symbols of a vocabulary by their word vectors. */
+/* Similarities between the symbols of a vocabulary, by their word vectors and by how rare they are.
+ *
+ *     dot       x_a . x_b
+ *     cosine    of the angle
+ *     arccos    1 - angle / pi
+ *     exp       exp((cosine - 1) / temperature), of vectors centred over the vocabulary
+ *
+ * A symbol without a vector matches itself, or nothing (oov). With rarity r a symbol of relative
+ * frequency p weighs r / (r + p), and a similarity is multiplied by both weights.
+ */
 #ifndef LTH_SIMILARITY_H
 #define LTH_SIMILARITY_H
 
 #include "base/context.h"
 #include "data/vectors.h"
 
-typedef enum lth__sim { LTH__SIM_EXACT, LTH__SIM_DOT, LTH__SIM_COSINE, LTH__SIM_ARCCOS } lth__sim;
-/* What a symbol without a vector matches: itself, or nothing. */
-typedef enum lth__oov { LTH__OOV_EXACT, LTH__OOV_ZERO } lth__oov;
+typedef enum lth__sim {
+    LTH__SIM_EXACT,
+    LTH__SIM_DOT,
+    LTH__SIM_COSINE,
+    LTH__SIM_ARCCOS,
+    LTH__SIM_EXP
+} lth__sim;
+
+/* What a symbol without a vector matches: itself, nothing, or as the mean of its parts (which is
+ * settled when vectors are read; what then remains matches itself). */
+typedef enum lth__oov { LTH__OOV_EXACT, LTH__OOV_ZERO, LTH__OOV_PARTS } lth__oov;
+
+/* The similarities themselves, or their derivatives. */
+typedef enum lth__sim_part {
+    LTH__SIM_VALUE,
+    LTH__SIM_BY_TEMPERATURE,
+    LTH__SIM_BY_RARITY,
+    LTH__SIM_PARTS
+} lth__sim_part;
 
 typedef struct lth__similarity {
+    size_t owner; /* number of the node it belongs to */
     lth__sim sim;
     lth__oov oov;
     lth_precision precision;
-    size_t symbols;   /* vocabulary it was made for                                     */
-    size_t dimension; /* of the vectors                                                 */
-    double *vectors;  /* symbols x dimension; scaled to unit length unless sim is dot;
-                         zero for a symbol without one                                  */
-    bool *known;      /* whether the symbol has a vector                                */
-    void *table;      /* (symbols + 1) x (symbols + 1) reals, the last row and column 0
-                         for padding; NULL where that is too large to keep              */
+    size_t symbols;                /* vocabulary it was made for                              */
+    size_t dimension;              /* of the vectors                                          */
+    double *vectors;               /* symbols x dimension; of unit length unless sim is dot   */
+    bool *known;                   /* whether the symbol has a vector                         */
+    double *frequency;             /* relative, of each symbol                                */
+    double temperature, rarity;    /* at which the tables are; rarity 0 = all weigh 1         */
+    double *weight, *weight_slope; /* of each symbol: w, and its derivative over w            */
+    bool wanted[LTH__SIM_PARTS];   /* tables to keep                                          */
+    double *dots;                  /* inner products, when the tables change with parameters  */
+    void *table[LTH__SIM_PARTS];   /* (symbols + 1)^2 reals, the last row and column 0 for
+                                      padding; NULL where that is too large to keep           */
     struct lth__similarity *next;
 } lth__similarity;
 
-/* Made from a vocabulary's vectors; the whole table too if it fits. */
-lth_status lth__similarity_create(lth_ctx *ctx, const lth__vectors *vectors, size_t symbols,
-                                  lth__sim sim, lth__oov oov, lth__similarity **out,
-                                  lth_error *err);
+/* What a similarity is made from; vectors may be empty for exact matching. */
+typedef struct lth__similarity_def {
+    size_t owner;
+    lth__sim sim;
+    lth__oov oov;
+    const lth__vectors *vectors;
+    size_t symbols;
+    const double *frequency; /* of the first `frequencies` symbols; the rest have 0 */
+    size_t frequencies;
+    bool learns_temperature, uses_rarity;
+} lth__similarity_def;
+
+/* Everything but the tables, which lth__similarity_set() makes if they fit. */
+lth_status lth__similarity_create(lth_ctx *ctx, const lth__similarity_def *def,
+                                  lth__similarity **out, lth_error *err);
 void lth__similarity_free(lth__similarity *s);
 
-/* The similarities of symbols a[0..a_count) with b[0..b_count), as reals of the similarity's
- * precision, out[i * ld + j]. For vocabularies too large for a table. */
-lth_status lth__similarity_block(const lth__similarity *s, const uint32_t *a, size_t a_count,
-                                 const uint32_t *b, size_t b_count, void *out, size_t ld,
-                                 lth_error *err);
+/* Bring the tables to these values of the parameters. */
+lth_status lth__similarity_set(lth_ctx *ctx, lth__similarity *s, double temperature, double rarity,
+                               lth_error *err);
+
+/* One part for symbols a[0..a_count) with b[0..b_count), as reals of the similarity's precision,
+ * out[i * ld + j]. For vocabularies too large for a table. */
+lth_status lth__similarity_block(const lth__similarity *s, lth__sim_part part, const uint32_t *a,
+                                 size_t a_count, const uint32_t *b, size_t b_count, void *out,
+                                 size_t ld, lth_error *err);
 
 #endif

@@ -30,15 +30,16 @@ static const lth_argument arguments[] = {
     {.name = "sim",
      .help = "how units match: when equal, or by their word vectors",
      .initial = "exact",
-     .choices = "exact|dot|cosine|arccos"},
+     .choices = "exact|dot|cosine|arccos|exp"},
     {.name = "lower",
      .help = "lower-case the text first; no for chars and bytes unless given",
      .initial = "yes",
      .choices = "no|yes"},
     {.name = "oov",
-     .help = "what a word without a vector matches: itself, or nothing",
+     .help = "what a word without a vector matches: itself, nothing, or as the mean of its parts "
+             "between hyphens and apostrophes",
      .initial = "exact",
-     .choices = "exact|zero"},
+     .choices = "exact|zero|parts"},
     {.name = "gap",
      .help = "factor for each position skipped",
      .initial = "0.5",
@@ -60,6 +61,20 @@ static const lth_argument arguments[] = {
      .learned = true,
      .lo = 0,
      .hi = 1e9},
+    {.name = "temperature",
+     .help = "with sim=exp: how far words may be apart and still match",
+     .initial = "0.6",
+     .choices = "",
+     .learned = true,
+     .lo = 1e-2,
+     .hi = 100},
+    {.name = "rarity",
+     .help = "when given: a word of relative frequency p weighs rarity / (rarity + p)",
+     .initial = "",
+     .choices = "",
+     .learned = true,
+     .lo = 1e-7,
+     .hi = 1e3},
     {0},
 };
 
@@ -67,9 +82,14 @@ typedef struct config {
     size_t order;
     lth__sim sim;
     lth__oov oov;
+    size_t temperature, rarity; /* parameters, from the node's first; 0 = none */
 } config;
 
-enum { GAP, MATCH, WEIGHTS }; /* parameters, in the order of their declaration */
+enum {
+    GAP,
+    MATCH,
+    WEIGHTS
+}; /* parameters, in the order of their declaration; then the optional ones */
 
 static lth_status configure(lth_kernel *kernel, lth__node *node, lth_error *err) {
     config *c = lth__pool_alloc(&kernel->pool, sizeof *c);
@@ -86,15 +106,23 @@ static lth_status configure(lth_kernel *kernel, lth__node *node, lth_error *err)
     node->config = c;
 
     const lth__expr *column = node->expr->inputs[0];
-    lth__field_def field = {.column = column->name,
-                            .expr_column = column->column,
-                            .units = units,
-                            .lower = lower,
-                            .vectors = sim != LTH__SIM_EXACT};
+    lth__field_def field = {
+        .column = column->name, .units = units, .lower = lower, .vectors = sim != LTH__SIM_EXACT};
     LTH_TRY(lth__kernel_field(kernel, &field, &node->field, err));
     LTH_TRY(lth__node_param(kernel, node, "gap", 0, 0.5, false, err));
     LTH_TRY(lth__node_param(kernel, node, "match", 0, 1, true, err));
-    return lth__node_param(kernel, node, "weights", c->order, 1, false, err);
+    LTH_TRY(lth__node_param(kernel, node, "weights", c->order, 1, false, err));
+    if (c->sim == LTH__SIM_EXP) {
+        c->temperature = node->param_count;
+        LTH_TRY(lth__node_param(kernel, node, "temperature", 0, 0.6, false, err));
+    } else if (lth__node_argument(node, "temperature")) {
+        return lth__fail_at(err, LTH_EFORMAT, NULL, 0,
+                            lth__node_argument(node, "temperature")->column,
+                            "temperature goes with sim=exp");
+    }
+    if (!lth__node_argument(node, "rarity")) return LTH_OK;
+    c->rarity = node->param_count;
+    return lth__node_param(kernel, node, "rarity", 0, 1e-3, false, err);
 }
 
 /* ---- State ---- */
@@ -119,28 +147,43 @@ static void read_parameters(const lth__node *node, const lth__eval *eval, state 
     }
 }
 
-/* The similarities of this vocabulary, kept in the encoder from one evaluation to the next. */
+/* This node's similarities, kept in the encoder from one evaluation to the next. */
+static lth__similarity *kept_similarity(const lth__node *node, const lth__eval *eval,
+                                        const lth__lexicon *l) {
+    for (lth__similarity *s = l->similarities; s; s = s->next) {
+        if (s->owner == node->index && s->symbols == lth__symbols_count(l->symbols) &&
+            s->precision == eval->ctx->options.precision)
+            return s;
+    }
+    return NULL;
+}
+
 static lth_status find_similarity(const lth__node *node, const lth__eval *eval,
                                   lth_encoder *encoder, const lth__similarity **out,
                                   lth_error *err) {
     const config *c = node->config;
     lth__lexicon *l = &encoder->lexicons[node->field];
-    size_t symbols = lth__symbols_count(l->symbols);
-    if (!l->has_vectors)
+    if (c->sim != LTH__SIM_EXACT && !l->has_vectors)
         return lth__fail(err, LTH_EARG, "this kernel matches words by vectors, but none were read");
-    for (lth__similarity *s = l->similarities; s; s = s->next) {
-        bool same = s->sim == c->sim && s->oov == c->oov && s->symbols == symbols &&
-                    s->precision == eval->ctx->options.precision;
-        if (same) {
-            *out = s;
-            return LTH_OK;
-        }
+    lth__similarity *s = kept_similarity(node, eval, l);
+    if (!s) {
+        lth__similarity_def def = {.owner = node->index,
+                                   .sim = c->sim,
+                                   .oov = c->oov,
+                                   .vectors = &l->vectors,
+                                   .symbols = lth__symbols_count(l->symbols),
+                                   .frequency = l->frequency,
+                                   .frequencies = l->frequencies,
+                                   .learns_temperature = c->temperature > 0,
+                                   .uses_rarity = c->rarity > 0};
+        LTH_TRY(lth__similarity_create(eval->ctx, &def, &s, err));
+        s->next = l->similarities;
+        l->similarities = s;
     }
-    lth__similarity *made;
-    LTH_TRY(lth__similarity_create(eval->ctx, &l->vectors, symbols, c->sim, c->oov, &made, err));
-    made->next = l->similarities;
-    l->similarities = made;
-    *out = made;
+    double temperature = c->temperature ? lth__node_value(node, eval, c->temperature) : 1;
+    double rarity = c->rarity ? lth__node_value(node, eval, c->rarity) : 0;
+    LTH_TRY(lth__similarity_set(eval->ctx, s, temperature, rarity, err));
+    *out = s;
     return LTH_OK;
 }
 
@@ -189,7 +232,8 @@ static lth_status prepare(const lth__node *node, lth__eval *eval, void **out, lt
     };
     read_parameters(node, eval, st);
     lth_status status = LTH_OK;
-    if (((const config *)node->config)->sim != LTH__SIM_EXACT)
+    const config *c = node->config;
+    if (c->sim != LTH__SIM_EXACT || c->rarity)
         status = find_similarity(node, eval, encoder, &st->plan.similarity, err);
     if (status == LTH_OK) status = choose_dropping(eval, &st->plan, err);
     eval->by_size |= !st->plan.dropping; /* for the lanes of a vector */
@@ -198,6 +242,28 @@ static lth_status prepare(const lth__node *node, lth__eval *eval, void **out, lt
     else
         release(st);
     return status;
+}
+
+/* ---- Derivatives: gap with the values, and each parameter of the similarities in a pass of its
+ * own ---- */
+
+typedef struct direction {
+    lth__along along;
+    size_t param; /* from the node's first */
+} direction;
+
+static size_t list_directions(const config *c, direction out[3]) {
+    size_t count = 0;
+    out[count++] = (direction){LTH__ALONG_GAP, GAP};
+    if (c->temperature) out[count++] = (direction){LTH__ALONG_TEMPERATURE, c->temperature};
+    if (c->rarity) out[count++] = (direction){LTH__ALONG_RARITY, c->rarity};
+    return count;
+}
+
+static lth__ssk_plan plan_along(const lth__ssk_plan *plan, lth__along along) {
+    lth__ssk_plan p = *plan;
+    p.along = along;
+    return p;
 }
 
 /* ---- What becomes of the results of a pair ---- */
@@ -210,6 +276,8 @@ typedef struct target {
     const lth__sink *sink; /* pull                     */
     double *slope;         /* diagonal: derivatives    */
     size_t pairs;          /* in the tile or diagonal  */
+    size_t param;          /* of the tangent, from the node's first */
+    bool first;            /* the direction that also gives values */
 } target;
 
 static double weigh(const double *nu, size_t order, const double *x, size_t stride) {
@@ -243,9 +311,11 @@ static void take_pull(void *user, const size_t *pair, size_t count, size_t strid
     size_t order = st->plan.order, first = t->node->first_param;
     for (size_t n = 0; n < count; n++) {
         double w = t->W[pair[n]];
-        if (t->K) t->K[pair[n]] = weigh(st->nu, order, value + n, stride);
+        if (t->first && t->K) t->K[pair[n]] = weigh(st->nu, order, value + n, stride);
         if (w == 0) continue;
-        lth__sink_add(t->sink, first + GAP, pair[n], w * weigh(st->nu, order, tangent + n, stride));
+        lth__sink_add(t->sink, first + t->param, pair[n],
+                      w * weigh(st->nu, order, tangent + n, stride));
+        if (!t->first) continue;
         lth__sink_add(t->sink, first + MATCH, pair[n],
                       w * weigh(st->dnu, order, value + n, stride));
         for (size_t i = 0; i < order; i++) {
@@ -262,13 +332,109 @@ static void take_diagonal(void *user, const size_t *pair, size_t count, size_t s
     size_t order = st->plan.order;
     for (size_t n = 0; n < count; n++) {
         size_t item = pair[n];
-        t->K[item] = weigh(st->nu, order, value + n, stride);
+        if (t->first) t->K[item] = weigh(st->nu, order, value + n, stride);
         if (!t->slope) continue;
         double *slope = t->slope + t->node->first_param * t->pairs + item;
-        slope[GAP * t->pairs] = weigh(st->nu, order, tangent + n, stride);
+        slope[t->param * t->pairs] = weigh(st->nu, order, tangent + n, stride);
+        if (!t->first) continue;
         slope[MATCH * t->pairs] = weigh(st->dnu, order, value + n, stride);
         for (size_t i = 0; i < order; i++)
             slope[(WEIGHTS + i) * t->pairs] = st->match_power[i] * value[i * stride + n];
+    }
+}
+
+/* ---- The memo: k_i of every pair and its derivatives, which weights and match do not change ----
+ */
+
+/* Planes 0 .. n-1 are the values, then n for each direction; `param` counts the directions here. */
+static void take_planes(void *user, const size_t *pair, size_t count, size_t stride,
+                        const double *value, const double *tangent) {
+    const target *t = user;
+    size_t order = t->st->plan.order, plane = order * (1 + t->param);
+    for (size_t i = 0; i < order; i++) {
+        for (size_t n = 0; n < count; n++) {
+            if (t->first) t->K[i * t->pairs + pair[n]] = value[i * stride + n];
+            t->K[(plane + i) * t->pairs + pair[n]] = tangent[i * stride + n];
+        }
+    }
+}
+
+static void memo_key(const state *st, double key[LTH__MEMO_KEYS]) {
+    const lth__similarity *sim = st->plan.similarity;
+    key[0] = st->plan.gap;
+    key[1] = sim ? sim->temperature : 0;
+    key[2] = sim ? sim->rarity : 0;
+}
+
+/* The planes of a tile at the present values, or NULL when nothing is kept. */
+static lth_status find_planes(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
+                              const double **out, lth_error *err) {
+    const state *st = eval->state[node->index];
+    lth__memo *memo = eval->memo ? &eval->memo[node->index] : NULL;
+    *out = NULL;
+    if (!memo || !memo->planes) return LTH_OK;
+    double *planes = memo->planes + tile->first_pair * memo->plane_count;
+    double key[LTH__MEMO_KEYS], *kept = memo->key + tile->index * LTH__MEMO_KEYS;
+    memo_key(st, key);
+    if (memcmp(kept, key, sizeof key) != 0) {
+        target t = {.st = st, .K = planes, .pairs = tile->rows * tile->cols};
+        direction directions[3];
+        size_t count = list_directions(node->config, directions);
+        kept[0] = NAN; /* should this fail */
+        memset(planes, 0, memo->plane_count * t.pairs * sizeof *planes);
+        for (t.param = 0; t.param < count; t.param++) {
+            lth__ssk_plan plan = plan_along(&st->plan, directions[t.param].along);
+            t.first = t.param == 0;
+            LTH_TRY(lth__ssk_compare_tile(&plan, tile, take_planes, &t, err));
+        }
+        memcpy(kept, key, sizeof key);
+    }
+    *out = planes;
+    return LTH_OK;
+}
+
+/* Dropping positions is faster than reading the memo. */
+static size_t memo_planes(const lth__node *node, const lth__eval *eval) {
+    const state *st = eval->state[node->index];
+    direction directions[3];
+    if (st->plan.dropping) return 0;
+    return st->plan.order * (1 + list_directions(node->config, directions));
+}
+
+/* K = sum_i nu_i planes_i */
+static void weigh_planes(const state *st, const double *planes, size_t pairs, double *K) {
+    memset(K, 0, pairs * sizeof *K);
+    for (size_t i = 0; i < st->plan.order; i++) {
+        for (size_t n = 0; n < pairs; n++) K[n] += st->nu[i] * planes[i * pairs + n];
+    }
+}
+
+/* sum_n W_n x_n in eight interleaved sums: a fixed order that vectors can follow. */
+static double dot(const double *W, const double *x, size_t count) {
+    double sum[8] = {0}, rest = 0;
+    size_t n = 0;
+    for (; n + 8 <= count; n += 8) {
+        for (size_t lane = 0; lane < 8; lane++) sum[lane] += W[n + lane] * x[n + lane];
+    }
+    for (; n < count; n++) rest += W[n] * x[n];
+    for (size_t lane = 0; lane < 8; lane++) rest += sum[lane];
+    return rest;
+}
+
+static void pull_planes(const lth__node *node, const state *st, const double *planes,
+                        const double *W, const lth__sink *sink) {
+    size_t order = st->plan.order, pairs = sink->pairs;
+    double *sum = sink->sum + node->first_param;
+    direction directions[3];
+    size_t count = list_directions(node->config, directions);
+    for (size_t i = 0; i < order; i++) {
+        double value = dot(W, planes + i * pairs, pairs);
+        sum[MATCH] += st->dnu[i] * value;
+        sum[WEIGHTS + i] += st->match_power[i] * value;
+        for (size_t d = 0; d < count; d++) {
+            const double *slope = planes + (order * (1 + d) + i) * pairs;
+            sum[directions[d].param] += st->nu[i] * dot(W, slope, pairs);
+        }
     }
 }
 
@@ -277,28 +443,50 @@ static void take_diagonal(void *user, const size_t *pair, size_t count, size_t s
 static lth_status tile_values(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
                               double *K, lth_error *err) {
     target t = {.st = eval->state[node->index], .K = K};
+    const double *planes;
+    LTH_TRY(find_planes(node, eval, tile, &planes, err));
+    if (planes) {
+        weigh_planes(t.st, planes, tile->rows * tile->cols, K);
+        return LTH_OK;
+    }
     memset(K, 0, tile->rows * tile->cols * sizeof *K);
-    return lth__ssk_compare_tile(&t.st->plan, tile, false, take_values, &t, err);
+    return lth__ssk_compare_tile(&t.st->plan, tile, take_values, &t, err);
 }
 
 static lth_status tile_orders(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
                               double *K, lth_error *err) {
     target t = {.st = eval->state[node->index], .K = K, .pairs = tile->rows * tile->cols};
     memset(K, 0, t.st->plan.order * t.pairs * sizeof *K);
-    return lth__ssk_compare_tile(&t.st->plan, tile, false, take_orders, &t, err);
+    return lth__ssk_compare_tile(&t.st->plan, tile, take_orders, &t, err);
 }
 
 static lth_status pull(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
                        const double *W, double *K, const lth__sink *sink, lth_error *err) {
     target t = {.st = eval->state[node->index], .node = node, .W = W, .K = K, .sink = sink};
+    const double *planes = NULL;
+    if (sink->sum) LTH_TRY(find_planes(node, eval, tile, &planes, err));
+    if (planes) {
+        pull_planes(node, t.st, planes, W, sink);
+        if (K) weigh_planes(t.st, planes, tile->rows * tile->cols, K);
+        return LTH_OK;
+    }
     if (K) memset(K, 0, tile->rows * tile->cols * sizeof *K);
-    return lth__ssk_compare_tile(&t.st->plan, tile, true, take_pull, &t, err);
+    direction directions[3];
+    size_t count = list_directions(node->config, directions);
+    for (size_t d = 0; d < count; d++) {
+        lth__ssk_plan plan = plan_along(&t.st->plan, directions[d].along);
+        t.first = d == 0;
+        t.param = directions[d].param;
+        LTH_TRY(lth__ssk_compare_tile(&plan, tile, take_pull, &t, err));
+    }
+    return LTH_OK;
 }
 
 enum { SELVES = 64 }; /* items to a job */
 
 typedef struct selves {
     target t;
+    lth__ssk_plan plan;
     const lth__sequences *sequences;
 } selves;
 
@@ -307,21 +495,71 @@ static lth_status compare_selves(void *user, size_t index, unsigned worker) {
     selves *s = user;
     size_t first = index * SELVES, last = first + SELVES;
     if (last > s->sequences->count) last = s->sequences->count;
-    return lth__ssk_compare_selves(&s->t.st->plan, s->sequences, first, last, s->t.slope != NULL,
-                                   take_diagonal, &s->t, NULL);
+    return lth__ssk_compare_selves(&s->plan, s->sequences, first, last, take_diagonal, &s->t, NULL);
 }
 
 static lth_status diagonal(const lth__node *node, const lth__eval *eval, const lth_items *items,
                            double *a, double *slope, lth_error *err) {
-    selves s = {.t = {.st = eval->state[node->index],
-                      .node = node,
-                      .K = a,
-                      .slope = slope,
-                      .pairs = items->count},
+    const state *st = eval->state[node->index];
+    selves s = {.t = {.st = st, .node = node, .K = a, .slope = slope, .pairs = items->count},
                 .sequences = &items->fields[node->field]};
     size_t jobs = (items->count + SELVES - 1) / SELVES;
     memset(a, 0, items->count * sizeof *a);
-    return lth__parallel_for(eval->ctx, "self-similarities", jobs, NULL, compare_selves, &s, err);
+    direction directions[3] = {{0}};
+    size_t count = slope ? list_directions(node->config, directions) : 1;
+    for (size_t d = 0; d < count; d++) {
+        s.plan = plan_along(&st->plan, slope ? directions[d].along : LTH__ALONG_NOTHING);
+        s.t.first = d == 0;
+        s.t.param = directions[d].param;
+        LTH_TRY(
+            lth__parallel_for(eval->ctx, "self-similarities", jobs, NULL, compare_selves, &s, err));
+    }
+    return LTH_OK;
+}
+
+/* mean[i] = the mean of match^(2i) k_i(x,x), which is the slope of the diagonal along weights_i. */
+static lth_status mean_selves(const lth__node *node, const lth__eval *eval, double *mean,
+                              lth_error *err) {
+    size_t count = eval->rows->count, order = ((const config *)node->config)->order;
+    double *self = lth__alloc(count, sizeof *self);
+    double *slope = lth__calloc(eval->kernel->param_count * count, sizeof *slope);
+    lth_status status = self && slope ? LTH_OK : lth__fail_memory(err, 0);
+    if (status == LTH_OK) status = diagonal(node, eval, eval->rows, self, slope, err);
+    for (size_t i = 0; i < order && status == LTH_OK; i++) {
+        const double *own = slope + (node->first_param + WEIGHTS + i) * count;
+        mean[i] = 0;
+        for (size_t n = 0; n < count; n++) mean[i] += own[n] / (double)count;
+    }
+    lth__free(self);
+    lth__free(slope);
+    return status;
+}
+
+/* A start with the same share for every order. */
+static lth_status guess(const lth__node *node, const lth__eval *eval, double scale, double *value,
+                        lth_error *err) {
+    size_t order = ((const config *)node->config)->order;
+    double mean[LTH__MAX_ORDER];
+    LTH_TRY(mean_selves(node, eval, mean, err));
+    for (size_t i = 0; i < order; i++) {
+        if (mean[i] > 0) value[WEIGHTS + i] = scale / (double)order / mean[i];
+    }
+    return LTH_OK;
+}
+
+static lth_status order_shares(const lth__node *node, const lth__eval *eval, double *nu,
+                               double *share, lth_error *err) {
+    const state *st = eval->state[node->index];
+    size_t order = st->plan.order;
+    double mean[LTH__MAX_ORDER], sum = 0;
+    LTH_TRY(mean_selves(node, eval, mean, err));
+    for (size_t i = 0; i < order; i++) {
+        nu[i] = st->nu[i];
+        share[i] = lth__node_value(node, eval, WEIGHTS + i) * mean[i];
+        sum += share[i];
+    }
+    for (size_t i = 0; i < order; i++) share[i] = sum > 0 ? share[i] / sum : 0;
+    return LTH_OK;
 }
 
 /* ---- The string kernel's own ---- */
@@ -359,4 +597,7 @@ const lth__family lth__family_ssk = {
     .orders = orders,
     .tile_orders = tile_orders,
     .cell_orders = cell_orders,
+    .memo_planes = memo_planes,
+    .guess = guess,
+    .order_shares = order_shares,
 };

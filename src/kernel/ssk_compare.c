@@ -7,6 +7,13 @@ static size_t round_up(size_t value, size_t step) {
     return (value + step - 1) / step * step;
 }
 
+/* The part of the similarities along which the derivative goes, LTH__SIM_VALUE if it does not. */
+static lth__sim_part slope_part(const lth__ssk_plan *plan) {
+    if (plan->along == LTH__ALONG_TEMPERATURE) return LTH__SIM_BY_TEMPERATURE;
+    if (plan->along == LTH__ALONG_RARITY) return LTH__SIM_BY_RARITY;
+    return LTH__SIM_VALUE;
+}
+
 static const uint32_t *symbols_of(const lth__sequences *s, size_t item) {
     return s->symbols + s->start[item];
 }
@@ -24,11 +31,11 @@ static void interleave(const uint32_t *symbols, size_t count, size_t length, con
 
 /* Lanes of pairs would need as many long pairs; a pair by itself fills the lanes when it is long.
  * The rule looks at the pair alone: its value must not depend on the tile it is in. */
-enum { LONG = 2000 };
+enum { LONG = 8000 };
 
 static bool is_long(const lth__ssk_plan *plan, size_t length) {
-    bool tabled = !plan->similarity || plan->similarity->table;
-    return tabled && length >= LONG;
+    bool tabled = !plan->similarity || plan->similarity->table[LTH__SIM_VALUE];
+    return tabled && plan->along <= LTH__ALONG_GAP && length >= LONG;
 }
 
 static lth_status compare_long_pair(const lth__ssk_plan *plan, const uint32_t *s, size_t p,
@@ -40,7 +47,7 @@ static lth_status compare_long_pair(const lth__ssk_plan *plan, const uint32_t *s
                          .gap = plan->gap,
                          .rows = rows,
                          .cols = q,
-                         .table = sim ? sim->table : NULL};
+                         .table = sim ? sim->table[LTH__SIM_VALUE] : NULL};
     uint32_t stride = sim ? (uint32_t)sim->symbols + 1 : 1;
     uint32_t *padded_s = lth__alloc(rows, sizeof *padded_s);
     uint32_t *padded_t = lth__alloc(q + 2 * around, sizeof *padded_t);
@@ -87,12 +94,13 @@ typedef struct workspace {
     /* Matching by similarities: */
     uint32_t *slot, *slot_symbols; /* symbol -> column of the row table; NULL = itself */
     size_t slots;                  /* of a row table, with the one for padding           */
-    void *quads, *row_table, *zeros;
+    void *quads, *slope_quads, *row_table, *zeros;
 } workspace;
 
 static void free_workspace(workspace *w) {
-    void *blocks[] = {w->columns, w->s,     w->t,    w->t_start,      w->scratch,   w->value,
-                      w->tangent, w->quads, w->slot, w->slot_symbols, w->row_table, w->zeros};
+    void *blocks[] = {w->columns,   w->s,       w->t,          w->t_start, w->scratch,
+                      w->value,     w->tangent, w->quads,      w->slot,    w->slot_symbols,
+                      w->row_table, w->zeros,   w->slope_quads};
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) lth__free(blocks[i]);
 }
 
@@ -109,7 +117,7 @@ static lth_status sort_columns(const lth__ssk_plan *plan, const lth__tile *tile,
 /* Number the symbols of the tile's columns 0, 1, 2, ...: the columns of a row table. */
 static lth_status number_slots(const lth__ssk_plan *plan, const lth__tile *tile, workspace *w,
                                lth_error *err) {
-    if (plan->similarity->table) {
+    if (plan->similarity->table[LTH__SIM_VALUE]) {
         w->slots = plan->similarity->symbols + 1;
         return LTH_OK;
     }
@@ -192,13 +200,15 @@ static lth__ssk_job job_for(const lth__ssk_plan *plan, const workspace *w, size_
         .s = w->s,
         .match = plan->similarity ? LTH__MATCH_QUADS : LTH__MATCH_EXACT,
         .table = w->quads,
+        .slope = w->slope_quads,
         .slots = w->slots,
         .scratch = w->scratch,
     };
 }
 
 static lth_status allocate_results(const lth__ssk_plan *plan, const lth__ssk_job *largest,
-                                   bool tangent, workspace *w, lth_error *err) {
+                                   workspace *w, lth_error *err) {
+    bool tangent = plan->along != LTH__ALONG_NOTHING;
     size_t results = plan->order * plan->lanes->lanes;
     w->scratch = lth__alloc(plan->lanes->ssk_scratch(largest, tangent), 1);
     w->value = lth__alloc(results, sizeof *w->value);
@@ -207,45 +217,58 @@ static lth_status allocate_results(const lth__ssk_plan *plan, const lth__ssk_job
     return LTH_OK;
 }
 
-static lth_status allocate_rows(const lth__ssk_plan *plan, const lth__tile *tile, bool tangent,
-                                workspace *w, lth_error *err) {
+static lth_status allocate_rows(const lth__ssk_plan *plan, const lth__tile *tile, workspace *w,
+                                lth_error *err) {
     size_t rows = round_up(longest_row(plan, tile), LTH__ROW_STEP);
-    lth__ssk_job largest = job_for(plan, w, rows, w->columns[tile->cols - 1].length);
-    LTH_TRY(allocate_results(plan, &largest, tangent, w, err));
-    if (!plan->similarity) {
-        w->s = lth__alloc(rows * plan->lanes->lanes, sizeof *w->s);
-        return w->s ? LTH_OK : lth__fail_memory(err, rows * plan->lanes->lanes * sizeof *w->s);
-    }
     size_t real = plan->lanes->real_size;
-    bool whole = plan->similarity->table != NULL;
-    w->quads = lth__alloc(rows * w->slots, real);
-    w->zeros = lth__calloc(w->slots, real);
-    /* Zeroed, so that the slot for padding is 0. */
-    w->row_table = whole ? NULL : lth__calloc(rows * w->slots, real);
-    if (!w->quads || !w->zeros || (!whole && !w->row_table))
-        return lth__fail_memory(err, rows * w->slots * real);
-    return LTH_OK;
+    if (plan->similarity) {
+        bool whole = plan->similarity->table[LTH__SIM_VALUE] != NULL;
+        bool slope = slope_part(plan) != LTH__SIM_VALUE;
+        w->quads = lth__alloc(rows * w->slots, real);
+        w->slope_quads = slope ? lth__alloc(rows * w->slots, real) : NULL;
+        w->zeros = lth__calloc(w->slots, real);
+        /* Zeroed, so that the slot for padding is 0. */
+        w->row_table = whole ? NULL : lth__calloc(rows * w->slots, real);
+        if (!w->quads || !w->zeros || (!whole && !w->row_table) || (slope && !w->slope_quads))
+            return lth__fail_memory(err, rows * w->slots * real);
+    } else {
+        w->s = lth__alloc(rows * plan->lanes->lanes, sizeof *w->s);
+        if (!w->s) return lth__fail_memory(err, rows * plan->lanes->lanes * sizeof *w->s);
+    }
+    lth__ssk_job largest = job_for(plan, w, rows, w->columns[tile->cols - 1].length);
+    return allocate_results(plan, &largest, w, err);
 }
 
-/* Similarities of s, four positions at a time, with every symbol of the columns. */
-static lth_status load_row_quads(const lth__ssk_plan *plan, const uint32_t *s, size_t length,
-                                 workspace *w, lth_error *err) {
+/* One part of the similarities of s, four positions at a time, with every symbol of the columns. */
+static lth_status load_quads(const lth__ssk_plan *plan, lth__sim_part part, const uint32_t *s,
+                             size_t length, workspace *w, void *quads, lth_error *err) {
     const lth__similarity *sim = plan->similarity;
     size_t row_bytes = w->slots * plan->lanes->real_size;
-    if (!sim->table) {
-        LTH_TRY(lth__similarity_block(sim, s, length, w->slot_symbols, w->slots - 1, w->row_table,
-                                      w->slots, err));
+    const char *table = sim->table[part];
+    if (!table) {
+        LTH_TRY(lth__similarity_block(sim, part, s, length, w->slot_symbols, w->slots - 1,
+                                      w->row_table, w->slots, err));
     }
     for (size_t j = 0; j < length; j += LTH__ROW_STEP) {
         const void *row[LTH__ROW_STEP];
         for (size_t r = 0; r < LTH__ROW_STEP; r++) {
-            row[r] = j + r >= length ? w->zeros
-                     : sim->table    ? (char *)sim->table + s[j + r] * row_bytes
-                                     : (char *)w->row_table + (j + r) * row_bytes;
+            if (j + r >= length)
+                row[r] = w->zeros;
+            else if (table)
+                row[r] = table + s[j + r] * row_bytes;
+            else
+                row[r] = (char *)w->row_table + (j + r) * row_bytes;
         }
-        plan->lanes->make_quads(row, w->slots, (char *)w->quads + j * row_bytes);
+        plan->lanes->make_quads(row, w->slots, (char *)quads + j * row_bytes);
     }
     return LTH_OK;
+}
+
+static lth_status load_row_quads(const lth__ssk_plan *plan, const uint32_t *s, size_t length,
+                                 workspace *w, lth_error *err) {
+    LTH_TRY(load_quads(plan, LTH__SIM_VALUE, s, length, w, w->quads, err));
+    if (!w->slope_quads) return LTH_OK;
+    return load_quads(plan, slope_part(plan), s, length, w, w->slope_quads, err);
 }
 
 static lth_status load_row(const lth__ssk_plan *plan, const uint32_t *s, size_t length,
@@ -294,12 +317,12 @@ static lth_status compare_row(const lth__ssk_plan *plan, const lth__tile *tile, 
     return LTH_OK;
 }
 
-static lth_status compare_rows(const lth__ssk_plan *plan, const lth__tile *tile, bool tangent,
-                               workspace *w, lth__ssk_take *take, void *user, lth_error *err) {
+static lth_status compare_rows(const lth__ssk_plan *plan, const lth__tile *tile, workspace *w,
+                               lth__ssk_take *take, void *user, lth_error *err) {
     LTH_TRY(sort_columns(plan, tile, w, err));
     if (plan->similarity) LTH_TRY(number_slots(plan, tile, w, err));
     LTH_TRY(interleave_columns(plan, tile, w, err));
-    LTH_TRY(allocate_rows(plan, tile, tangent, w, err));
+    LTH_TRY(allocate_rows(plan, tile, w, err));
     for (size_t r = 0; r < tile->rows; r++) {
         size_t length = lth__sequence_length(plan->rows, tile->row[r]);
         if (length == 0) continue;
@@ -309,12 +332,12 @@ static lth_status compare_rows(const lth__ssk_plan *plan, const lth__tile *tile,
     return LTH_OK;
 }
 
-lth_status lth__ssk_compare_tile(const lth__ssk_plan *plan, const lth__tile *tile, bool tangent,
+lth_status lth__ssk_compare_tile(const lth__ssk_plan *plan, const lth__tile *tile,
                                  lth__ssk_take *take, void *user, lth_error *err) {
     if (tile->rows == 0 || tile->cols == 0) return LTH_OK;
-    if (plan->dropping) return lth__ssk_compare_dropping(plan, tile, tangent, take, user, err);
+    if (plan->dropping) return lth__ssk_compare_dropping(plan, tile, take, user, err);
     workspace w = {0};
-    lth_status status = compare_rows(plan, tile, tangent, &w, take, user, err);
+    lth_status status = compare_rows(plan, tile, &w, take, user, err);
     free_workspace(&w);
     return status;
 }
@@ -341,14 +364,16 @@ static void interleave_selves(const lth__ssk_plan *plan, const lth__sequences *s
     }
 }
 
-static lth_status allocate_selves(const lth__ssk_plan *plan, size_t longest, bool tangent,
-                                  workspace *w, lth__ssk_job *job, lth_error *err) {
+static lth_status allocate_selves(const lth__ssk_plan *plan, size_t longest, workspace *w,
+                                  lth__ssk_job *job, lth_error *err) {
     *job = job_for(plan, w, longest, longest);
     if (plan->similarity) {
         job->match = LTH__MATCH_TABLE;
-        job->table = plan->similarity->table;
+        job->table = plan->similarity->table[LTH__SIM_VALUE];
+        if (slope_part(plan) != LTH__SIM_VALUE)
+            job->slope = plan->similarity->table[slope_part(plan)];
     }
-    LTH_TRY(allocate_results(plan, job, tangent, w, err));
+    LTH_TRY(allocate_results(plan, job, w, err));
     w->s = lth__alloc(job->rows * plan->lanes->lanes, sizeof *w->s);
     w->t = lth__alloc(job->cols * plan->lanes->lanes, sizeof *w->t);
     if (!w->s || !w->t) return lth__fail_memory(err, 2 * job->rows * sizeof *w->s);
@@ -371,8 +396,8 @@ static lth_status compare_long_selves(const lth__ssk_plan *plan, const lth__sequ
 }
 
 static lth_status compare_selves(const lth__ssk_plan *plan, const lth__sequences *sequences,
-                                 size_t first, size_t last, bool tangent, workspace *w,
-                                 lth__ssk_take *take, void *user, lth_error *err) {
+                                 size_t first, size_t last, workspace *w, lth__ssk_take *take,
+                                 void *user, lth_error *err) {
     size_t count = last - first;
     w->columns = lth__alloc(count, sizeof *w->columns);
     if (!w->columns) return lth__fail_memory(err, count * sizeof *w->columns);
@@ -381,7 +406,7 @@ static lth_status compare_selves(const lth__ssk_plan *plan, const lth__sequences
     qsort(w->columns, count, sizeof *w->columns, by_length);
 
     lth__ssk_job job;
-    LTH_TRY(allocate_selves(plan, w->columns[count - 1].length, tangent, w, &job, err));
+    LTH_TRY(allocate_selves(plan, w->columns[count - 1].length, w, &job, err));
     for (size_t at = 0, group; at < count; at += group) {
         group = group_size(plan, w, count, at, &job.cols);
         if (is_long(plan, job.cols)) {
@@ -413,13 +438,12 @@ static void take_alone(void *user, const size_t *pair, size_t count, size_t stri
 }
 
 lth_status lth__ssk_compare_selves(const lth__ssk_plan *plan, const lth__sequences *sequences,
-                                   size_t first, size_t last, bool tangent, lth__ssk_take *take,
-                                   void *user, lth_error *err) {
+                                   size_t first, size_t last, lth__ssk_take *take, void *user,
+                                   lth_error *err) {
     if (first == last) return LTH_OK;
-    if (!plan->similarity || plan->similarity->table) {
+    if (!plan->similarity || plan->similarity->table[LTH__SIM_VALUE]) {
         workspace w = {0};
-        lth_status status =
-            compare_selves(plan, sequences, first, last, tangent, &w, take, user, err);
+        lth_status status = compare_selves(plan, sequences, first, last, &w, take, user, err);
         free_workspace(&w);
         return status;
     }
@@ -430,7 +454,7 @@ lth_status lth__ssk_compare_selves(const lth__ssk_plan *plan, const lth__sequenc
         uint32_t item = (uint32_t)i;
         lth__tile tile = {.row = &item, .col = &item, .rows = 1, .cols = 1};
         alone a = {.take = take, .user = user, .item = i};
-        LTH_TRY(lth__ssk_compare_tile(&own, &tile, tangent, take_alone, &a, err));
+        LTH_TRY(lth__ssk_compare_tile(&own, &tile, take_alone, &a, err));
     }
     return LTH_OK;
 }

@@ -6,6 +6,14 @@
 #include "engine/engine.h"
 #include "kernel/encode.h"
 
+/* Which derivative goes with the values: none, by gap, or by a parameter of the similarities. */
+typedef enum lth__along {
+    LTH__ALONG_NOTHING,
+    LTH__ALONG_GAP,
+    LTH__ALONG_TEMPERATURE,
+    LTH__ALONG_RARITY
+} lth__along;
+
 typedef struct lth__ssk_plan {
     const lth__lanes *lanes;
     size_t order;
@@ -13,6 +21,7 @@ typedef struct lth__ssk_plan {
     size_t vocabulary;
     const lth__similarity *similarity; /* NULL = exact matching               */
     const lth__sequences *rows, *cols;
+    lth__along along;
     bool dropping;
     double *power, *power_slope; /* gap^d and its derivative for all distances; when dropping */
 } lth__ssk_plan;
@@ -24,16 +33,16 @@ typedef void lth__ssk_take(void *user, const size_t *pair, size_t count, size_t 
 
 /* All pairs of a tile (pair = r * cols + c). Pairs with no match at all are left out: they are 0.
  */
-lth_status lth__ssk_compare_tile(const lth__ssk_plan *plan, const lth__tile *tile, bool tangent,
+lth_status lth__ssk_compare_tile(const lth__ssk_plan *plan, const lth__tile *tile,
                                  lth__ssk_take *take, void *user, lth_error *err);
 
 /* Items first .. last-1 of `sequences` with themselves (pair = item). */
 lth_status lth__ssk_compare_selves(const lth__ssk_plan *plan, const lth__sequences *sequences,
-                                   size_t first, size_t last, bool tangent, lth__ssk_take *take,
-                                   void *user, lth_error *err);
+                                   size_t first, size_t last, lth__ssk_take *take, void *user,
+                                   lth_error *err);
 
 /* The same with positions dropped, one pair at a time (ssk_dropping.c). */
-lth_status lth__ssk_compare_dropping(const lth__ssk_plan *plan, const lth__tile *tile, bool tangent,
+lth_status lth__ssk_compare_dropping(const lth__ssk_plan *plan, const lth__tile *tile,
                                      lth__ssk_take *take, void *user, lth_error *err);
 /* Whether dropping pays on these data, judged by a sample. */
 lth_status lth__ssk_dropping_pays(const lth__ssk_plan *plan, bool *out, lth_error *err);

@@ -114,17 +114,20 @@ static void list_columns(const lth__ssk_plan *plan, const lth__tile *tile, posti
     }
 }
 
-/* All places where s matches a column; the columns with any become candidates. */
-static lth_status find_matches(const uint32_t *s, size_t length, workspace *w, size_t *candidates,
-                               lth_error *err) {
+/* The places where s matches a column, up to one more than can be summed as chains; the columns
+ * with any become candidates. */
+static lth_status find_matches(const uint32_t *s, size_t length, size_t cols, workspace *w,
+                               size_t *candidates, lth_error *err) {
     const postings *p = &w->postings;
-    size_t total = 0, used = 0, count = 0;
+    size_t total = 0, most = cols * (LTH__MAX_MEETINGS + 1), used = 0, count = 0;
     for (size_t j = 0; j < length; j++) total += p->start[s[j] + 1] - p->start[s[j]];
-    if (!lth__reserve((void **)&w->found, &w->found_capacity, total, sizeof *w->found))
-        return lth__fail_memory(err, total * sizeof *w->found);
+    if (!lth__reserve((void **)&w->found, &w->found_capacity, total < most ? total : most,
+                      sizeof *w->found))
+        return lth__fail_memory(err, most * sizeof *w->found);
     for (size_t j = 0; j < length; j++) {
         for (uint32_t e = p->start[s[j]]; e < p->start[s[j] + 1]; e++) {
             uint32_t c = p->column[e];
+            if (w->matches[c] > LTH__MAX_MEETINGS) continue;
             if (w->matches[c]++ == 0) w->candidates[count++] = c;
             w->found[used] = (found){.at = {(uint32_t)j, p->position[e]}, .before = w->latest[c]};
             w->latest[c] = (uint32_t)++used;
@@ -205,8 +208,9 @@ static void compare_row(const lth__ssk_plan *plan, const lth__tile *tile, size_t
     if (singles > 0) take(user, single, singles, BATCH, w->value, w->tangent);
 }
 
-lth_status lth__ssk_compare_dropping(const lth__ssk_plan *plan, const lth__tile *tile, bool tangent,
+lth_status lth__ssk_compare_dropping(const lth__ssk_plan *plan, const lth__tile *tile,
                                      lth__ssk_take *take, void *user, lth_error *err) {
+    bool tangent = plan->along != LTH__ALONG_NOTHING;
     workspace w = {0};
     lth_status status = allocate_tile(plan, tile, tangent, &w, err);
     if (status == LTH_OK) {
@@ -216,7 +220,7 @@ lth_status lth__ssk_compare_dropping(const lth__ssk_plan *plan, const lth__tile 
     for (size_t r = 0; r < tile->rows && status == LTH_OK; r++) {
         const uint32_t *s = symbols_of(plan->rows, tile->row[r]);
         size_t candidates = 0, length = lth__sequence_length(plan->rows, tile->row[r]);
-        status = find_matches(s, length, &w, &candidates, err);
+        status = find_matches(s, length, tile->cols, &w, &candidates, err);
         if (status == LTH_OK) compare_row(plan, tile, r, candidates, &w, take, user);
     }
     free_workspace(&w);

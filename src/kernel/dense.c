@@ -1,0 +1,259 @@
+/* Inner products of dense features: number columns, and the mean of a text's word vectors.
+ *
+ *     k_ab = sum_d x_ad x_bd / l_d^2
+ *
+ * with l_d = 1, or the length scales that a wrapper with ard=yes gives to its number columns:
+ * dk_ab / dl_d = -2 x_ad x_bd / l_d^3.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/units.h"
+#include "engine/blas.h"
+#include "kernel/encode.h"
+#include "kernel/wrap.h"
+
+/* Features of one side, divided by their length scales: count x width. */
+typedef struct side {
+    double *x;
+    size_t count;
+} side;
+
+typedef struct state {
+    size_t width;
+    bool symmetric;
+    side rows, cols; /* the same pointer when symmetric */
+    const lth__blas *blas;
+    const lth__param *scale; /* length scales, or NULL */
+} state;
+
+/* ---- State ---- */
+
+static void release(void *p) {
+    state *st = p;
+    if (!st->symmetric) lth__free(st->cols.x);
+    lth__free(st->rows.x);
+    lth__free(st);
+}
+
+static lth_status fill_numbers(const lth__node *node, const lth_items *items, const state *st,
+                               double *x, lth_error *err) {
+    const lth__sequences *field = &items->fields[node->field];
+    if (st->scale && field->width != node->param_count) {
+        return lth__fail(err, LTH_EARG, "%zu columns where the kernel has %zu length scales",
+                         field->width, node->param_count);
+    }
+    for (size_t i = 0; i < field->count * st->width; i++)
+        x[i] = field->numbers[i] / (st->scale ? st->scale[i % st->width].value : 1);
+    return LTH_OK;
+}
+
+/* The mean over the words that have a vector; zero if none has. */
+static lth_status fill_means(const lth__node *node, const lth_items *items, const state *st,
+                             double *x, lth_error *err) {
+    (void)err;
+    const lth__sequences *field = &items->fields[node->field];
+    const lth__vectors *vectors = &items->encoder->lexicons[node->field].vectors;
+    memset(x, 0, field->count * st->width * sizeof *x);
+    for (size_t i = 0; i < field->count; i++) {
+        double *mean = x + i * st->width;
+        size_t known = 0;
+        for (size_t k = field->start[i]; k < field->start[i + 1]; k++) {
+            lth__symbol word = field->symbols[k];
+            int32_t row = word < vectors->symbols ? vectors->row_of[word] : -1;
+            if (row < 0) continue;
+            const float *vector = vectors->values + (size_t)row * st->width;
+            for (size_t d = 0; d < st->width; d++) mean[d] += (double)vector[d];
+            known++;
+        }
+        for (size_t d = 0; known > 0 && d < st->width; d++) mean[d] /= (double)known;
+    }
+    return LTH_OK;
+}
+
+typedef lth_status fill_fn(const lth__node *, const lth_items *, const state *, double *,
+                           lth_error *);
+
+static lth_status fill_side(const lth__node *node, const lth_items *items, const state *st,
+                            fill_fn *fill, side *out, lth_error *err) {
+    out->count = items->count;
+    out->x = lth__alloc(items->count * st->width, sizeof *out->x);
+    if (!out->x) return lth__fail_memory(err, items->count * st->width * sizeof *out->x);
+    return fill(node, items, st, out->x, err);
+}
+
+static lth_status prepare(const lth__node *node, lth__eval *eval, size_t width, fill_fn *fill,
+                          void **out, lth_error *err) {
+    state *st = lth__calloc(1, sizeof *st);
+    if (!st) return lth__fail_memory(err, sizeof *st);
+    st->width = width;
+    st->symmetric = eval->rows == eval->cols;
+    if (node->param_count > 0) st->scale = &eval->kernel->params[node->first_param];
+    lth_status status = lth__blas_get(&st->blas, err);
+    if (status == LTH_OK) status = fill_side(node, eval->rows, st, fill, &st->rows, err);
+    if (status == LTH_OK && st->symmetric)
+        st->cols = st->rows;
+    else if (status == LTH_OK)
+        status = fill_side(node, eval->cols, st, fill, &st->cols, err);
+    if (status == LTH_OK)
+        *out = st;
+    else
+        release(st);
+    return status;
+}
+
+static lth_status prepare_columns(const lth__node *node, lth__eval *eval, void **out,
+                                  lth_error *err) {
+    return prepare(node, eval, eval->rows->fields[node->field].width, fill_numbers, out, err);
+}
+
+static lth_status prepare_mean(const lth__node *node, lth__eval *eval, void **out, lth_error *err) {
+    const lth__lexicon *l = &eval->rows->encoder->lexicons[node->field];
+    if (!l->has_vectors)
+        return lth__fail(err, LTH_EARG, "mean() averages word vectors, but none were read");
+    return prepare(node, eval, l->vectors.dimension, fill_means, out, err);
+}
+
+/* ---- Values ---- */
+
+static lth_status diagonal(const lth__node *node, const lth__eval *eval, const lth_items *items,
+                           double *a, double *slope, lth_error *err) {
+    (void)err;
+    const state *st = eval->state[node->index];
+    const side *s = items == eval->rows ? &st->rows : &st->cols;
+    for (size_t i = 0; i < s->count; i++) {
+        const double *x = s->x + i * st->width;
+        a[i] = 0;
+        for (size_t d = 0; d < st->width; d++) {
+            a[i] += x[d] * x[d];
+            if (slope && st->scale)
+                slope[(node->first_param + d) * s->count + i] =
+                    -2 * x[d] * x[d] / st->scale[d].value;
+        }
+    }
+    return LTH_OK;
+}
+
+/* The features of a tile's rows, one after another. */
+static void gather(const state *st, const side *s, const uint32_t *item, size_t count,
+                   double *out) {
+    for (size_t i = 0; i < count; i++)
+        memcpy(out + i * st->width, s->x + item[i] * st->width, st->width * sizeof *out);
+}
+
+/* Rows and columns of the tile, gathered; freed with lth__free(). */
+static lth_status gather_tile(const state *st, const lth__tile *tile, double **rows, double **cols,
+                              lth_error *err) {
+    size_t need = (tile->rows + tile->cols) * st->width;
+    *rows = lth__alloc(need, sizeof **rows);
+    if (!*rows) return lth__fail_memory(err, need * sizeof **rows);
+    *cols = *rows + tile->rows * st->width;
+    gather(st, &st->rows, tile->row, tile->rows, *rows);
+    gather(st, &st->cols, tile->col, tile->cols, *cols);
+    return LTH_OK;
+}
+
+static lth_status tile_values(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
+                              double *K, lth_error *err) {
+    const state *st = eval->state[node->index];
+    double *rows = NULL, *cols = NULL;
+    LTH_TRY(gather_tile(st, tile, &rows, &cols, err));
+    st->blas->gemm_nt(tile->rows, tile->cols, st->width, 1, rows, st->width, cols, st->width, 0, K,
+                      tile->cols);
+    lth__free(rows);
+    return LTH_OK;
+}
+
+static lth_status pull(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
+                       const double *W, double *K, const lth__sink *sink, lth_error *err) {
+    const state *st = eval->state[node->index];
+    if (K) LTH_TRY(tile_values(node, eval, tile, K, err));
+    if (!st->scale) return LTH_OK;
+    for (size_t r = 0; r < tile->rows; r++) {
+        const double *x = st->rows.x + tile->row[r] * st->width;
+        for (size_t c = 0; c < tile->cols; c++) {
+            size_t pair = r * tile->cols + c;
+            const double *y = st->cols.x + tile->col[c] * st->width;
+            if (W[pair] == 0) continue;
+            for (size_t d = 0; d < st->width; d++) {
+                double slope = -2 * x[d] * y[d] / st->scale[d].value;
+                lth__sink_add(sink, node->first_param + d, pair, W[pair] * slope);
+            }
+        }
+    }
+    return LTH_OK;
+}
+
+/* ---- Number columns ---- */
+
+/* How many columns "f1..f17" means; 1 for a single one, 0 for a range without numbers. */
+static size_t count_columns(const lth__expr *column) {
+    if (!column->range) return 1;
+    const char *dots = strstr(column->name, "..");
+    const char *first = dots, *last = column->name + strlen(column->name);
+    while (first > column->name && first[-1] >= '0' && first[-1] <= '9') first--;
+    while (last > dots + 2 && last[-1] >= '0' && last[-1] <= '9') last--;
+    if (first == dots || !*last) return 0;
+    long from = atol(first), to = atol(last);
+    return to < from ? 0 : (size_t)(to - from + 1);
+}
+
+lth_status lth__columns_configure(lth_kernel *kernel, lth__node *node, const lth__node *wrapper,
+                                  lth_error *err) {
+    lth__field_def field = {.column = node->expr->name, .numbers = true};
+    LTH_TRY(lth__kernel_field(kernel, &field, &node->field, err));
+    const lth__wrap_config *config = wrapper->config;
+    if (!config || !config->ard) return LTH_OK;
+    size_t count = count_columns(node->expr);
+    if (count == 0 || count > 100000) {
+        return lth__fail_at(err, LTH_EFORMAT, NULL, 0, node->expr->column,
+                            "\"%s\" is not a range of numbered columns such as f1..f17",
+                            node->expr->name);
+    }
+    return lth__node_param_of(kernel, node, wrapper, "lengthscale", count, 1, err);
+}
+
+const lth__family lth__family_columns = {
+    .manual = {.name = "columns", .help = "number columns"},
+    .traits = LTH__IS_OPERATOR,
+    .prepare = prepare_columns,
+    .release = release,
+    .diagonal = diagonal,
+    .tile = tile_values,
+    .pull = pull,
+};
+
+/* ---- mean ---- */
+
+static const lth_argument mean_arguments[] = {
+    {.name = "units",
+     .help = "what a text is cut into",
+     .initial = "words",
+     .choices = "words|tokens"},
+    {.name = "lower", .help = "lower-case the text first", .initial = "yes", .choices = "no|yes"},
+    {0},
+};
+
+static lth_status configure_mean(lth_kernel *kernel, lth__node *node, lth_error *err) {
+    int units, lower;
+    LTH_TRY(lth__node_choice(node, "units", LTH__WORDS, &units, err));
+    LTH_TRY(lth__node_choice(node, "lower", 1, &lower, err));
+    lth__field_def field = {
+        .column = node->expr->inputs[0]->name, .units = units, .lower = lower, .vectors = true};
+    return lth__kernel_field(kernel, &field, &node->field, err);
+}
+
+const lth__family lth__family_mean = {
+    .manual = {.name = "mean",
+               .help = "feature map: the mean of a text's word vectors; as a kernel, their inner "
+                       "product",
+               .usage = "mean(COLUMN), as in rbf(mean(text))",
+               .arguments = mean_arguments},
+    .traits = LTH__TAKES_COLUMN,
+    .configure = configure_mean,
+    .prepare = prepare_mean,
+    .release = release,
+    .diagonal = diagonal,
+    .tile = tile_values,
+    .pull = pull,
+};

@@ -1,0 +1,414 @@
+/* Inner products of sparse features of a text: bow, tfidf, ngrams.
+ *
+ *     k_ab = sum_f w_af w_bf
+ *
+ * A feature is a unit of the text or a tuple of units next to one another, and its weight depends
+ * on how often the text has it: count, presence = 1, log = 1 + ln count; in tfidf times
+ *
+ *     idf = ln((1 + N) / (1 + df)) + 1
+ *
+ * where df of the N rows of the first encoded table have it: later tables do not move the features
+ * of earlier ones. The weights are made once, when a table is encoded. A tile costs its non-zeros
+ * and the features that its pairs share.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/units.h"
+#include "kernel/encode.h"
+
+enum { COUNT, PRESENCE, LOG }; /* weightings */
+enum { MAX_N = 32 };
+
+typedef struct config {
+    size_t from, to; /* units in a tuple */
+    int weighting;
+    bool idf;
+    size_t min_count;
+} config;
+
+/* ---- Encoding ---- */
+
+/* Features while they are collected, one for each time they occur. */
+typedef struct collector {
+    const config *config;
+    lth__feature_space *space;
+    uint32_t *found; /* in the row at hand */
+    size_t count, found_capacity;
+    lth__features out;
+    size_t feature_capacity, weight_capacity;
+} collector;
+
+static lth_status find_features(collector *c, const lth__symbol *unit, size_t length,
+                                lth_error *err) {
+    lth__symbols *grams = c->space->grams;
+    c->count = 0;
+    for (size_t n = c->config->from; n <= c->config->to && n <= length; n++) {
+        size_t tuples = length - n + 1;
+        if (!lth__reserve((void **)&c->found, &c->found_capacity, c->count + tuples,
+                          sizeof *c->found))
+            return lth__fail_memory(err, (c->count + tuples) * sizeof *c->found);
+        for (size_t k = 0; k < tuples; k++) {
+            lth__symbol feature = unit[k];
+            if (grams)
+                feature = lth__symbols_intern(grams, (const char *)(unit + k), n * sizeof *unit);
+            if (feature == LTH__NO_SYMBOL) return lth__fail_memory(err, 0);
+            c->found[c->count++] = feature;
+        }
+    }
+    return LTH_OK;
+}
+
+static int by_number(const void *a, const void *b) {
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* The found features in order, equal ones as one, with their number for a weight. */
+static lth_status append_row(collector *c, size_t row, lth_error *err) {
+    lth__features *out = &c->out;
+    size_t used = out->start[row], need = used + c->count;
+    if (!lth__reserve((void **)&out->feature, &c->feature_capacity, need, sizeof *out->feature) ||
+        !lth__reserve((void **)&out->weight, &c->weight_capacity, need, sizeof *out->weight))
+        return lth__fail_memory(err, need * sizeof *out->weight);
+    if (c->count > 0) qsort(c->found, c->count, sizeof *c->found, by_number);
+    for (size_t i = 0; i < c->count; i++) {
+        if (i > 0 && c->found[i] == c->found[i - 1]) {
+            out->weight[used - 1]++;
+            continue;
+        }
+        out->feature[used] = c->found[i];
+        out->weight[used++] = 1;
+    }
+    out->start[row + 1] = used;
+    return LTH_OK;
+}
+
+static lth_status collect(collector *c, const lth__sequences *texts, lth_error *err) {
+    c->out.start = lth__alloc(texts->count + 1, sizeof *c->out.start);
+    if (!c->out.start) return lth__fail_memory(err, (texts->count + 1) * sizeof *c->out.start);
+    c->out.start[0] = 0;
+    for (size_t i = 0; i < texts->count; i++) {
+        const lth__symbol *unit = texts->symbols + texts->start[i];
+        LTH_TRY(find_features(c, unit, lth__sequence_length(texts, i), err));
+        LTH_TRY(append_row(c, i, err));
+    }
+    return LTH_OK;
+}
+
+/* Occurrences and rows of every feature of the first table. */
+static lth_status learn(lth__feature_space *space, const lth__features *f, size_t rows,
+                        size_t known, lth_error *err) {
+    lth__free(space->seen); /* of a table that could not be encoded */
+    lth__free(space->rows_with);
+    space->seen = lth__calloc(known, sizeof *space->seen);
+    space->rows_with = lth__calloc(known, sizeof *space->rows_with);
+    space->rows = rows;
+    space->known = known;
+    if (!space->seen || !space->rows_with)
+        return lth__fail_memory(err, 2 * known * sizeof *space->seen);
+    for (size_t i = 0; i < f->start[rows]; i++) {
+        space->seen[f->feature[i]] += (size_t)f->weight[i];
+        space->rows_with[f->feature[i]]++;
+    }
+    return LTH_OK;
+}
+
+/* One that the first table lacks has been seen now, so once. */
+static bool is_rare(const config *c, const lth__feature_space *space, uint32_t feature) {
+    return (feature < space->known ? space->seen[feature] : 1) < c->min_count;
+}
+
+static double weigh(const config *c, const lth__feature_space *space, uint32_t feature,
+                    double count) {
+    double weight = c->weighting == COUNT ? count : c->weighting == LOG ? 1 + log(count) : 1;
+    if (!c->idf) return weight;
+    size_t rows_with = feature < space->known ? space->rows_with[feature] : 0;
+    return weight * (log((1 + (double)space->rows) / (1 + (double)rows_with)) + 1);
+}
+
+/* From counts to weights, in place; rare features go. */
+static void weigh_all(const config *c, const lth__feature_space *space, lth__features *f,
+                      size_t rows) {
+    size_t used = 0, first = 0;
+    for (size_t r = 0; r < rows; r++) {
+        size_t last = f->start[r + 1];
+        for (size_t i = first; i < last; i++) {
+            if (is_rare(c, space, f->feature[i])) continue;
+            f->weight[used] = weigh(c, space, f->feature[i], f->weight[i]);
+            f->feature[used++] = f->feature[i];
+        }
+        f->start[r + 1] = used;
+        first = last;
+    }
+}
+
+/* Give back what was reserved for more. */
+static void fit(lth__features *f, size_t rows) {
+    void *feature = lth__realloc(f->feature, f->start[rows], sizeof *f->feature);
+    if (feature) f->feature = feature;
+    void *weight = lth__realloc(f->weight, f->start[rows], sizeof *f->weight);
+    if (weight) f->weight = weight;
+}
+
+static lth_status encode(const lth__node *node, lth_items *items, lth_error *err) {
+    lth_encoder *encoder = items->encoder;
+    lth__feature_space *space = &encoder->spaces[node->index];
+    collector c = {.config = node->config, .space = space};
+    if (c.config->to > 1 && !space->grams) {
+        space->grams = lth__symbols_create();
+        if (!space->grams) return lth__fail_memory(err, 0);
+    }
+    lth_status status = collect(&c, &items->fields[node->field], err);
+    lth__free(c.found);
+    items->features[node->index] = c.out;
+    if (status != LTH_OK) return status;
+    const lth__symbols *all = space->grams ? space->grams : encoder->lexicons[node->field].symbols;
+    if (!encoder->has_encoded)
+        LTH_TRY(learn(space, &c.out, items->count, lth__symbols_count(all), err));
+    weigh_all(c.config, space, &c.out, items->count);
+    fit(&c.out, items->count);
+    items->features[node->index] = c.out;
+    return LTH_OK;
+}
+
+/* ---- The features of a tile's rows: for each feature, which rows have it ---- */
+
+typedef struct slot {
+    uint32_t feature, count; /* count 0 = empty */
+    size_t first;            /* of its entries  */
+} slot;
+
+typedef struct entry {
+    size_t row;
+    double weight;
+} entry;
+
+typedef struct table {
+    slot *slots; /* open addressing; at most half are used */
+    unsigned shift;
+    entry *entries;
+} table;
+
+static slot *find_slot(const table *t, uint32_t feature) {
+    uint32_t mask = (uint32_t)(UINT64_C(0xffffffff) >> t->shift);
+    uint32_t i = (uint32_t)((feature * UINT64_C(2654435769) & 0xffffffff) >> t->shift);
+    while (t->slots[i].count > 0 && t->slots[i].feature != feature) i = (i + 1) & mask;
+    return &t->slots[i];
+}
+
+/* Count, give each feature its place, and fill the places from their ends. */
+static void fill_table(table *t, const lth__features *f, const lth__tile *tile) {
+    for (size_t r = 0; r < tile->rows; r++) {
+        for (size_t i = f->start[tile->row[r]]; i < f->start[tile->row[r] + 1]; i++) {
+            slot *s = find_slot(t, f->feature[i]);
+            s->feature = f->feature[i];
+            s->count++;
+        }
+    }
+    for (size_t i = 0, used = 0; i < (size_t)1 << (32 - t->shift); i++) {
+        used += t->slots[i].count;
+        t->slots[i].first = used;
+    }
+    for (size_t r = 0; r < tile->rows; r++) {
+        for (size_t i = f->start[tile->row[r]]; i < f->start[tile->row[r] + 1]; i++)
+            t->entries[--find_slot(t, f->feature[i])->first] = (entry){r, f->weight[i]};
+    }
+}
+
+static lth_status make_table(const lth__features *f, const lth__tile *tile, table *out,
+                             lth_error *err) {
+    size_t used = 0;
+    for (size_t r = 0; r < tile->rows; r++)
+        used += f->start[tile->row[r] + 1] - f->start[tile->row[r]];
+    unsigned shift = 31;
+    while (shift > 0 && (size_t)1 << (32 - shift) < 2 * used) shift--;
+    size_t slots = (size_t)1 << (32 - shift);
+    table t = {.slots = lth__calloc(slots, sizeof *t.slots),
+               .shift = shift,
+               .entries = lth__alloc(used, sizeof *t.entries)};
+    if (!t.slots || !t.entries) {
+        lth__free(t.slots);
+        lth__free(t.entries);
+        return lth__fail_memory(err, slots * sizeof *t.slots + used * sizeof *t.entries);
+    }
+    fill_table(&t, f, tile);
+    *out = t;
+    return LTH_OK;
+}
+
+/* One column of the tile with all its rows; features in ascending order, as on the diagonal. */
+static void multiply_column(const table *t, const lth__features *f, size_t item, double *product) {
+    for (size_t i = f->start[item]; i < f->start[item + 1]; i++) {
+        const slot *s = find_slot(t, f->feature[i]);
+        for (const entry *e = t->entries + s->first, *end = e + s->count; e < end; e++)
+            product[e->row] += e->weight * f->weight[i];
+    }
+}
+
+static lth_status multiply(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
+                           double *K, lth_error *err) {
+    const lth__features *cols = &eval->cols->features[node->index];
+    table t = {0};
+    LTH_TRY(make_table(&eval->rows->features[node->index], tile, &t, err));
+    double *product = lth__alloc(tile->rows, sizeof *product);
+    for (size_t c = 0; product && c < tile->cols; c++) {
+        memset(product, 0, tile->rows * sizeof *product);
+        multiply_column(&t, cols, tile->col[c], product);
+        for (size_t r = 0; r < tile->rows; r++) K[r * tile->cols + c] = product[r];
+    }
+    bool ok = product != NULL;
+    lth__free(product);
+    lth__free(t.slots);
+    lth__free(t.entries);
+    return ok ? LTH_OK : lth__fail_memory(err, tile->rows * sizeof *product);
+}
+
+/* ---- Values ---- */
+
+static lth_status diagonal(const lth__node *node, const lth__eval *eval, const lth_items *items,
+                           double *a, double *slope, lth_error *err) {
+    (void)eval, (void)slope, (void)err;
+    const lth__features *f = &items->features[node->index];
+    for (size_t n = 0; n < items->count; n++) {
+        a[n] = 0;
+        for (size_t i = f->start[n]; i < f->start[n + 1]; i++) a[n] += f->weight[i] * f->weight[i];
+    }
+    return LTH_OK;
+}
+
+/* Nothing here is learned: what was computed once is right for ever. */
+static size_t memo_planes(const lth__node *node, const lth__eval *eval) {
+    (void)node, (void)eval;
+    return 1;
+}
+
+static lth_status tile_values(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
+                              double *K, lth_error *err) {
+    const lth__memo *memo = eval->memo ? &eval->memo[node->index] : NULL;
+    if (!memo || !memo->planes) return multiply(node, eval, tile, K, err);
+    double *kept = memo->planes + tile->first_pair;
+    double *key = &memo->key[tile->index * LTH__MEMO_KEYS];
+    if (isnan(*key)) {
+        LTH_TRY(multiply(node, eval, tile, kept, err));
+        *key = 0;
+    }
+    memcpy(K, kept, tile->rows * tile->cols * sizeof *K);
+    return LTH_OK;
+}
+
+static lth_status pull(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
+                       const double *W, double *K, const lth__sink *sink, lth_error *err) {
+    (void)W, (void)sink;
+    return K ? tile_values(node, eval, tile, K, err) : LTH_OK;
+}
+
+/* ---- Families ---- */
+
+#define UNITS_ARGUMENT(initial_)                                                                   \
+    {                                                                                              \
+        .name = "units",                                                                           \
+        .help = "what a text is cut into: words at white space, tokens with punctuation apart, "   \
+                "chars (code points), bytes",                                                      \
+        .initial = initial_, .choices = "words|tokens|chars|bytes"                                 \
+    }
+#define LOWER_ARGUMENT(initial_)                                                                   \
+    {                                                                                              \
+        .name = "lower",                                                                           \
+        .help = "lower-case the text first; yes for words and tokens, no for chars and bytes "     \
+                "unless given",                                                                    \
+        .initial = initial_, .choices = "no|yes"                                                   \
+    }
+#define MIN_COUNT_ARGUMENT                                                                         \
+    {                                                                                              \
+        .name = "min_count", .help = "what the first table has fewer times is left out",           \
+        .initial = "1", .choices = "1..1000000000"                                                 \
+    }
+#define WEIGHTING_ARGUMENT                                                                         \
+    {                                                                                              \
+        .name = "weighting", .help = "by how often a text has it: count, 1, or 1 + ln count",      \
+        .initial = "count", .choices = "count|presence|log"                                        \
+    }
+#define N_ARGUMENT                                                                                 \
+    {                                                                                              \
+        .name = "n", .help = "units next to one another, or a range of that: [2,4]",               \
+        .initial = "3", .choices = "1..32"                                                         \
+    }
+
+static const lth_argument unit_arguments[] = {
+    UNITS_ARGUMENT("words"), LOWER_ARGUMENT("yes"), MIN_COUNT_ARGUMENT, WEIGHTING_ARGUMENT, {0}};
+static const lth_argument ngrams_arguments[] = {N_ARGUMENT,           UNITS_ARGUMENT("chars"),
+                                                LOWER_ARGUMENT("no"), MIN_COUNT_ARGUMENT,
+                                                WEIGHTING_ARGUMENT,   {0}};
+
+static bool whole_number(const lth__value *v, size_t *out) {
+    if (v->kind != LTH__VALUE_NUMBER || !v->given || v->tag) return false;
+    if (v->number != floor(v->number) || v->number < 1 || v->number > MAX_N) return false;
+    *out = (size_t)v->number;
+    return true;
+}
+
+/* n=3 or n=[2,4] */
+static lth_status read_n(const lth__node *node, config *c, lth_error *err) {
+    const lth__argument *a = lth__node_argument(node, "n");
+    if (!a) return LTH_OK;
+    const lth__value *v = &a->value;
+    bool list = v->kind == LTH__VALUE_LIST, ok = list ? v->count == 2 : true;
+    ok = ok && whole_number(list ? &v->items[0] : v, &c->from);
+    ok = ok && whole_number(list ? &v->items[1] : v, &c->to);
+    if (ok && c->from <= c->to) return LTH_OK;
+    return lth__fail_at(err, LTH_EFORMAT, NULL, 0, v->column,
+                        "n of ngrams is a whole number from 1 to %d, or a range such as [2,4]",
+                        MAX_N);
+}
+
+static lth_status configure(lth_kernel *kernel, lth__node *node, config start, int standard_units,
+                            lth_error *err) {
+    config *c = lth__pool_alloc(&kernel->pool, sizeof *c);
+    if (!c) return lth__fail_memory(err, sizeof *c);
+    *c = start;
+    node->config = c;
+    int units, lower;
+    long min_count;
+    LTH_TRY(lth__node_choice(node, "units", standard_units, &units, err));
+    bool lowers = units == LTH__WORDS || units == LTH__TOKENS;
+    LTH_TRY(lth__node_choice(node, "lower", lowers, &lower, err));
+    LTH_TRY(lth__node_integer(node, "min_count", 1, 1000000000, 1, &min_count, err));
+    LTH_TRY(lth__node_choice(node, "weighting", COUNT, &c->weighting, err));
+    c->min_count = (size_t)min_count;
+    LTH_TRY(read_n(node, c, err));
+    lth__field_def field = {.column = node->expr->inputs[0]->name, .units = units, .lower = lower};
+    return lth__kernel_field(kernel, &field, &node->field, err);
+}
+
+static lth_status configure_bow(lth_kernel *kernel, lth__node *node, lth_error *err) {
+    return configure(kernel, node, (config){.from = 1, .to = 1}, LTH__WORDS, err);
+}
+
+static lth_status configure_tfidf(lth_kernel *kernel, lth__node *node, lth_error *err) {
+    return configure(kernel, node, (config){.from = 1, .to = 1, .idf = true}, LTH__WORDS, err);
+}
+
+static lth_status configure_ngrams(lth_kernel *kernel, lth__node *node, lth_error *err) {
+    return configure(kernel, node, (config){.from = 3, .to = 3}, LTH__CHARS, err);
+}
+
+#define FAMILY(name_, help_, usage_, arguments_)                                                   \
+    const lth__family lth__family_##name_ = {                                                      \
+        .manual = {.name = #name_, .help = help_, .usage = usage_, .arguments = arguments_},       \
+        .traits = LTH__TAKES_COLUMN,                                                               \
+        .configure = configure_##name_,                                                            \
+        .encode = encode,                                                                          \
+        .diagonal = diagonal,                                                                      \
+        .tile = tile_values,                                                                       \
+        .pull = pull,                                                                              \
+        .memo_planes = memo_planes,                                                                \
+    }
+
+FAMILY(bow, "feature map: how often a text has each word", "bow(COLUMN), as in rbf(bow(text))",
+       unit_arguments);
+FAMILY(tfidf, "feature map: how often a text has each word, rare words counting for more",
+       "tfidf(COLUMN), as in linear(tfidf(text))", unit_arguments);
+FAMILY(ngrams, "feature map: how often a text has each sequence of n units",
+       "ngrams(COLUMN, n=3), as in linear(ngrams(text, n=3, units=chars))", ngrams_arguments);

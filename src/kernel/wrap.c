@@ -1,0 +1,261 @@
+#include "kernel/wrap.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/random.h"
+#include "kernel/encode.h"
+
+/* Self-similarities of the inner kernel on one side. */
+typedef struct side {
+    double *self;  /* k_aa                                        */
+    double *slope; /* [parameter][item]: d k_aa / dtheta; or NULL */
+    size_t count;
+} side;
+
+typedef struct state {
+    const lth__wrapper *wrapper;
+    const lth__wrap_config *config;
+    double theta[LTH__WRAP_PARAMS];
+    bool symmetric;
+    side rows, cols; /* the same pointers when the matrix is symmetric */
+} state;
+
+/* ---- State ---- */
+
+static void free_side(side *s) {
+    lth__free(s->self);
+    lth__free(s->slope);
+}
+
+static lth_status check_self(const double *self, size_t count, lth_error *err) {
+    for (size_t i = 0; i < count; i++) {
+        if (isfinite(self[i])) continue;
+        return lth__fail(
+            err, LTH_ENUMERIC,
+            "the self-similarity of row %zu is not finite; use f64, a lower order or a "
+            "smaller gap",
+            i + 1);
+    }
+    return LTH_OK;
+}
+
+static lth_status prepare_side(const lth__node *input, const lth__eval *eval,
+                               const lth_items *items, side *out, lth_error *err) {
+    size_t params = eval->kernel->param_count;
+    side s = {.count = lth_items_count(items)};
+    s.self = lth__alloc(s.count, sizeof *s.self);
+    if (eval->gradients) s.slope = lth__calloc(params * s.count, sizeof *s.slope);
+    lth_status status = LTH_OK;
+    if (!s.self || (eval->gradients && !s.slope))
+        status = lth__fail_memory(err, (params + 1) * s.count * sizeof *s.self);
+    if (status == LTH_OK)
+        status = input->family->diagonal(input, eval, items, s.self, s.slope, err);
+    if (status == LTH_OK) status = check_self(s.self, s.count, err);
+    if (status == LTH_OK)
+        *out = s;
+    else
+        free_side(&s);
+    return status;
+}
+
+void lth__wrap_release(void *p) {
+    state *st = p;
+    if (!st->symmetric) free_side(&st->cols);
+    free_side(&st->rows);
+    lth__free(st);
+}
+
+lth_status lth__wrap_prepare(const lth__node *node, lth__eval *eval, void **out, lth_error *err) {
+    state *st = lth__calloc(1, sizeof *st);
+    if (!st) return lth__fail_memory(err, sizeof *st);
+    st->config = node->config;
+    st->wrapper = st->config->wrapper;
+    st->symmetric = eval->rows == eval->cols;
+    for (size_t i = 0; i < st->wrapper->params; i++) {
+        size_t row = st->config->row[i];
+        st->theta[i] = row == LTH_NONE ? 1 : lth__node_value(node, eval, row);
+    }
+    lth_status status = prepare_side(node->inputs[0], eval, eval->rows, &st->rows, err);
+    if (status == LTH_OK && st->symmetric)
+        st->cols = st->rows;
+    else if (status == LTH_OK)
+        status = prepare_side(node->inputs[0], eval, eval->cols, &st->cols, err);
+    if (status == LTH_OK)
+        *out = st;
+    else
+        lth__wrap_release(st);
+    return status;
+}
+
+const double *lth__wrap_selves(const void *p, size_t *count) {
+    const state *st = p;
+    *count = st->rows.count;
+    return st->rows.self;
+}
+
+/* ---- Values ---- */
+
+lth_status lth__wrap_diagonal(const lth__node *node, const lth__eval *eval, const lth_items *items,
+                              double *a, double *slope, lth_error *err) {
+    (void)err;
+    const state *st = eval->state[node->index];
+    const side *s = items == eval->rows ? &st->rows : &st->cols;
+    size_t count = s->count, own = node->first_param;
+    for (size_t i = 0; i < count; i++) {
+        lth__wrapped x = st->wrapper->self(st->theta, s->self[i]);
+        a[i] = x.value;
+        if (!slope) continue;
+        for (size_t p = 0; p < st->wrapper->params; p++) {
+            size_t row = st->config->row[p];
+            if (row != LTH_NONE) slope[(own + row) * count + i] = x.dtheta[p];
+        }
+        for (size_t p = own + node->param_count; p < node->params_end; p++)
+            slope[p * count + i] = x.da * s->slope[p * count + i];
+    }
+    return LTH_OK;
+}
+
+/* The wrapper at a pair of the tile, whose inner value is k. */
+static lth__wrapped wrap_pair(const state *st, size_t row, size_t col, double k) {
+    if (st->symmetric && row == col) return st->wrapper->self(st->theta, st->rows.self[row]);
+    return st->wrapper->at(st->theta, k, st->rows.self[row], st->cols.self[col]);
+}
+
+lth_status lth__wrap_tile(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
+                          double *K, lth_error *err) {
+    const state *st = eval->state[node->index];
+    LTH_TRY(lth__node_tile(node->inputs[0], eval, tile, K, err));
+    for (size_t r = 0; r < tile->rows; r++) {
+        double *row = K + r * tile->cols;
+        for (size_t c = 0; c < tile->cols; c++)
+            row[c] = wrap_pair(st, tile->row[r], tile->col[c], row[c]).value;
+    }
+    return LTH_OK;
+}
+
+/* ---- Pull-back ---- */
+
+/* Weights that are passed on: to the inner values, and to the self-similarities. */
+typedef struct weights {
+    double *k, *values; /* [pair] */
+    double *row, *col;  /* [item of the tile], summed over its pairs */
+} weights;
+
+/* What one pair gives: to its own parameters at once, to the rest through the weights. */
+static void pull_pair(const lth__node *node, const state *st, const lth__tile *tile, size_t r,
+                      size_t c, double w, weights *out, const lth__sink *sink) {
+    size_t pair = r * tile->cols + c, row = tile->row[r], col = tile->col[c];
+    bool self = st->symmetric && row == col;
+    lth__wrapped x = wrap_pair(st, row, col, out->values[pair]);
+    out->k[pair] = self ? 0 : w * x.dk;
+    for (size_t p = 0; p < st->wrapper->params; p++) {
+        size_t row_of = st->config->row[p];
+        if (row_of != LTH_NONE)
+            lth__sink_add(sink, node->first_param + row_of, pair, w * x.dtheta[p]);
+    }
+    double da = w * x.da, db = self ? 0 : w * x.db;
+    out->row[r] += da;
+    out->col[c] += db;
+    out->values[pair] = x.value;
+    if (!sink->each) return;
+    for (size_t p = node->first_param + node->param_count; p < node->params_end; p++) {
+        double slope = da * st->rows.slope[p * st->rows.count + row] +
+                       db * st->cols.slope[p * st->cols.count + col];
+        lth__sink_add(sink, p, pair, slope);
+    }
+}
+
+/* Sums over the tile: the weights of each item meet its slopes once. */
+static void pull_sides(const lth__node *node, const state *st, const lth__tile *tile,
+                       const weights *w, const lth__sink *sink) {
+    for (size_t p = node->first_param + node->param_count; p < node->params_end; p++) {
+        double sum = 0;
+        for (size_t r = 0; r < tile->rows; r++)
+            sum += w->row[r] * st->rows.slope[p * st->rows.count + tile->row[r]];
+        for (size_t c = 0; c < tile->cols; c++)
+            sum += w->col[c] * st->cols.slope[p * st->cols.count + tile->col[c]];
+        sink->sum[p] += sum;
+    }
+}
+
+/* Weights of the inner values where they do not depend on these. */
+static void weigh_linear(const state *st, const lth__tile *tile, const double *W, double *out) {
+    for (size_t r = 0; r < tile->rows; r++) {
+        for (size_t c = 0; c < tile->cols; c++) {
+            size_t pair = r * tile->cols + c, row = tile->row[r], col = tile->col[c];
+            bool self = st->symmetric && row == col;
+            out[pair] = self ? 0 : W[pair] * wrap_pair(st, row, col, 0).dk;
+        }
+    }
+}
+
+static lth_status pull_with(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
+                            const double *W, weights *w, const lth__sink *sink, lth_error *err) {
+    const state *st = eval->state[node->index];
+    const lth__node *input = node->inputs[0];
+    if (st->wrapper->linear) { /* one pass gives inner values and pull-back together */
+        weigh_linear(st, tile, W, w->k);
+        LTH_TRY(lth__node_pull(input, eval, tile, w->k, w->values, sink, err));
+    } else {
+        LTH_TRY(lth__node_tile(input, eval, tile, w->values, err));
+    }
+    for (size_t r = 0; r < tile->rows; r++) {
+        for (size_t c = 0; c < tile->cols; c++)
+            pull_pair(node, st, tile, r, c, W[r * tile->cols + c], w, sink);
+    }
+    if (!st->wrapper->linear) LTH_TRY(lth__node_pull(input, eval, tile, w->k, NULL, sink, err));
+    if (sink->sum) pull_sides(node, st, tile, w, sink);
+    return LTH_OK;
+}
+
+lth_status lth__wrap_pull(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
+                          const double *W, double *K, const lth__sink *sink, lth_error *err) {
+    size_t rows = tile->rows, cols = tile->cols, pairs = rows * cols;
+    weights w = {.k = lth__calloc(2 * pairs + rows + cols, sizeof *w.k)};
+    if (!w.k) return lth__fail_memory(err, (2 * pairs + rows + cols) * sizeof *w.k);
+    w.values = w.k + pairs;
+    w.row = w.values + pairs;
+    w.col = w.row + rows;
+    lth_status status = pull_with(node, eval, tile, W, &w, sink, err);
+    if (status == LTH_OK && K) memcpy(K, w.values, pairs * sizeof *K);
+    lth__free(w.k);
+    return status;
+}
+
+/* ---- A start for learning ---- */
+
+/* The mean of d^2 over a sample of pairs. */
+static lth_status mean_distance(const lth__node *node, const lth__eval *eval, const state *st,
+                                double *out, lth_error *err) {
+    enum { SAMPLE = 200 };
+    lth__random random;
+    lth__random_seed(&random, 1);
+    double sum = 0;
+    for (size_t n = 0; n < SAMPLE; n++) {
+        uint32_t i = (uint32_t)lth__random_below(&random, st->rows.count);
+        uint32_t j = (uint32_t)lth__random_below(&random, st->rows.count);
+        lth__tile tile = {.row = &i, .col = &j, .rows = 1, .cols = 1};
+        double k = 0;
+        LTH_TRY(lth__node_tile(node->inputs[0], eval, &tile, &k, err));
+        double d2 = st->rows.self[i] + st->rows.self[j] - 2 * k;
+        sum += d2 > 0 ? d2 : 0;
+    }
+    *out = sum / SAMPLE;
+    return LTH_OK;
+}
+
+/* Variance so that k(x,x) is the scale; length scale of about the typical distance. The parameters
+ * of a wrapper are variance, length scale, and others that start at 1. */
+lth_status lth__wrap_guess(const lth__node *node, const lth__eval *eval, double scale,
+                           double *value, lth_error *err) {
+    const state *st = eval->state[node->index];
+    double unit[LTH__WRAP_PARAMS] = {1, 1, 1}, self = 0, d2 = 0;
+    for (size_t i = 0; i < st->rows.count; i++)
+        self += st->wrapper->self(unit, st->rows.self[i]).value / (double)st->rows.count;
+    if (self > 0) value[st->config->row[0]] = scale / self;
+    if (st->wrapper->params < 2 || st->config->row[1] == LTH_NONE) return LTH_OK;
+    LTH_TRY(mean_distance(node, eval, st, &d2, err));
+    if (d2 > 0) value[st->config->row[1]] = sqrt(d2);
+    return LTH_OK;
+}
