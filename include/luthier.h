@@ -289,6 +289,120 @@ LTH_API lth_status lth_gram_orders(const lth_kernel *kernel, const lth_items *ro
 LTH_API double lth_gram_cell_orders(const lth_kernel *kernel, const lth_items *rows,
                                     const lth_items *cols);
 
+/* ---- Gaussian process regression ------------------------------------------------------------ */
+
+/* A Gaussian process with learned hyperparameters. It holds all it needs: kernel, vocabulary, word
+ * vectors, training rows, weights. */
+typedef struct lth_gp lth_gp;
+
+/* One step of the optimiser: the evidence (log marginal likelihood) at the best point of this
+ * start, the largest component of its gradient, and seconds since the fit began. `start` counts
+ * from 0 (the informed one). Return non-zero to stop: the fit then ends well, with the best point
+ * so far, marked as interrupted. */
+typedef struct lth_gp_step {
+    size_t start, iteration, evaluations;
+    double evidence, gradient, seconds;
+} lth_gp_step;
+typedef int lth_gp_step_fn(void *user, const lth_gp_step *step);
+
+typedef struct lth_gp_options {
+    size_t size;            /* set by lth_gp_options_init()                                       */
+    size_t max_iter;        /* optimiser iterations of the start that finishes; default 200       */
+    size_t restarts;        /* scrambled starts beside the informed one; default 4                */
+    bool learn;             /* false: keep all hyperparameters as given; default true             */
+    bool zero_mean;         /* false (default): the mean of each target is taken out              */
+    bool unscaled;          /* keep the target's own scale: kernel values are then in its units   */
+    double noise;           /* noise variance to start from, in the target's units squared;
+                               0 (default) = half of the target's variance                        */
+    bool noise_held;        /* keep `noise` as given                                              */
+    const char *const *fix; /* paths to hold: "ssk.gap", "ssk.weights" (all of them), "noise"     */
+    size_t fix_count;       /* entries of `fix`                                                   */
+    const char *const *prior; /* "PATH=MEDIAN,SD": log-normal, SD of the logarithm; PATH may name a
+                                 group such as "ssk.weights" */
+    size_t prior_count;   /* entries of `prior`                                                 */
+    const char *vectors;  /* file of word vectors; NULL = none                                  */
+    lth_gp_step_fn *step; /* NULL = none                                                        */
+    void *user;           /* handed to `step`                                                   */
+} lth_gp_options;
+
+LTH_API void lth_gp_options_init(lth_gp_options *options);
+
+/* Fit `expression` to number columns of a table. Several targets share the kernel and its
+ * hyperparameters; their evidences are added. `options` NULL = defaults. */
+LTH_API lth_status lth_gp_fit(lth_ctx *ctx, const char *expression, const lth_table *table,
+                              const char *const *targets, size_t target_count,
+                              const lth_gp_options *options, lth_gp **out, lth_error *err);
+LTH_API void lth_gp_free(lth_gp *gp);
+
+/* The kernel with its learned values. Borrowed from the model. */
+LTH_API const lth_kernel *lth_gp_kernel(const lth_gp *gp);
+LTH_API size_t lth_gp_targets(const lth_gp *gp);
+LTH_API const char *lth_gp_target(const lth_gp *gp, size_t i);
+
+/* How a learned parameter came about; `i` as in lth_kernel_param(), or LTH_NONE for the noise. */
+typedef struct lth_gp_param {
+    const char *path;
+    double value, start; /* natural units; the noise in the (first) target's units squared */
+    bool held, at_bound;
+    const char *tag;
+} lth_gp_param;
+LTH_API lth_gp_param lth_gp_param_at(const lth_gp *gp, size_t i);
+
+/* Quality of predictions, in the target's own units. nlpd counts the noise; coverage is the share
+ * of targets inside their 95% interval. */
+typedef struct lth_metrics {
+    size_t count;
+    double nlpd, mae, rmse, r, r2, coverage;
+} lth_metrics;
+
+/* Metrics of predictions with their standard deviations (of y, noise included). */
+LTH_API lth_metrics lth_metrics_of(const double *y, const double *mean, const double *sd,
+                                   size_t count);
+
+typedef struct lth_gp_report {
+    size_t rows, iterations, evaluations, starts;
+    double evidence; /* log marginal likelihood in the target's units, summed over targets */
+    double noise;    /* variance, of the first target, in its units squared                */
+    double jitter;   /* added to the diagonal, relative to its mean; 0 = none was needed   */
+    double seconds;
+    bool converged, interrupted;
+    size_t orders;                  /* of the first string kernel in the expression, else 0 */
+    double nu[64], order_share[64]; /* weights_i match^(2i); their shares of the mean k(x,x) */
+    lth_metrics loo;                /* leave-one-out, of the first target                   */
+} lth_gp_report;
+LTH_API lth_gp_report lth_gp_reported(const lth_gp *gp);
+
+/* Predict every row of a table: mean[t * rows + i] and, unless NULL, sd likewise, of y, or of the
+ * function without noise when `latent`. Memory grows with the training rows, not with the table. */
+LTH_API lth_status lth_gp_predict(lth_gp *gp, const lth_table *table, bool latent, double *mean,
+                                  double *sd, lth_error *err);
+
+/* The model file: see docs/format.md. Written beside and renamed. */
+LTH_API lth_status lth_gp_save(const lth_gp *gp, const char *path, lth_error *err);
+LTH_API lth_status lth_gp_load(lth_ctx *ctx, const char *path, lth_gp **out, lth_error *err);
+
+/* Cross-validation: for each target and fold a model is fitted to the other folds and judged on
+ * this one. `fold[i]` is the fold of row i, 0 .. folds-1. Results by [target * folds + fold];
+ * `pooled`, by target, over all rows at once; `mean`, `sd` (may be NULL) by [target * rows + row].
+ */
+typedef struct lth_cv_result {
+    lth_metrics *fold;   /* caller's, targets * folds entries   */
+    double *seconds;     /* likewise                            */
+    lth_metrics *pooled; /* caller's, one for each target       */
+    double *mean, *sd;
+} lth_cv_result;
+LTH_API lth_status lth_gp_cv(lth_ctx *ctx, const char *expression, const lth_table *table,
+                             const char *const *targets, size_t target_count, const size_t *fold,
+                             size_t folds, const lth_gp_options *options, lth_cv_result *result,
+                             lth_error *err);
+
+/* Folds of a seeded shuffle: fold[i] in 0 .. folds-1, sizes as equal as can be. */
+LTH_API void lth_folds_shuffled(uint64_t seed, size_t rows, size_t folds, size_t *fold);
+
+/* Labels drawn from the prior: y[d * rows + i] ~ N(0, K + noise I), for `draws` draws. */
+LTH_API lth_status lth_gp_sample(const lth_kernel *kernel, const lth_items *items, double noise,
+                                 size_t draws, double *y, lth_error *err);
+
 /* ---- Arrays on disk ------------------------------------------------------------------------ */
 
 /* Write a float64 .npy file, beside and then renamed; "-" is standard output. Rank 1 to 3. */

@@ -1,0 +1,77 @@
+/* Inside a Gaussian process: the model, its evidence, and the search for the best parameters. */
+#ifndef LTH_GP_H
+#define LTH_GP_H
+
+#include "kernel/encode.h"
+#include "kernel/gram.h"
+#include "model/linalg.h"
+
+/* Targets are centred and scaled inside: y_scaled = (y - shift) / scale. The kernel's parameters
+ * and `noise` belong to the scaled targets. */
+typedef struct lth__target {
+    char *name;
+    double shift, scale;
+    bool constant;
+} lth__target;
+
+struct lth_gp {
+    lth_ctx ctx; /* the caller's, without its progress bar */
+    lth_kernel *kernel;
+    lth_encoder *encoder;
+    lth_items *items; /* training rows */
+    bool borrowed;    /* kernel, encoder and items belong to someone else */
+
+    size_t rows, target_count;
+    lth__target *targets;
+    double *y; /* scaled, rows x targets */
+
+    double noise; /* variance, scaled */
+    double jitter;
+    double *L;     /* factor of K + noise + jitter   */
+    double *alpha; /* (L L^T)^-1 y, rows x targets  */
+
+    /* How it came about. */
+    double *start;  /* of each parameter, then of the noise */
+    bool *held;     /* likewise                              */
+    bool *at_bound; /* likewise                             */
+    lth_gp_report report;
+};
+
+/* ---- Evidence ---- */
+
+/* Log evidence of the scaled targets at the kernel's values and gp->noise; with `gradient` not NULL
+ * also its derivative by each parameter, natural units, the noise last. Leaves the factor and the
+ * weights in gp->L and gp->alpha. LTH_ENUMERIC when the matrix is not positive definite at
+ * gp->jitter. `inverse` is room for a rows x rows matrix: on return the inverse is there, unless
+ * gradient is NULL. */
+lth_status lth__gp_evidence(lth_gp *gp, lth__gram *gram, double *inverse, double *evidence,
+                            double *gradient, lth_error *err);
+
+/* ---- Search ---- */
+
+/* Hold the parameters that options->fix names. */
+lth_status lth__gp_hold(lth_gp *gp, const lth_gp_options *options, lth_error *err);
+
+/* Find the best parameters from `options`; gp->report tells how it went. */
+lth_status lth__gp_search(lth_gp *gp, lth__gram *gram, double *inverse,
+                          const lth_gp_options *options, lth_error *err);
+
+/* ---- Making one from items that are already encoded, as cross-validation does ---- */
+
+/* y by [target][row], in its own units. On success the model borrows kernel, encoder and items. */
+lth_status lth__gp_fit_items(lth_ctx *ctx, lth_kernel *kernel, lth_encoder *encoder,
+                             lth_items *items, const double *y, const char *const *names,
+                             size_t targets, const lth_gp_options *options, lth_gp **out,
+                             lth_error *err);
+/* Mean and sd (may be NULL) of every item, by [target][item]. */
+lth_status lth__gp_predict_items(lth_gp *gp, const lth_items *items, bool latent, double *mean,
+                                 double *sd, lth_error *err);
+
+/* Options with their defaults for whatever the caller's struct does not have. */
+lth_gp_options lth__gp_options_complete(const lth_gp_options *given);
+
+/* The numbers of a table's columns, by [target][row]; freed with lth__free(). */
+lth_status lth__read_targets(const lth_table *table, const char *const *names, size_t count,
+                             double **out, lth_error *err);
+
+#endif
