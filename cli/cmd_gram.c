@@ -40,9 +40,9 @@ static int check_usage(const options *o) {
 
 static int check_outputs(job *j) {
     int code = EXIT_DONE;
-    if (j->options->output) code = session_check_output(&j->session, j->options->output);
+    if (j->options->output) code = session_check_binary_output(&j->session, j->options->output);
     if (!code && j->options->gradients)
-        code = session_check_output(&j->session, j->options->gradients);
+        code = session_check_binary_output(&j->session, j->options->gradients);
     return code;
 }
 
@@ -53,19 +53,13 @@ static int check_kernel(job *j) {
     if (!j->orders)
         return usage_error(o->command, "--per-order wants a kernel that is one string kernel and "
                                        "nothing else, such as ssk(text)");
-    bool needs_vectors = lth_kernel_needs_vectors(j->kernel);
-    if (needs_vectors && !o->vectors)
-        return usage_error(o->command, "this kernel compares words by their vectors; give them "
-                                       "with --vectors FILE");
-    if (!needs_vectors && o->vectors)
-        session_warn(&j->session, "this kernel does not use word vectors; --vectors is ignored");
-    return EXIT_DONE;
+    return session_check_vectors(&j->session, j->kernel);
 }
 
 static int encode_table(job *j, const char *path, lth_items **out) {
     lth_table *table = NULL;
     lth_error err = {0};
-    int code = session_read_table(&j->session, path, j->kernel, &table);
+    int code = session_read_table(&j->session, path, j->kernel, NULL, &table);
     if (!code && lth_encode(j->encoder, table, out, &err) != LTH_OK)
         code = session_fail_input(&j->session, &err, path);
     lth_table_free(table);
@@ -136,10 +130,7 @@ static int write_arrays(job *j) {
 
 static int print_json(const job *j) {
     char *kernel = kernel_text(j->kernel);
-    if (!kernel) {
-        fputs("luthier: out of memory\n", stderr);
-        return EXIT_FAILED;
-    }
+    if (!kernel) return out_of_memory();
     printf("{\"schema\":1,\"rows\":%zu,\"columns\":%zu,\"kernel\":", j->row_count, j->column_count);
     print_json_string(kernel);
     free(kernel);

@@ -9,9 +9,8 @@
 enum { WIDTH = 79, HELP_COLUMN = 27 };
 
 static const char scope[] =
-    "luthier computes kernels over strings: how alike two rows of a table are, "
-    "by an expression such as normalize(ssk(text, order=5)), with the gradient by every "
-    "hyperparameter.";
+    "luthier learns from strings with kernels: how alike two rows of a table are, by an expression "
+    "such as normalize(ssk(text, order=5)), whose hyperparameters are learned by gradient.";
 
 static const char exit_codes[] = "0 done, 1 failed, 2 wrong usage, 3 bad input, 130 interrupted";
 

@@ -11,6 +11,45 @@
 #include "output.h"
 
 const command commands[] = {
+    {"fit", "TABLE --target COL[,COL...] --kernel EXPR -o M [options]",
+     "learn a Gaussian process from a table, and write it to a file",
+     "Learns the hyperparameters of the kernel EXPR, and the noise, by the evidence of the number "
+     "column COL; several columns share them. The model M holds all that predict needs. Ctrl-C "
+     "ends the learning early and still writes the best model so far; a second one stops at once "
+     "and writes nothing.",
+     "luthier fit reviews.tsv --target score --kernel 'ssk(text)' -o score\n"
+     "luthier fit t.tsv --target joy,fear --kernel 'ssk(text, order=3)' -o m\n"
+     "luthier fit t.tsv --target y --kernel 'ssk(text)' --noise 0.1! -o m",
+     1, 1, run_fit},
+    {"predict", "M TABLE [options]", "mean, standard deviation and 95% interval for each row",
+     "Prints for each row of TABLE what the model M expects: mean and standard deviation, and the "
+     "interval from lo to hi that holds 95% of the values. With several targets the columns are "
+     "TARGET.mean and so on. Rows count from 1 in the file.",
+     "luthier predict score new.tsv\n"
+     "luthier predict score new.csv --json -o predictions.jsonl",
+     2, 2, run_predict},
+    {"cv", "TABLE --target COL[,COL...] --kernel EXPR [options]",
+     "how well a kernel predicts, by cross-validation",
+     "Fits a model to all folds but one and judges it on that one, for each fold and each target. "
+     "Prints the negative log predictive density (nlpd), the mean absolute and the root mean "
+     "square error (mae, rmse), Pearson's r, the explained variance (r2) and the share of values "
+     "inside their 95% interval (coverage), in the target's own units: for each fold, as mean "
+     "over folds, and for all rows together (pooled).",
+     "luthier cv reviews.tsv --target score --kernel 'ssk(text)' --folds 5\n"
+     "luthier cv t.tsv --target joy,fear --kernel 'ssk(text)' --fold-by fold --json",
+     1, 1, run_cv},
+    {"show", "M [options]", "what a model has learned, and how",
+     "Prints the kernel with its learned values, ready to paste; its hyperparameters; what each "
+     "order of a string kernel contributes; evidence, noise, and how well each training row is "
+     "predicted from the others (leave-one-out).",
+     "luthier show score\nluthier show score --json", 1, 1, run_show},
+    {"sample", "TABLE --kernel EXPR --noise V [options]",
+     "labels drawn from the prior, for synthetic experiments",
+     "Draws values for the rows of TABLE from a Gaussian process with the kernel EXPR as it is "
+     "written and noise of variance V. Prints one line for each row, one column for each draw.",
+     "luthier sample reviews.tsv --kernel 'ssk(text, gap=0.3)' --noise 0.1\n"
+     "luthier sample reviews.tsv --kernel 'ssk(text)' --noise 0.1 --draws 20",
+     1, 1, run_sample},
     {"gram", "TABLE --kernel EXPR -o K.npy [options]",
      "the Gram matrix of a table's rows, as a NumPy file",
      "Compares every row of TABLE with every other by the kernel EXPR, and writes the values as a "
@@ -43,20 +82,63 @@ const command commands[] = {
 };
 
 /* Bits by the order of the commands above. */
-enum { GRAM = 1, KERNELS = 2, BENCH = 4, DEMO = 8, COMMON = 1 << 30 };
 enum {
-    WORKING = GRAM | BENCH | DEMO | COMMON,
-    READING = GRAM | COMMON,
-    ALL = GRAM | KERNELS | BENCH | DEMO | COMMON
+    FIT = 1 << 0,
+    PREDICT = 1 << 1,
+    CV = 1 << 2,
+    SHOW = 1 << 3,
+    SAMPLE = 1 << 4,
+    GRAM = 1 << 5,
+    KERNELS = 1 << 6,
+    BENCH = 1 << 7,
+    DEMO = 1 << 8,
+    COMMON = 1 << 30
+};
+enum {
+    LEARNING = FIT | CV,
+    WITH_KERNEL = FIT | CV | SAMPLE | GRAM,
+    READING = WITH_KERNEL | PREDICT | COMMON,
+    WORKING = READING | BENCH | DEMO,
+    ALL = WORKING | SHOW | KERNELS
 };
 
 #define FIELD(name) offsetof(options, name)
 
 const option option_table[] = {
-    {0, "kernel", OPTION_TEXT, "EXPR", FIELD(kernel), GRAM, 0,
+    {0, "target", OPTION_LIST, "COL[,COL...]", FIELD(target), LEARNING, 0,
+     "the number columns to learn; may be repeated"},
+    {0, "kernel", OPTION_TEXT, "EXPR", FIELD(kernel), WITH_KERNEL, 0,
      "the kernel, such as 'normalize(ssk(text, order=5))'; luthier kernels lists them"},
-    {'o', "output", OPTION_FILE, "FILE", FIELD(output), GRAM, 0,
+    {'o', "output", OPTION_FILE, "FILE", FIELD(output), FIT | PREDICT | SAMPLE | GRAM, 0,
      "where to write the result; - is standard output"},
+    {0, "model", OPTION_TEXT, "gp", FIELD(model), LEARNING, 0,
+     "the kind of model: gp, a Gaussian process (default)"},
+    {0, "max-iter", OPTION_NUMBER, "N", FIELD(max_iter), LEARNING, 1000000,
+     "iterations of the optimiser (default 200)"},
+    {0, "restarts", OPTION_NUMBER, "N", FIELD(restarts), LEARNING, 1000000,
+     "random starts beside the one that EXPR gives (default 4); the best of them is finished"},
+    {0, "mean", OPTION_CHOICE, "zero|constant", FIELD(mean), LEARNING, 0,
+     "zero, or take the mean of the target out first (default constant)"},
+    {0, "noise", OPTION_TEXT, "V[!]", FIELD(noise), LEARNING | SAMPLE, 0,
+     "variance of the noise, in the target's units squared: where learning starts (default: half "
+     "of the target's variance), or with ! its fixed value"},
+    {0, "fix", OPTION_LIST, "PATH[,PATH...]", FIELD(fix), LEARNING, 0,
+     "do not learn these: ssk.gap, ssk.weights (all of them), noise; may be repeated"},
+    {0, "prior", OPTION_PAIRS, "PATH=MEDIAN,SD", FIELD(prior), LEARNING, 0,
+     "draw a hyperparameter, or each of a group such as ssk.weights, towards MEDIAN: log-normal, "
+     "SD is that of the logarithm; may be repeated"},
+    {0, "no-learn", OPTION_FLAG, NULL, FIELD(no_learn), LEARNING, 0,
+     "keep all hyperparameters as they are given"},
+    {0, "latent", OPTION_FLAG, NULL, FIELD(latent), PREDICT, 0,
+     "standard deviation and interval of the function, without the noise"},
+    {0, "folds", OPTION_NUMBER, "K", FIELD(folds), CV, 1000000,
+     "number of folds, of a shuffle by --seed (default 10)"},
+    {0, "fold-by", OPTION_TEXT, "COL", FIELD(fold_by), CV, 0,
+     "rows with the same value in this column are a fold"},
+    {0, "predictions", OPTION_FILE, "FILE", FIELD(predictions), CV, 0,
+     "also write what was predicted for each row: row, target, fold, y, mean, sd"},
+    {0, "draws", OPTION_NUMBER, "N", FIELD(draws), SAMPLE, 1000000,
+     "how many labels to draw for each row (default 1)"},
     {0, "against", OPTION_FILE, "TABLE2", FIELD(against), GRAM, 0,
      "compare the rows of TABLE with those of TABLE2; the result has shape (rows, rows2)"},
     {0, "gradients", OPTION_FILE, "FILE", FIELD(gradients), GRAM, 0,
@@ -77,11 +159,11 @@ const option option_table[] = {
      "instruction set: portable, avx2 or avx512 (default: the best this CPU has)"},
     {0, "dropping", OPTION_CHOICE, "auto|on|off", FIELD(dropping), WORKING, 0,
      "skip positions of strings that cannot match (default auto: by a sample of the data)"},
-    {0, "vectors", OPTION_FILE, "FILE", FIELD(vectors), READING, 0,
+    {0, "vectors", OPTION_FILE, "FILE", FIELD(vectors), WITH_KERNEL | COMMON, 0,
      "word vectors: GloVe, word2vec or fastText, also gzipped"},
     {0, "format", OPTION_CHOICE, "tsv|csv|jsonl", FIELD(format), READING, 0,
      "format of the tables (default: by their extension)"},
-    {0, "where", OPTION_LIST, "COL=VALUE[,VALUE...]", FIELD(where), READING, 0,
+    {0, "where", OPTION_PAIRS, "COL=VALUE[,VALUE...]", FIELD(where), READING, 0,
      "keep only the rows with one of these values; may be repeated, and all must hold"},
     {0, "json", OPTION_FLAG, NULL, FIELD(json), ALL, 0, "print JSON instead of text"},
     {0, "progress", OPTION_CHOICE, "auto|always|never", FIELD(progress), WORKING, 0,
@@ -215,6 +297,13 @@ static int take_choice(parser *p, const option *o, const char *text, int *field)
     return usage_error(p->out->command, "--%s wants %s, not \"%s\"", o->name, o->value, text);
 }
 
+static int take_item(parser *p, const option *o, const char *text, list *field, bool good) {
+    if (!good)
+        return usage_error(p->out->command, "--%s wants %s, not \"%s\"", o->name, o->value, text);
+    field->at[field->count++] = text;
+    return EXIT_DONE;
+}
+
 static int take_value(parser *p, const option *o, const char *text) {
     void *field = (char *)p->out + o->offset;
     switch (o->kind) {
@@ -226,12 +315,8 @@ static int take_value(parser *p, const option *o, const char *text) {
         break;
     case OPTION_NUMBER: return take_number(p, o, text, field);
     case OPTION_CHOICE: return take_choice(p, o, text, field);
-    case OPTION_LIST:
-        if (!strchr(text, '=') || *text == '=')
-            return usage_error(p->out->command, "--%s wants %s, not \"%s\"", o->name, o->value,
-                               text);
-        p->out->where[p->out->where_count++] = text;
-        break;
+    case OPTION_LIST: return take_item(p, o, text, field, *text);
+    case OPTION_PAIRS: return take_item(p, o, text, field, strchr(text, '=') && *text != '=');
     }
     return EXIT_DONE;
 }
@@ -305,16 +390,30 @@ static int check_complete(const parser *p) {
     for (const option *o = option_table; o->name; ++o)
         if (p->given[o - option_table] && !is_common(o) && !takes_option(out->command, o))
             return usage_error(out->command, "%s does not take --%s", out->command->name, o->name);
-    if (out->argument_count < out->command->least)
+    if (out->argument_count < out->command->least) {
+        const char *missing = out->command->arguments; /* a word for each, in order */
+        for (size_t i = 0; i < out->argument_count; ++i) missing += strcspn(missing, " ") + 1;
         return usage_error(out->command, "%s wants %.*s", out->command->name,
-                           (int)strcspn(out->command->arguments, " "), out->command->arguments);
+                           (int)strcspn(missing, " "), missing);
+    }
     return EXIT_DONE;
 }
 
 int options_parse(int argc, char **argv, options *out) {
-    *out = (options){.seed = 1, .precision = -1, .dropping = -1, .format = -1, .progress = -1};
-    out->where = calloc((size_t)argc + 1, sizeof *out->where);
-    if (!out->where) {
+    *out = (options){.seed = 1,
+                     .precision = -1,
+                     .dropping = -1,
+                     .format = -1,
+                     .progress = -1,
+                     .mean = -1,
+                     .draws = 1,
+                     .max_iter = NOT_GIVEN,
+                     .restarts = NOT_GIVEN,
+                     .folds = NOT_GIVEN};
+    list *lists[] = {&out->where, &out->target, &out->fix, &out->prior};
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; ++i) {
+        lists[i]->at = calloc((size_t)argc + 1, sizeof *lists[i]->at);
+        if (lists[i]->at) continue;
         fputs("luthier: out of memory\n", stderr);
         return EXIT_FAILED;
     }
@@ -324,5 +423,8 @@ int options_parse(int argc, char **argv, options *out) {
 }
 
 void options_free(options *o) {
-    free(o->where);
+    free(o->where.at);
+    free(o->target.at);
+    free(o->fix.at);
+    free(o->prior.at);
 }

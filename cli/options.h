@@ -14,22 +14,33 @@ enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_INPUT = 3 };
 
 typedef struct command command;
 
+/* The values of an option that may be repeated. */
+typedef struct list {
+    const char **at;
+    size_t count;
+} list;
+
 /* What was asked for. A choice is its index in the list of choices, -1 when it was not given. */
 typedef struct options {
     const command *command;
     const char *arguments[2];
     size_t argument_count;
 
-    const char *kernel, *output, *against, *gradients;
-    bool per_order;
+    const char *kernel, *output, *against, *gradients, *model, *noise, *fold_by, *predictions;
+    bool per_order, no_learn, latent;
+    list target, fix, prior;
+    uint64_t max_iter, restarts, folds; /* NOT_GIVEN = the default */
+    uint64_t draws;
+    int mean;
 
     uint64_t threads, seed;
     const char *device, *vectors, *isa;
-    const char **where;
-    size_t where_count;
+    list where;
     int precision, dropping, format, progress;
     bool json, quiet, verbose, help, version;
 } options;
+
+#define NOT_GIVEN UINT64_MAX
 
 struct command {
     const char *name;             /* an underscore in front: not shown                       */
@@ -47,7 +58,8 @@ typedef enum option_kind {
     OPTION_FILE,   /* const char *, completed with file names                         */
     OPTION_NUMBER, /* uint64_t, at most `most`                                        */
     OPTION_CHOICE, /* int, an index into `value`, "one|two|three"                     */
-    OPTION_LIST    /* const char *, repeatable                                        */
+    OPTION_LIST,   /* list, repeatable                                                */
+    OPTION_PAIRS   /* list of NAME=VALUE, repeatable                                  */
 } option_kind;
 
 typedef struct option {
@@ -82,6 +94,11 @@ const char *nearest(const char *name, const char *(*at)(size_t i));
 void print_help(const command *c); /* NULL = the overview */
 
 /* The commands. */
+int run_fit(const options *o);
+int run_predict(const options *o);
+int run_cv(const options *o);
+int run_show(const options *o);
+int run_sample(const options *o);
 int run_gram(const options *o);
 int run_kernels(const options *o);
 int run_bench(const options *o);

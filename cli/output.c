@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "options.h"
@@ -19,23 +20,36 @@ const char *double_text(double value, char out[32]) {
     return out;
 }
 
-void print_json_string(const char *text) {
-    putchar('"');
+void write_json_string(FILE *to, const char *text) {
+    putc('"', to);
     for (const char *c = text; *c; ++c) {
         unsigned char byte = (unsigned char)*c;
         if (byte == '"' || byte == '\\')
-            printf("\\%c", byte);
+            fprintf(to, "\\%c", byte);
         else if (byte < 0x20 || byte == 0x7f)
-            printf("\\u%04x", byte);
+            fprintf(to, "\\u%04x", byte);
         else
-            putchar(byte);
+            putc(byte, to);
     }
-    putchar('"');
+    putc('"', to);
+}
+
+void write_json_double(FILE *to, double value) {
+    char text[32];
+    fputs(isfinite(value) ? double_text(value, text) : "null", to);
+}
+
+void write_tsv_double(FILE *to, double value) {
+    char text[32];
+    fputs(isnan(value) ? "nan" : double_text(value, text), to);
+}
+
+void print_json_string(const char *text) {
+    write_json_string(stdout, text);
 }
 
 void print_json_double(double value) {
-    char text[32];
-    fputs(isfinite(value) ? double_text(value, text) : "null", stdout);
+    write_json_double(stdout, value);
 }
 
 static void print_line_break(size_t indent) {
@@ -87,4 +101,68 @@ int finish_stdout(void) {
         fprintf(stderr, "luthier: cannot write to standard output%s%s\n", errno ? ": " : "",
                 errno ? strerror(errno) : "");
     return EXIT_FAILED;
+}
+
+/* ---- Files of text ---- */
+
+static int cannot_write(const char *path, int number) {
+    fprintf(stderr, "luthier: %s: cannot write: %s\n", path, strerror(number ? number : EIO));
+    return EXIT_FAILED;
+}
+
+static void forget(text_file *f) {
+    free(f->path);
+    free(f->temporary);
+    *f = (text_file){0};
+}
+
+/* A file NAME.tmp-PID beside the one that it will replace, with the same permissions. */
+static FILE *open_temporary(text_file *f, const struct stat *old) {
+    f->path = old ? realpath(f->name, NULL) : strdup(f->name);
+    if (!f->path) return NULL;
+    size_t size = strlen(f->path) + 32;
+    f->temporary = malloc(size);
+    if (!f->temporary) return NULL;
+    snprintf(f->temporary, size, "%s.tmp-%ld", f->path, (long)getpid());
+    FILE *stream = fopen(f->temporary, "we");
+    if (stream && old) fchmod(fileno(stream), old->st_mode & 0777);
+    return stream;
+}
+
+int text_open(text_file *f, const char *path) {
+    *f = (text_file){.name = path};
+    if (!path || strcmp(path, "-") == 0) {
+        f->stream = stdout;
+        return EXIT_DONE;
+    }
+    struct stat found;
+    bool exists = stat(path, &found) == 0;
+    if (exists && !S_ISREG(found.st_mode))
+        f->stream = fopen(path, "we"); /* a device or a pipe cannot be renamed over */
+    else if (!exists || access(path, W_OK) == 0)
+        f->stream = open_temporary(f, exists ? &found : NULL);
+    if (f->stream) return EXIT_DONE;
+    int code = cannot_write(path, errno);
+    forget(f);
+    return code;
+}
+
+/* Everything to the system; 0 or the errno. A write that failed long ago may have left none. */
+static int close_stream(FILE *stream) {
+    bool lost = ferror(stream) != 0;
+    errno = 0;
+    if (fclose(stream) != 0) return errno;
+    return lost ? EIO : 0;
+}
+
+int text_close(text_file *f, bool keep) {
+    int code = EXIT_DONE;
+    if (f->stream && f->stream != stdout) {
+        int number = close_stream(f->stream);
+        if (keep && !number && f->temporary && rename(f->temporary, f->path) != 0) number = errno;
+        if (f->temporary && (number || !keep)) unlink(f->temporary);
+        if (number && keep) code = cannot_write(f->name, number);
+    }
+    forget(f);
+    return code;
 }

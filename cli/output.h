@@ -4,12 +4,29 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 /* The shortest text that reads back as the same double. */
 const char *double_text(double value, char out[32]);
 
+/* To standard output. A double is null where JSON has no number for it. */
 void print_json_string(const char *text);
-void print_json_double(double value); /* null where JSON has no number for it */
+void print_json_double(double value);
+void write_json_string(FILE *to, const char *text);
+void write_json_double(FILE *to, double value);
+void write_tsv_double(FILE *to, double value); /* nan, inf, -inf are those words */
+
+/* A file of text that appears under its name only when it is complete; `path` NULL or "-" is
+ * standard output. Both return an exit code, after a message. */
+typedef struct text_file {
+    FILE *stream;           /* NULL = not open                                 */
+    const char *name;       /* as it was given                                 */
+    char *path, *temporary; /* the file behind a link; NULL = written in place */
+} text_file;
+
+int text_open(text_file *f, const char *path);
+/* `keep` false, or anything that was lost: no file. A no-op when not open. */
+int text_close(text_file *f, bool keep);
 
 /* `text` cut into lines of at most `width` columns, each after the first indented. */
 void print_wrapped(const char *text, size_t indent, size_t width);

@@ -3,6 +3,7 @@
 #include "session.h"
 
 #include <errno.h>
+#include <math.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -24,12 +25,22 @@ double seconds_now(void) {
 
 /* ---- Ctrl-C ---- */
 
-static volatile sig_atomic_t caught;
+static volatile sig_atomic_t caught, caught_again, holding;
 
 /* The first signal asks the library to stop; the second does not wait for it. */
 static void on_signal(int number) {
-    if (caught) _exit(128 + number);
+    caught_again = caught != 0;
     caught = number;
+    if (caught_again && !holding) _exit(128 + number);
+}
+
+void hold_interrupts(void) {
+    holding = 1;
+}
+
+void release_interrupts(void) {
+    holding = 0;
+    if (caught_again) _exit(128 + caught);
 }
 
 static void catch_signals(void) {
@@ -42,11 +53,27 @@ static void catch_signals(void) {
     }
 }
 
+bool was_interrupted(void) {
+    return caught != 0;
+}
+
 /* ---- The progress bar ---- */
+
+bool session_has_terminal(void) {
+    return isatty(STDERR_FILENO);
+}
 
 static void clear_bar(session *s) {
     if (s->bar.width) fprintf(stderr, "\r%*s\r", s->bar.width, "");
     s->bar.width = 0;
+}
+
+/* After a carriage return and the line's text, `printed` characters: rub out what was longer. */
+static void end_line(session *s, int printed) {
+    int before = s->bar.width;
+    s->bar.width = printed - 1;
+    if (before > s->bar.width) fprintf(stderr, "%*s", before - s->bar.width, "");
+    fflush(stderr);
 }
 
 static void draw_bar(session *s, const char *what, double share, double elapsed) {
@@ -55,16 +82,13 @@ static void draw_bar(session *s, const char *what, double share, double elapsed)
     for (int i = 0; i < CELLS; ++i) cells[i] = i < (int)(share * CELLS) ? '#' : '.';
     cells[CELLS] = 0;
     if (share > 0.02) snprintf(left, sizeof left, " %.0f s left", elapsed / share - elapsed);
-    int before = s->bar.width;
-    s->bar.width = fprintf(stderr, "\r%s [%s] %3.0f%%%s", what, cells, 100 * share, left) - 1;
-    if (before > s->bar.width) fprintf(stderr, "%*s", before - s->bar.width, "");
-    fflush(stderr);
+    end_line(s, fprintf(stderr, "\r%s [%s] %3.0f%%%s", what, cells, 100 * share, left));
 }
 
 static bool wants_bar(const session *s, double elapsed) {
     if (s->options->progress == PROGRESS_ALWAYS) return true;
     if (s->options->progress == PROGRESS_NEVER || s->options->quiet) return false;
-    return elapsed > 1 && isatty(STDERR_FILENO);
+    return elapsed > 1 && session_has_terminal();
 }
 
 static int on_progress(void *user, const char *what, double done, double total) {
@@ -72,11 +96,23 @@ static int on_progress(void *user, const char *what, double done, double total) 
     double now = seconds_now();
     if (s->bar.begun == 0 || done < s->bar.done) s->bar.begun = now;
     s->bar.done = done;
+    if (s->learning) return 0;
     if (total > 0 && now - s->bar.drawn > 1.0 / 6 && wants_bar(s, now - s->bar.begun)) {
         s->bar.drawn = now;
         draw_bar(s, what, done < total ? done / total : 1, now - s->bar.begun);
     }
     return caught != 0;
+}
+
+void session_status(session *s, const char *format, ...) {
+    double now = seconds_now();
+    if (now - s->bar.drawn < 1.0 / 6 || !wants_bar(s, INFINITY)) return;
+    s->bar.drawn = now;
+    va_list args;
+    va_start(args, format);
+    fputc('\r', stderr);
+    end_line(s, vfprintf(stderr, format, args) + 1);
+    va_end(args);
 }
 
 /* ---- Messages ---- */
@@ -89,26 +125,40 @@ static void on_log(void *user, lth_log_level level, const char *text) {
         session_note(s, "%s", text);
 }
 
+static void print_message(session *s, const char *prefix, const char *format, va_list args) {
+    clear_bar(s);
+    fputs(prefix, stderr);
+    vfprintf(stderr, format, args);
+    fputc('\n', stderr);
+}
+
 void session_note(session *s, const char *format, ...) {
     if (!s->options->verbose) return;
-    clear_bar(s);
     va_list args;
     va_start(args, format);
-    fputs("luthier: ", stderr);
-    vfprintf(stderr, format, args);
+    print_message(s, "luthier: ", format, args);
     va_end(args);
-    fputc('\n', stderr);
 }
 
 void session_warn(session *s, const char *format, ...) {
     if (s->options->quiet) return;
-    clear_bar(s);
     va_list args;
     va_start(args, format);
-    fputs("luthier: warning: ", stderr);
-    vfprintf(stderr, format, args);
+    print_message(s, "luthier: warning: ", format, args);
     va_end(args);
-    fputc('\n', stderr);
+}
+
+void session_say(session *s, const char *format, ...) {
+    if (s->options->quiet) return;
+    va_list args;
+    va_start(args, format);
+    print_message(s, "luthier: ", format, args);
+    va_end(args);
+}
+
+int out_of_memory(void) {
+    fputs("luthier: out of memory\n", stderr);
+    return EXIT_FAILED;
 }
 
 int session_check_interrupt(session *s) {
@@ -127,9 +177,7 @@ static int exit_code(lth_status status) {
     }
 }
 
-int session_fail(session *s, const lth_error *err) {
-    int interrupted = session_check_interrupt(s); /* whatever failed, failed because of it */
-    if (interrupted) return interrupted;
+static int print_error(session *s, const lth_error *err) {
     clear_bar(s);
     fputs("luthier: ", stderr);
     if (err->file[0]) fputs(err->file, stderr);
@@ -138,6 +186,11 @@ int session_fail(session *s, const lth_error *err) {
     if (err->file[0] || err->line || err->column) fputs(": ", stderr);
     fprintf(stderr, "%s\n", err->message[0] ? err->message : lth_status_text(err->status));
     return exit_code(err->status);
+}
+
+int session_fail(session *s, const lth_error *err) {
+    int interrupted = session_check_interrupt(s); /* whatever failed, failed because of it */
+    return interrupted ? interrupted : print_error(s, err);
 }
 
 static void name_file(lth_error *err, const char *path) {
@@ -149,6 +202,12 @@ int session_fail_input(session *s, const lth_error *err, const char *path) {
     name_file(&named, strcmp(path, "-") == 0 ? "stdin" : path);
     int code = session_fail(s, &named);
     return err->status == LTH_EIO && code == EXIT_FAILED ? EXIT_INPUT : code;
+}
+
+int session_fail_output(session *s, const lth_error *err, const char *path) {
+    lth_error named = *err;
+    name_file(&named, strcmp(path, "-") == 0 ? "standard output" : path);
+    return print_error(s, &named);
 }
 
 /* ---- The context ---- */
@@ -215,17 +274,24 @@ static size_t count_columns(const lth_kernel *kernel) {
     return count;
 }
 
-int session_read_table(session *s, const char *path, const lth_kernel *kernel, lth_table **out) {
-    size_t count = count_columns(kernel);
-    const char *columns[count + 1];
-    for (size_t i = 0; i <= count; ++i) columns[i] = lth_kernel_column(kernel, i);
+static lth_table_options table_options(const session *s) {
     lth_table_options how;
     lth_table_options_init(&how);
     if (s->options->format >= 0) how.format = (lth_table_format)(s->options->format + 1);
+    how.where = s->options->where.at;
+    how.where_count = s->options->where.count;
+    return how;
+}
+
+int session_read_table(session *s, const char *path, const lth_kernel *kernel, const list *more,
+                       lth_table **out) {
+    size_t own = count_columns(kernel), count = own + (more ? more->count : 0);
+    const char *columns[count + 1];
+    for (size_t i = 0; i < count; ++i)
+        columns[i] = i < own ? lth_kernel_column(kernel, i) : more->at[i - own];
+    lth_table_options how = table_options(s);
     how.columns = columns;
     how.column_count = count;
-    how.where = s->options->where;
-    how.where_count = s->options->where_count;
     lth_error err = {0};
     lth_table *table;
     if (lth_table_read(s->ctx, path, &how, &table, &err) != LTH_OK)
@@ -237,8 +303,69 @@ int session_read_table(session *s, const char *path, const lth_kernel *kernel, l
                  how.where_count ? "no row matches --where" : "the table has no rows");
         return session_fail_input(s, &err, path);
     }
-    *out = table;
-    return session_check_interrupt(s);
+    int code = session_check_interrupt(s);
+    if (code)
+        lth_table_free(table);
+    else
+        *out = table;
+    return code;
+}
+
+/* Rows are recognised by the line on which they begin. */
+static void match_lines(const lth_table *whole, const lth_table *kept, size_t *numbers) {
+    size_t at = 0;
+    for (size_t i = 0; i < lth_table_rows(kept); ++i) {
+        size_t line = lth_table_line(kept, i);
+        while (at + 1 < lth_table_rows(whole) && lth_table_line(whole, at) < line) ++at;
+        numbers[i] = at + 1;
+    }
+}
+
+/* Standard input cannot be read twice; there a row is taken for a line. */
+static void guess_numbers(const session *s, const lth_table *kept, size_t *numbers) {
+    size_t header = s->options->format != LTH_TABLE_JSONL - 1;
+    for (size_t i = 0; i < lth_table_rows(kept); ++i) numbers[i] = lth_table_line(kept, i) - header;
+}
+
+int session_row_numbers(session *s, const char *path, const lth_table *table, size_t **out) {
+    size_t rows = lth_table_rows(table);
+    size_t *numbers = malloc((rows + 1) * sizeof *numbers);
+    if (!numbers) return out_of_memory();
+    lth_table *whole = NULL;
+    lth_error err = {0};
+    int code = EXIT_DONE;
+    if (s->options->where.count == 0) {
+        for (size_t i = 0; i < rows; ++i) numbers[i] = i + 1;
+    } else if (strcmp(path, "-") == 0) {
+        guess_numbers(s, table, numbers);
+    } else {
+        const char *column = lth_table_column_name(table, 0);
+        lth_table_options how = table_options(s);
+        how.where_count = 0;
+        how.columns = &column;
+        how.column_count = 1;
+        if (lth_table_read(s->ctx, path, &how, &whole, &err) != LTH_OK)
+            code = session_fail_input(s, &err, path);
+        else
+            match_lines(whole, table, numbers);
+    }
+    lth_table_free(whole);
+    if (code)
+        free(numbers);
+    else
+        *out = numbers;
+    return code;
+}
+
+int session_check_vectors(session *s, const lth_kernel *kernel) {
+    const options *o = s->options;
+    bool needed = lth_kernel_needs_vectors(kernel);
+    if (needed && !o->vectors)
+        return usage_error(o->command, "this kernel compares words by their vectors; give them "
+                                       "with --vectors FILE");
+    if (!needed && o->vectors)
+        session_warn(s, "this kernel does not use word vectors; --vectors is ignored");
+    return EXIT_DONE;
 }
 
 int session_read_vectors(session *s, const lth_kernel *kernel, lth_encoder *encoder) {
@@ -268,11 +395,14 @@ int session_allocate(session *s, const char *what, size_t planes, size_t rows, s
     return EXIT_FAILED;
 }
 
-int session_check_output(session *s, const char *path) {
-    if (strcmp(path, "-") == 0) {
-        if (!isatty(STDOUT_FILENO)) return EXIT_DONE;
-        return usage_error(s->options->command, "will not write an array to the terminal");
-    }
+int session_check_binary_output(session *s, const char *path) {
+    if (strcmp(path, "-") == 0 && isatty(STDOUT_FILENO))
+        return usage_error(s->options->command, "will not write binary data to the terminal");
+    return check_output(path);
+}
+
+int check_output(const char *path) {
+    if (strcmp(path, "-") == 0) return EXIT_DONE;
     char folder[4096] = ".";
     const char *slash = strrchr(path, '/');
     if (slash) snprintf(folder, sizeof folder, "%.*s", (int)(slash - path) + 1, path);
@@ -289,8 +419,7 @@ int session_write_npy(session *s, const char *path, const double *data, const si
                       size_t rank) {
     lth_error err = {0};
     if (lth_npy_write(path, data, shape, rank, &err) == LTH_OK) return EXIT_DONE;
-    name_file(&err, strcmp(path, "-") == 0 ? "standard output" : path);
-    return session_fail(s, &err);
+    return session_fail_output(s, &err, path);
 }
 
 char *kernel_text(const lth_kernel *kernel) {

@@ -16,6 +16,8 @@ typedef struct session {
         double done;
         int width; /* characters now on the line */
     } bar;
+    bool learning; /* has something to lose: Ctrl-C no longer cancels calls of the library, and the
+                      line is session_status()'s instead of the bar's */
 } session;
 
 int session_open(session *s, const options *o);
@@ -23,19 +25,39 @@ void session_close(session *s);
 
 /* EXIT_DONE, or 130 after Ctrl-C. */
 int session_check_interrupt(session *s);
+bool was_interrupted(void);
+/* Between hold and release the second Ctrl-C waits, so that no temporary file is left. */
+void hold_interrupts(void);
+void release_interrupts(void);
 
 /* Print an error; the exit code that goes with its status. */
 int session_fail(session *s, const lth_error *err);
 /* The same when an input was being read: a file that cannot be read is bad input. */
 int session_fail_input(session *s, const lth_error *err, const char *path);
 
+int session_fail_output(session *s, const lth_error *err, const char *path);
+
 void session_note(session *s, const char *format, ...) LTH_PRINTF(2, 3); /* only with -v */
 void session_warn(session *s, const char *format, ...) LTH_PRINTF(2, 3); /* not with -q */
 
+void session_say(session *s, const char *format, ...) LTH_PRINTF(2, 3); /* not with -q */
+/* A line that the next one replaces, in the place of the bar; at most a few times a second. */
+void session_status(session *s, const char *format, ...) LTH_PRINTF(2, 3);
+bool session_has_terminal(void); /* whether messages go to one */
+int out_of_memory(void);         /* says so; returns EXIT_FAILED */
+
 int session_parse_kernel(session *s, const char *expression, lth_kernel **out);
 
-/* The columns of a table that the kernel reads; a table without rows is an error. */
-int session_read_table(session *s, const char *path, const lth_kernel *kernel, lth_table **out);
+/* The columns of a table that the kernel reads, and `more`; a table without rows is an error. */
+int session_read_table(session *s, const char *path, const lth_kernel *kernel, const list *more,
+                       lth_table **out); /* `more` may be NULL */
+
+/* The number of each row in its file, from 1, freed with free(): they are not consecutive after
+ * --where. */
+int session_row_numbers(session *s, const char *path, const lth_table *table, size_t **out);
+
+/* Whether --vectors is there if the kernel needs them. */
+int session_check_vectors(session *s, const lth_kernel *kernel);
 
 /* The vectors of --vectors, if the kernel needs them; after everything was encoded. */
 int session_read_vectors(session *s, const lth_kernel *kernel, lth_encoder *encoder);
@@ -46,7 +68,9 @@ int session_allocate(session *s, const char *what, size_t planes, size_t rows, s
                      double **out);
 
 /* Whether a file can be written there, asked before long work. */
-int session_check_output(session *s, const char *path);
+int check_output(const char *path);
+/* The same for a file that is not text, which is kept from the terminal. */
+int session_check_binary_output(session *s, const char *path);
 int session_write_npy(session *s, const char *path, const double *data, const size_t *shape,
                       size_t rank);
 

@@ -1,0 +1,74 @@
+/* luthier fit: learn a Gaussian process and write it to a file. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "learning.h"
+#include "model.h"
+
+static int check_usage(const options *o) {
+    if (!o->output) return usage_error(o->command, "fit wants -o FILE");
+    if (o->json && strcmp(o->output, "-") == 0)
+        return usage_error(o->command, "-o - would mix with what --json prints on standard output; "
+                                       "give a file");
+    return EXIT_DONE;
+}
+
+static int learn(learning *l, lth_gp **gp) {
+    lth_error err = {0};
+    l->how.step = show_step;
+    lth_status status = lth_gp_fit(l->session.ctx, l->options->kernel, l->table, l->targets.at,
+                                   l->targets.count, &l->how, gp, &err);
+    if (status != LTH_OK) return learning_fail(l, &err);
+    show_start_end(l);
+    return EXIT_DONE;
+}
+
+/* A second Ctrl-C waits for the file, which takes a moment. */
+static int save(learning *l, const lth_gp *gp) {
+    lth_error err = {0};
+    hold_interrupts();
+    lth_status status = lth_gp_save(gp, l->options->output, &err);
+    release_interrupts();
+    if (status == LTH_OK) return EXIT_DONE;
+    return session_fail_output(&l->session, &err, l->options->output);
+}
+
+static int summarise(learning *l, const lth_gp *gp) {
+    lth_gp_report r = lth_gp_reported(gp);
+    char *kernel = kernel_text(lth_gp_kernel(gp));
+    if (!kernel) return out_of_memory();
+    bool unfinished = l->how.learn && !r.converged && !r.interrupted;
+    session_say(&l->session, "%zu rows, log evidence %.6g, noise %.4g, %zu iterations%s, %.2f s",
+                r.rows, r.evidence, r.noise, r.iterations,
+                unfinished ? " (the most that --max-iter allows)" : "", r.seconds);
+    session_say(&l->session, "%s", kernel);
+    free(kernel);
+    if (l->options->json) print_model_json(gp);
+    return EXIT_DONE;
+}
+
+/* The model was written all the same. */
+static int end(learning *l, const lth_gp *gp) {
+    if (!was_interrupted()) return EXIT_DONE;
+    int code = session_check_interrupt(&l->session);
+    session_say(&l->session, "%s %s", l->options->output,
+                lth_gp_reported(gp).interrupted ? "holds the best point so far" : "is complete");
+    return code;
+}
+
+int run_fit(const options *o) {
+    int code = check_usage(o);
+    if (code) return code;
+    learning l;
+    lth_gp *gp = NULL;
+    code = learning_open(&l, o);
+    if (!code) code = session_check_binary_output(&l.session, o->output);
+    if (!code) code = learning_read(&l, NULL);
+    if (!code) code = learn(&l, &gp);
+    if (!code) code = save(&l, gp);
+    if (!code) code = summarise(&l, gp);
+    if (!code) code = end(&l, gp);
+    lth_gp_free(gp);
+    learning_close(&l);
+    return code;
+}

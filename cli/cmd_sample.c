@@ -1,0 +1,113 @@
+/* luthier sample: labels drawn from the prior, for synthetic experiments. */
+#include <stdlib.h>
+
+#include "learning.h"
+#include "output.h"
+
+typedef struct job {
+    session session;
+    const options *options;
+    lth_kernel *kernel;
+    lth_encoder *encoder;
+    lth_table *table;
+    lth_items *items;
+    size_t rows, draws;
+    double noise;
+    double *labels; /* by draw, then by row */
+} job;
+
+static int check_usage(const options *o, double *noise) {
+    const command *c = o->command;
+    if (!o->kernel) return usage_error(c, "sample wants --kernel EXPR");
+    if (!o->noise) return usage_error(c, "sample wants --noise V, a variance");
+    if (o->draws == 0) return usage_error(c, "--draws wants a number from 1");
+    return parse_noise(o, 0, noise, NULL);
+}
+
+static int encode(job *j) {
+    session *s = &j->session;
+    const char *path = j->options->arguments[0];
+    int code = session_parse_kernel(s, j->options->kernel, &j->kernel);
+    if (!code) code = session_check_vectors(s, j->kernel);
+    if (!code) code = session_read_table(s, path, j->kernel, NULL, &j->table);
+    if (code) return code;
+    lth_error err = {0};
+    if (lth_encoder_create(s->ctx, j->kernel, &j->encoder, &err) != LTH_OK)
+        return session_fail(s, &err);
+    if (lth_encode(j->encoder, j->table, &j->items, &err) != LTH_OK)
+        return session_fail_input(s, &err, path);
+    j->rows = lth_items_count(j->items);
+    return session_read_vectors(s, j->kernel, j->encoder);
+}
+
+static int draw(job *j) {
+    session *s = &j->session;
+    int code = session_allocate(s, "the sample", j->draws, j->rows, 1, &j->labels);
+    if (code) return code;
+    lth_error err = {0};
+    if (lth_gp_sample(j->kernel, j->items, j->noise, j->draws, j->labels, &err) != LTH_OK)
+        return session_fail(s, &err);
+    return session_check_interrupt(s);
+}
+
+static void write_header(const job *j, FILE *to) {
+    if (j->draws == 1) fputc('y', to);
+    for (size_t d = 0; d < j->draws && j->draws > 1; ++d)
+        fprintf(to, "%sy%zu", d ? "\t" : "", d + 1);
+    fputc('\n', to);
+}
+
+static void write_row(const job *j, size_t row, FILE *to) {
+    for (size_t d = 0; d < j->draws; ++d) {
+        if (d) fputc('\t', to);
+        write_tsv_double(to, j->labels[d * j->rows + row]);
+    }
+    fputc('\n', to);
+}
+
+static void write_json_row(const job *j, size_t row, FILE *to) {
+    fputs("{\"schema\":1,\"y\":[", to);
+    for (size_t d = 0; d < j->draws; ++d) {
+        if (d) fputc(',', to);
+        write_json_double(to, j->labels[d * j->rows + row]);
+    }
+    fputs("]}\n", to);
+}
+
+static int write_all(const job *j) {
+    text_file out;
+    bool json = j->options->json;
+    hold_interrupts();
+    int code = text_open(&out, j->options->output);
+    if (!code) {
+        if (!json) write_header(j, out.stream);
+        for (size_t i = 0; i < j->rows; ++i)
+            json ? write_json_row(j, i, out.stream) : write_row(j, i, out.stream);
+        code = text_close(&out, true);
+    }
+    release_interrupts();
+    return code;
+}
+
+static int run_job(job *j) {
+    int code = j->options->output ? check_output(j->options->output) : EXIT_DONE;
+    if (!code) code = encode(j);
+    if (!code) code = draw(j);
+    if (!code) code = write_all(j);
+    return code;
+}
+
+int run_sample(const options *o) {
+    job j = {.options = o, .draws = (size_t)o->draws};
+    int code = check_usage(o, &j.noise);
+    if (code) return code;
+    code = session_open(&j.session, o);
+    if (!code) code = run_job(&j);
+    free(j.labels);
+    lth_items_free(j.items);
+    lth_encoder_free(j.encoder);
+    lth_table_free(j.table);
+    lth_kernel_free(j.kernel);
+    session_close(&j.session);
+    return code;
+}

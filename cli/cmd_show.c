@@ -1,0 +1,170 @@
+/* luthier show: what a model has learned, and how. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "model.h"
+#include "output.h"
+
+/* The i-th hyperparameter of the kernel, and after the last one the noise. */
+static lth_gp_param param_at(const lth_gp *gp, size_t i) {
+    return lth_gp_param_at(gp, i < lth_kernel_params(lth_gp_kernel(gp)) ? i : LTH_NONE);
+}
+
+static size_t param_count(const lth_gp *gp) {
+    return lth_kernel_params(lth_gp_kernel(gp)) + 1;
+}
+
+static const char *path_of(const lth_gp_param *p) {
+    return p->path ? p->path : "noise";
+}
+
+/* ---- Text ---- */
+
+static void print_cell(double value) {
+    putchar('\t');
+    write_tsv_double(stdout, value);
+}
+
+static void print_figure(const char *name, double value) {
+    fputs(name, stdout);
+    print_cell(value);
+    putchar('\n');
+}
+
+static void print_params(const lth_gp *gp) {
+    printf("\nparameter\tvalue\tstart\tstate\n");
+    for (size_t i = 0; i < param_count(gp); ++i) {
+        lth_gp_param p = param_at(gp, i);
+        fputs(path_of(&p), stdout);
+        print_cell(p.value);
+        print_cell(p.start);
+        printf("\t%s", p.held ? "held" : "learned");
+        if (p.tag) printf(", tied $%s", p.tag);
+        if (p.at_bound) printf(", at bound");
+        putchar('\n');
+    }
+}
+
+static void print_orders(const lth_gp_report *r) {
+    if (r->orders == 0) return;
+    printf("\norder\tnu\tshare\n");
+    for (size_t i = 0; i < r->orders; ++i) {
+        printf("%zu", i + 1);
+        print_cell(r->nu[i]);
+        print_cell(r->order_share[i]);
+        putchar('\n');
+    }
+}
+
+static const char *ending(const lth_gp_report *r) {
+    return r->interrupted ? "interrupted" : r->converged ? "converged" : "not converged";
+}
+
+static void print_training(const lth_gp *gp, const lth_gp_report *r) {
+    printf("\nlearning\tvalue\n");
+    for (size_t i = 0; i < lth_gp_targets(gp); ++i) printf("target\t%s\n", lth_gp_target(gp, i));
+    printf("rows\t%zu\n", r->rows);
+    print_figure("log evidence", r->evidence);
+    print_figure("noise", r->noise);
+    print_figure("leave-one-out r", r->loo.r);
+    print_figure("leave-one-out nlpd", r->loo.nlpd);
+    print_figure("leave-one-out coverage", r->loo.coverage);
+    if (r->jitter > 0) print_figure("jitter", r->jitter);
+    printf("ended\t%s\nstarts\t%zu\niterations\t%zu\nevaluations\t%zu\n", ending(r), r->starts,
+           r->iterations, r->evaluations);
+    printf("seconds\t%.3f\n", r->seconds);
+}
+
+static int print_text(const lth_gp *gp) {
+    lth_gp_report r = lth_gp_reported(gp);
+    char *kernel = kernel_text(lth_gp_kernel(gp));
+    if (!kernel) return out_of_memory();
+    puts(kernel);
+    free(kernel);
+    print_params(gp);
+    print_orders(&r);
+    print_training(gp, &r);
+    return EXIT_DONE;
+}
+
+/* ---- JSON ---- */
+
+static void print_json_figure(const char *name, double value) {
+    printf(",\"%s\":", name);
+    print_json_double(value);
+}
+
+static void print_json_param(const lth_gp_param *p) {
+    printf("{\"path\":");
+    print_json_string(path_of(p));
+    print_json_figure("value", p->value);
+    print_json_figure("start", p->start);
+    printf(",\"held\":%s,\"at_bound\":%s,\"tag\":", p->held ? "true" : "false",
+           p->at_bound ? "true" : "false");
+    if (p->tag)
+        print_json_string(p->tag);
+    else
+        printf("null");
+    putchar('}');
+}
+
+static void print_json_lists(const lth_gp *gp, const lth_gp_report *r) {
+    printf(",\"targets\":[");
+    for (size_t i = 0; i < lth_gp_targets(gp); ++i) {
+        if (i) putchar(',');
+        print_json_string(lth_gp_target(gp, i));
+    }
+    printf("],\"parameters\":[");
+    for (size_t i = 0; i < param_count(gp); ++i) {
+        lth_gp_param p = param_at(gp, i);
+        if (i) putchar(',');
+        print_json_param(&p);
+    }
+    printf("],\"orders\":[");
+    for (size_t i = 0; i < r->orders; ++i) {
+        printf("%s{\"order\":%zu", i ? "," : "", i + 1);
+        print_json_figure("nu", r->nu[i]);
+        print_json_figure("share", r->order_share[i]);
+        putchar('}');
+    }
+    putchar(']');
+}
+
+int print_model_json(const lth_gp *gp) {
+    lth_gp_report r = lth_gp_reported(gp);
+    char *kernel = kernel_text(lth_gp_kernel(gp));
+    if (!kernel) return out_of_memory();
+    printf("{\"schema\":1,\"model\":\"gp\",\"kernel\":");
+    print_json_string(kernel);
+    free(kernel);
+    print_json_lists(gp, &r);
+    printf(",\"rows\":%zu", r.rows);
+    print_json_figure("log_evidence", r.evidence);
+    print_json_figure("noise", r.noise);
+    printf(",\"leave_one_out\":{\"n\":%zu", r.loo.count);
+    print_json_figure("nlpd", r.loo.nlpd);
+    print_json_figure("mae", r.loo.mae);
+    print_json_figure("rmse", r.loo.rmse);
+    print_json_figure("r", r.loo.r);
+    print_json_figure("r2", r.loo.r2);
+    print_json_figure("coverage", r.loo.coverage);
+    putchar('}');
+    print_json_figure("jitter", r.jitter);
+    printf(",\"starts\":%zu,\"iterations\":%zu,\"evaluations\":%zu", r.starts, r.iterations,
+           r.evaluations);
+    print_json_figure("seconds", r.seconds);
+    printf(",\"converged\":%s,\"interrupted\":%s}\n", r.converged ? "true" : "false",
+           r.interrupted ? "true" : "false");
+    return EXIT_DONE;
+}
+
+int run_show(const options *o) {
+    session s;
+    lth_gp *gp = NULL;
+    int code = session_open(&s, o);
+    if (!code) code = session_load_model(&s, o->arguments[0], &gp);
+    if (!code) code = o->json ? print_model_json(gp) : print_text(gp);
+    lth_gp_free(gp);
+    session_close(&s);
+    return code;
+}

@@ -1,0 +1,149 @@
+/* What the commands that learn share: the options of a fit, lists of names, the target columns, and
+ * the line that shows how far the optimiser is. */
+#include "learning.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Options ---- */
+
+int parse_noise(const options *o, double least, double *noise, bool *held) {
+    char *end;
+    double value = strtod(o->noise, &end);
+    bool number = end != o->noise && isfinite(value);
+    bool mark = number && held && strcmp(end, "!") == 0;
+    if (!number || (*end && !mark) || value < least)
+        return usage_error(o->command, "--noise wants a variance%s, not \"%s\"",
+                           least > 0 ? " above 0, such as 0.1 or 0.1!" : ", such as 0.1", o->noise);
+    *noise = value;
+    if (held) *held = mark;
+    return EXIT_DONE;
+}
+
+static int check_usage(const options *o) {
+    const command *c = o->command;
+    if (o->target.count == 0) return usage_error(c, "%s wants --target COL[,COL...]", c->name);
+    if (!o->kernel) return usage_error(c, "%s wants --kernel EXPR", c->name);
+    if (!o->model || strcmp(o->model, "gp") == 0) return EXIT_DONE;
+    if (strcmp(o->model, "svm") == 0)
+        return usage_error(c, "--model svm is not available in this version");
+    return usage_error(c, "--model wants gp, not \"%s\"", o->model);
+}
+
+static bool contains(const list *l, const char *name) {
+    for (size_t i = 0; i < l->count; ++i)
+        if (strcmp(l->at[i], name) == 0) return true;
+    return false;
+}
+
+/* "a,b" and "c" become "a", "b", "c"; `text` holds them. */
+static int split_names(const options *o, const char *flag, const list *from, list *out,
+                       char **text) {
+    size_t size = 1;
+    for (size_t i = 0; i < from->count; ++i) size += strlen(from->at[i]) + 1;
+    *text = malloc(size);
+    out->at = malloc(size * sizeof *out->at); /* each name takes a byte at least */
+    if (!*text || !out->at) return out_of_memory();
+    char *next = *text;
+    for (size_t i = 0; i < from->count; ++i) {
+        char *rest = strcpy(next, from->at[i]), *name;
+        next += strlen(next) + 1;
+        while ((name = strsep(&rest, ",")) != NULL) {
+            if (!*name)
+                return usage_error(o->command, "--%s has an empty name in \"%s\"", flag,
+                                   from->at[i]);
+            if (contains(out, name))
+                return usage_error(o->command, "--%s names %s twice", flag, name);
+            out->at[out->count++] = name;
+        }
+    }
+    return EXIT_DONE;
+}
+
+static int fill_options(learning *l) {
+    const options *o = l->options;
+    lth_gp_options *how = &l->how;
+    lth_gp_options_init(how);
+    if (o->max_iter != NOT_GIVEN) how->max_iter = (size_t)o->max_iter;
+    if (o->restarts != NOT_GIVEN) how->restarts = (size_t)o->restarts;
+    how->learn = !o->no_learn;
+    how->zero_mean = o->mean == 0;
+    how->fix = l->fix.at;
+    how->fix_count = l->fix.count;
+    how->prior = o->prior.at;
+    how->prior_count = o->prior.count;
+    how->user = l;
+    return o->noise ? parse_noise(o, 5e-324, &how->noise, &how->noise_held) : EXIT_DONE;
+}
+
+int learning_open(learning *l, const options *o) {
+    *l = (learning){.session.options = o, .options = o};
+    int code = check_usage(o);
+    if (!code) code = split_names(o, "target", &o->target, &l->targets, &l->names[0]);
+    if (!code) code = split_names(o, "fix", &o->fix, &l->fix, &l->names[1]);
+    if (!code) code = fill_options(l);
+    if (!code) code = session_open(&l->session, o);
+    return code;
+}
+
+void learning_close(learning *l) {
+    lth_table_free(l->table);
+    lth_kernel_free(l->kernel);
+    free(l->targets.at);
+    free(l->fix.at);
+    free(l->names[0]);
+    free(l->names[1]);
+    session_close(&l->session);
+}
+
+/* ---- Input ---- */
+
+int learning_read(learning *l, const char *also) {
+    const options *o = l->options;
+    int code = session_parse_kernel(&l->session, o->kernel, &l->kernel);
+    if (!code) code = session_check_vectors(&l->session, l->kernel);
+    if (code) return code;
+    if (lth_kernel_needs_vectors(l->kernel)) l->how.vectors = o->vectors;
+    const char *columns[l->targets.count + 1];
+    memcpy(columns, l->targets.at, l->targets.count * sizeof *columns);
+    columns[l->targets.count] = also;
+    list more = {columns, l->targets.count + (also != NULL)};
+    return session_read_table(&l->session, o->arguments[0], l->kernel, &more, &l->table);
+}
+
+int learning_fail(learning *l, const lth_error *err) {
+    bool of_input = err->status == LTH_EFORMAT || err->status == LTH_EIO;
+    if (of_input) return session_fail_input(&l->session, err, l->options->arguments[0]);
+    return session_fail(&l->session, err);
+}
+
+/* ---- Steps ---- */
+
+void show_start_end(learning *l) {
+    const lth_gp_step *at = &l->last;
+    if (at->evaluations == 0) return;
+    session_note(&l->session,
+                 "start %zu: evidence %.6g after %zu iterations, gradient %.2g, %.1f s",
+                 at->start + 1, at->evidence, at->iteration, at->gradient, at->seconds);
+}
+
+int show_step(void *user, const lth_gp_step *step) {
+    learning *l = user;
+    l->session.learning = true;
+    if (step->start != l->last.start) show_start_end(l);
+    l->last = *step;
+    const char *format = "start %zu of %zu, iteration %zu, evidence %.6g, gradient %.2g, %.1f s";
+    size_t starts = l->how.restarts + 1;
+    if (!session_has_terminal())
+        session_note(&l->session, format, step->start + 1, starts, step->iteration, step->evidence,
+                     step->gradient, step->seconds);
+    session_status(&l->session, format, step->start + 1, starts, step->iteration, step->evidence,
+                   step->gradient, step->seconds);
+    return was_interrupted();
+}
+
+int silent_step(void *user, const lth_gp_step *step) {
+    (void)user, (void)step;
+    return was_interrupted();
+}

@@ -1,0 +1,39 @@
+/* What the commands that learn share: the options of a fit, lists of names, the target columns, and
+ * the line that shows how far the optimiser is. */
+#ifndef CLI_LEARNING_H
+#define CLI_LEARNING_H
+
+#include "session.h"
+
+typedef struct learning {
+    session session;
+    const options *options;
+    lth_kernel *kernel;
+    lth_table *table;
+    list targets;     /* the names of --target, one by one       */
+    list fix;         /* the paths of --fix, one by one          */
+    char *names[2];   /* the texts that they lie in              */
+    lth_gp_step last; /* the step reported last                  */
+    lth_gp_options how;
+} learning;
+
+/* What can be wrong before anything is read: --kernel, --target, --model, --noise. Then the session
+ * is open and `how` filled. Close it in any case. */
+int learning_open(learning *l, const options *o);
+void learning_close(learning *l);
+
+/* The kernel, and the table with the targets and `also` (NULL = none). */
+int learning_read(learning *l, const char *also);
+
+/* Print why a fit failed. */
+int learning_fail(learning *l, const lth_error *err);
+
+/* A variance as it is given to --noise; `held` NULL = no "!" is allowed. */
+int parse_noise(const options *o, double least, double *noise, bool *held);
+
+/* For lth_gp_options.step, with a learning as user. */
+int show_step(void *user, const lth_gp_step *step);   /* shows it and stops after Ctrl-C */
+int silent_step(void *user, const lth_gp_step *step); /* only stops                     */
+void show_start_end(learning *l); /* the end of the start that was reported last */
+
+#endif

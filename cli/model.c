@@ -1,0 +1,46 @@
+/* Reading a model file. */
+#include "model.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The library reads models from files only: standard input is copied to one without a name. */
+static FILE *spool_stdin(void) {
+    char block[1 << 16];
+    FILE *spool = tmpfile();
+    size_t count = 0;
+    while (spool && (count = fread(block, 1, sizeof block, stdin)) > 0)
+        if (fwrite(block, 1, count, spool) != count) break;
+    if (spool && (ferror(stdin) || count > 0 || fflush(spool) != 0)) {
+        fclose(spool);
+        spool = NULL;
+    }
+    return spool;
+}
+
+static lth_status load_stdin(session *s, lth_gp **out, lth_error *err) {
+    errno = 0;
+    FILE *spool = spool_stdin();
+    lth_status status = LTH_EIO;
+    if (spool) {
+        char path[64];
+        snprintf(path, sizeof path, "/dev/fd/%d", fileno(spool));
+        status = lth_gp_load(s->ctx, path, out, err);
+        fclose(spool);
+    } else {
+        err->status = LTH_EIO;
+        snprintf(err->message, sizeof err->message, "cannot read: %s",
+                 strerror(errno ? errno : EIO));
+    }
+    err->file[0] = 0; /* nobody knows that path */
+    return status;
+}
+
+int session_load_model(session *s, const char *path, lth_gp **out) {
+    lth_error err = {0};
+    lth_status status =
+        strcmp(path, "-") == 0 ? load_stdin(s, out, &err) : lth_gp_load(s->ctx, path, out, &err);
+    if (status != LTH_OK) return session_fail_input(s, &err, path);
+    return session_check_interrupt(s);
+}
