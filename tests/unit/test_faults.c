@@ -1,0 +1,252 @@
+/* Every allocation of a whole run is made to fail in turn: the call that needed it must say that
+ * memory is out, and leave nothing behind. Leaks are found by building this with
+ * AddressSanitizer.
+ *
+ * The linker puts the __wrap_ functions between the library and its allocator, except for calls
+ * inside memory.c: so the functions there that allocate through others are wrapped as well. */
+#include <dirent.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/memory.h"
+
+/* ---- The allocator that fails --------------------------------------------------------------- */
+
+static size_t calls, fail_at; /* 0 = never */
+static bool fail_after;       /* and every one after it */
+
+static bool fails(void) {
+    calls++;
+    return fail_at > 0 && (calls == fail_at || (fail_after && calls > fail_at));
+}
+
+void *__real_lth__alloc(size_t count, size_t size);
+void *__wrap_lth__alloc(size_t count, size_t size);
+void *__wrap_lth__alloc(size_t count, size_t size) {
+    return fails() ? NULL : __real_lth__alloc(count, size);
+}
+
+void *__real_lth__calloc(size_t count, size_t size);
+void *__wrap_lth__calloc(size_t count, size_t size);
+void *__wrap_lth__calloc(size_t count, size_t size) {
+    return fails() ? NULL : __real_lth__calloc(count, size);
+}
+
+void *__real_lth__realloc(void *old, size_t count, size_t size);
+void *__wrap_lth__realloc(void *old, size_t count, size_t size);
+void *__wrap_lth__realloc(void *old, size_t count, size_t size) {
+    return fails() ? NULL : __real_lth__realloc(old, count, size);
+}
+
+bool __real_lth__reserve(void **array, size_t *capacity, size_t need, size_t size);
+bool __wrap_lth__reserve(void **array, size_t *capacity, size_t need, size_t size);
+bool __wrap_lth__reserve(void **array, size_t *capacity, size_t need, size_t size) {
+    if (need > *capacity && fails()) return false;
+    return __real_lth__reserve(array, capacity, need, size);
+}
+
+char *__real_lth__strndup(const char *text, size_t length);
+char *__wrap_lth__strndup(const char *text, size_t length);
+char *__wrap_lth__strndup(const char *text, size_t length) {
+    return fails() ? NULL : __real_lth__strndup(text, length);
+}
+
+void *__real_lth__pool_alloc(lth__pool *pool, size_t bytes);
+void *__wrap_lth__pool_alloc(lth__pool *pool, size_t bytes);
+void *__wrap_lth__pool_alloc(lth__pool *pool, size_t bytes) {
+    return fails() ? NULL : __real_lth__pool_alloc(pool, bytes);
+}
+
+char *__real_lth__pool_strndup(lth__pool *pool, const char *text, size_t length);
+char *__wrap_lth__pool_strndup(lth__pool *pool, const char *text, size_t length);
+char *__wrap_lth__pool_strndup(lth__pool *pool, const char *text, size_t length) {
+    return fails() ? NULL : __real_lth__pool_strndup(pool, text, length);
+}
+
+/* ---- Files ---------------------------------------------------------------------------------- */
+
+static char folder[] = "test_faults.XXXXXX";
+static const char *const inputs[][2] = {
+    {"t.tsv", "text\tbody\nthe cat sat\ta cat\nthe dog sat\tA dog, too\n\tcat\nmat\t\n"},
+    {"t.csv", "\"text\",body\nthe cat,\"a \"\"cat\"\"\"\n\"\",x\n"},
+    {"t.jsonl", "{\"text\": \"the cat\", \"body\": \"a\"}\n{\"text\": \"sat\", \"body\": \"b\"}\n"},
+    {"v.txt", "the 1 2 0.5\ncat 0.5 -1 1\nsat 2 0 0\nunused 1 1 1\na 1 0 1\n"},
+};
+enum { INPUTS = sizeof inputs / sizeof *inputs };
+
+static const char *in_folder(const char *name) {
+    static char path[128];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return path;
+}
+
+static int set_up(void **state) {
+    (void)state;
+    if (!mkdtemp(folder)) return -1;
+    for (size_t i = 0; i < INPUTS; i++) {
+        FILE *file = fopen(in_folder(inputs[i][0]), "w");
+        if (!file || fputs(inputs[i][1], file) < 0 || fclose(file) != 0) return -1;
+    }
+    return 0;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    for (size_t i = 0; i < INPUTS; i++) unlink(in_folder(inputs[i][0]));
+    return rmdir(folder);
+}
+
+static size_t files_in_folder(void) {
+    size_t count = 0;
+    DIR *dir = opendir(folder);
+    assert_non_null(dir);
+    for (struct dirent *entry; (entry = readdir(dir));) count += entry->d_name[0] != '.';
+    closedir(dir);
+    return count;
+}
+
+/* ---- The run -------------------------------------------------------------------------------- */
+
+enum { ROWS = 4, MOST_PARAMS = 16 };
+
+/* All that a run makes; freed whatever became of it. */
+typedef struct run {
+    lth_ctx *ctx;
+    lth_table *table, *other;
+    lth_kernel *kernel;
+    lth_encoder *encoder;
+    lth_items *rows, *cols;
+    double *read;
+    lth_error err;
+} run;
+
+static void free_run(run *r) {
+    lth_npy_free(r->read);
+    lth_items_free(r->rows);
+    lth_items_free(r->cols);
+    lth_encoder_free(r->encoder);
+    lth_kernel_free(r->kernel);
+    lth_table_free(r->table);
+    lth_table_free(r->other);
+    lth_ctx_free(r->ctx);
+}
+
+#define TRY(call)                                                                                  \
+    do {                                                                                           \
+        lth_status try_status = (call);                                                            \
+        if (try_status != LTH_OK) return try_status;                                               \
+    } while (0)
+
+static lth_status open_all(run *r, const char *kernel, const char *table, lth_dropping dropping) {
+    lth_ctx_options options;
+    lth_ctx_options_init(&options);
+    options.dropping = dropping;
+    TRY(lth_ctx_create(&options, &r->ctx, &r->err));
+    const char *const columns[] = {"body", "text"}, *const where[] = {"body=a cat,A dog\\, too,x"};
+    lth_table_options wanted;
+    lth_table_options_init(&wanted);
+    wanted.columns = columns;
+    wanted.column_count = 2;
+    TRY(lth_table_read(r->ctx, in_folder(table), &wanted, &r->table, &r->err));
+    wanted.where = where;
+    wanted.where_count = 1;
+    TRY(lth_table_read(r->ctx, in_folder("t.tsv"), &wanted, &r->other, &r->err));
+    TRY(lth_kernel_parse(r->ctx, kernel, &r->kernel, &r->err));
+    TRY(lth_encoder_create(r->ctx, r->kernel, &r->encoder, &r->err));
+    TRY(lth_encode(r->encoder, r->table, &r->rows, &r->err));
+    TRY(lth_encode(r->encoder, r->other, &r->cols, &r->err));
+    if (lth_kernel_needs_vectors(r->kernel))
+        TRY(lth_encoder_read_vectors(r->encoder, in_folder("v.txt"), &r->err));
+    return LTH_OK;
+}
+
+static lth_status compute_all(run *r) {
+    double K[ROWS * ROWS], G[MOST_PARAMS * ROWS * ROWS], grad[MOST_PARAMS];
+    size_t n = lth_items_count(r->rows), m = lth_items_count(r->cols);
+    assert_true(n <= ROWS && m <= ROWS && lth_kernel_params(r->kernel) <= MOST_PARAMS);
+    TRY(lth_gram(r->kernel, r->rows, NULL, K, n, &r->err));
+    TRY(lth_gram_diagonal(r->kernel, r->rows, grad, &r->err));
+    TRY(lth_gram_pull(r->kernel, r->rows, NULL, K, n, grad, &r->err));
+    TRY(lth_gram_gradients(r->kernel, r->rows, NULL, G, &r->err));
+    TRY(lth_gram(r->kernel, r->rows, r->cols, K, m, &r->err));
+    TRY(lth_gram_pull(r->kernel, r->rows, r->cols, K, m, grad, &r->err));
+    TRY(lth_gram_gradients(r->kernel, r->rows, r->cols, G, &r->err));
+    if (lth_kernel_orders(r->kernel) > 0)
+        TRY(lth_gram_orders(r->kernel, r->rows, NULL, G, &r->err));
+    size_t shape[3] = {n, m}, rank;
+    TRY(lth_npy_write(in_folder("K.npy"), K, shape, 2, &r->err));
+    return lth_npy_read(in_folder("K.npy"), &r->read, shape, &rank, &r->err);
+}
+
+/* Returns whether the run went through without coming to the allocation that fails. */
+static bool run_once(const char *kernel, const char *table, lth_dropping dropping) {
+    run r = {0};
+    calls = 0;
+    lth_status status = open_all(&r, kernel, table, dropping);
+    if (status == LTH_OK) status = compute_all(&r);
+    if (status == LTH_OK) {
+        char text[256];
+        assert_true(lth_kernel_print(r.kernel, text, sizeof text) > 0 || calls >= fail_at);
+    }
+    size_t made = calls;
+    if (status != LTH_OK && status != LTH_ENOMEM)
+        print_error("allocation %zu: status %d: %s\n", fail_at, status, r.err.message);
+    assert_true(status == LTH_OK || status == LTH_ENOMEM);
+    assert_int_equal(r.err.status, status);
+    assert_true(status == LTH_OK || r.err.message[0]);
+    free_run(&r);
+    bool written = unlink(in_folder("K.npy")) == 0;
+    if (status == LTH_OK) assert_true(written);
+    /* No half file, and no temporary one. */
+    assert_int_equal(files_in_folder(), INPUTS);
+    return status == LTH_OK && made < fail_at;
+}
+
+static void run_all(const char *kernel, const char *table, lth_dropping dropping) {
+    fail_at = 0;
+    run_once(kernel, table, dropping);
+    assert_true(calls > 50);
+    for (int after = 0; after < 2; after++) {
+        fail_after = after;
+        fail_at = 1;
+        while (!run_once(kernel, table, dropping)) fail_at++;
+        assert_true(fail_at > 50);
+    }
+}
+
+static void test_exact_kernels(void **state) {
+    (void)state;
+    run_all("ssk(text, order=3, gap=$g=0.4, match=$g, weights=[1,2,0.5])", "t.tsv", LTH_DROP_ON);
+    run_all("ssk(\"text\", units=chars, order=2)", "t.csv", LTH_DROP_OFF);
+    run_all("ssk(body, units=tokens, order=9)", "t.jsonl", LTH_DROP_AUTO);
+}
+
+static void test_soft_kernel(void **state) {
+    (void)state;
+    run_all("ssk(text, order=2, sim=cosine)", "t.tsv", LTH_DROP_AUTO);
+}
+
+static void test_combined_kernel(void **state) {
+    (void)state;
+    run_all("2 * normalize(ssk(text, order=2) + 0.5!) * ssk(text, order=2, sim=dot) + "
+            "normalize(ssk(body, order=1))",
+            "t.tsv", LTH_DROP_OFF);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_exact_kernels),
+        cmocka_unit_test(test_soft_kernel),
+        cmocka_unit_test(test_combined_kernel),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

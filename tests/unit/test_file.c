@@ -1,0 +1,523 @@
+/* Reading plain and gzipped files, damaged ones too, and writing whole files or none. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "base/file.h"
+#include "base/memory.h"
+
+static char directory[64];
+
+static const char *in_directory(const char *name) {
+    static char path[4][128];
+    static int next;
+    next = (next + 1) % 4;
+    snprintf(path[next], sizeof path[next], "%s/%s", directory, name);
+    return path[next];
+}
+
+static int make_directory(void **state) {
+    (void)state;
+    snprintf(directory, sizeof directory, "/tmp/luthier-test-XXXXXX");
+    return mkdtemp(directory) == NULL;
+}
+
+static int remove_directory(void **state) {
+    (void)state;
+    return rmdir(directory); /* fails if a test left a file */
+}
+
+static const char *write_plain(const char *name, const void *bytes, size_t count) {
+    const char *path = in_directory(name);
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, count, file), count);
+    assert_int_equal(fclose(file), 0);
+    return path;
+}
+
+static const char *write_gz(const char *name, const void *bytes, size_t count, const char *mode) {
+    const char *path = in_directory(name);
+    gzFile file = gzopen(path, mode);
+    assert_non_null(file);
+    assert_int_equal(gzwrite(file, bytes, (unsigned)count), count);
+    assert_int_equal(gzclose(file), Z_OK);
+    return path;
+}
+
+static size_t read_plain(const char *path, char *bytes, size_t most) {
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    size_t got = fread(bytes, 1, most, file);
+    fclose(file);
+    return got;
+}
+
+static lth__input *open_input(const char *path) {
+    lth__input *in = NULL;
+    lth_error err;
+    assert_int_equal(lth__input_open(path, &in, &err), LTH_OK);
+    assert_string_equal(lth__input_name(in), path);
+    assert_int_equal(lth__input_line_number(in), 0);
+    return in;
+}
+
+static void expect_line(lth__input *in, size_t number, const char *text, size_t length) {
+    const char *line;
+    size_t got;
+    lth_error err;
+    assert_int_equal(lth__input_line(in, &line, &got, &err), LTH_OK);
+    assert_non_null(line);
+    assert_int_equal(got, length);
+    assert_memory_equal(line, text, length);
+    assert_int_equal(lth__input_line_number(in), number);
+}
+
+static void expect_end(lth__input *in, size_t lines) {
+    for (int twice = 0; twice < 2; twice++) {
+        const char *line = "";
+        size_t length;
+        lth_error err;
+        assert_int_equal(lth__input_line(in, &line, &length, &err), LTH_OK);
+        assert_null(line);
+        assert_int_equal(lth__input_line_number(in), lines);
+    }
+}
+
+/* ---- Reading ---- */
+
+static const char sample[] = "first\n\nthi\0rd\r\nlast";
+
+static void check_sample(const char *path) {
+    lth__input *in = open_input(path);
+    expect_line(in, 1, "first", 5);
+    expect_line(in, 2, "", 0);
+    expect_line(in, 3, "thi\0rd\r", 7);
+    expect_line(in, 4, "last", 4);
+    expect_end(in, 4);
+    lth__input_close(in);
+    unlink(path);
+}
+
+static void test_lines(void **state) {
+    (void)state;
+    check_sample(write_plain("a", sample, sizeof sample - 1));
+    check_sample(write_gz("a.gz", sample, sizeof sample - 1, "wb"));
+}
+
+static void test_last_newline_makes_no_line(void **state) {
+    (void)state;
+    const char *path = write_plain("a", "x\n", 2);
+    lth__input *in = open_input(path);
+    expect_line(in, 1, "x", 1);
+    expect_end(in, 1);
+    lth__input_close(in);
+
+    write_plain("a", "", 0);
+    in = open_input(path);
+    expect_end(in, 0);
+    lth__input_close(in);
+    unlink(path);
+    lth__input_close(NULL);
+}
+
+static void test_joined_gzip_members_are_one_file(void **state) {
+    (void)state;
+    write_gz("a.gz", "one\ntw", 6, "wb");
+    const char *path = write_gz("a.gz", "o\n", 2, "ab");
+    lth__input *in = open_input(path);
+    expect_line(in, 1, "one", 3);
+    expect_line(in, 2, "two", 3);
+    expect_end(in, 2);
+    lth__input_close(in);
+    unlink(path);
+}
+
+/* Lines of many lengths, the longest several times the buffer. */
+static void test_long_lines(void **state) {
+    (void)state;
+    const size_t lengths[] = {0, 10, 262143, 262144, 262145, 3, 1500000, 5, 600000, 0, 1};
+    const size_t count = sizeof lengths / sizeof *lengths;
+    char *text = malloc(4 << 20);
+    assert_non_null(text);
+    size_t total = 0;
+    for (size_t i = 0; i < count; i++) {
+        memset(text + total, 'a' + (int)i, lengths[i]);
+        total += lengths[i];
+        text[total++] = '\n';
+    }
+    for (int gz = 0; gz < 2; gz++) {
+        const char *path =
+            gz ? write_gz("long.gz", text, total, "wb1") : write_plain("long", text, total);
+        lth__input *in = open_input(path);
+        size_t at = 0;
+        for (size_t i = 0; i < count; i++) {
+            expect_line(in, i + 1, text + at, lengths[i]);
+            at += lengths[i] + 1;
+        }
+        expect_end(in, count);
+        lth__input_close(in);
+        unlink(path);
+    }
+    free(text);
+}
+
+static void test_peek_and_bytes(void **state) {
+    (void)state;
+    enum { SIZE = 1000000 };
+    char *text = malloc(SIZE), *copy = malloc(SIZE);
+    for (size_t i = 0; i < SIZE; i++) text[i] = (char)(i * 31 + i / 1000);
+    memcpy(text, "4 300\n", 6);
+    const char *path = write_gz("a.gz", text, SIZE, "wb1");
+    lth__input *in = open_input(path);
+    lth_error err;
+    const char *ahead;
+    size_t got;
+    assert_int_equal(lth__input_peek(in, 65536, &ahead, &got, &err), LTH_OK);
+    assert_int_equal(got, 65536);
+    assert_memory_equal(ahead, text, 65536);
+    expect_line(in, 1, "4 300", 5);
+    assert_int_equal(lth__input_bytes(in, copy, 700000, &got, &err), LTH_OK);
+    assert_int_equal(got, 700000);
+    assert_memory_equal(copy, text + 6, 700000);
+    assert_int_equal(lth__input_peek(in, 65536, &ahead, &got, &err), LTH_OK);
+    assert_int_equal(got, 65536);
+    assert_memory_equal(ahead, text + 700006, 65536);
+    assert_int_equal(lth__input_bytes(in, copy, SIZE - 700006 - 3, &got, &err), LTH_OK);
+    assert_int_equal(got, SIZE - 700006 - 3);
+    assert_memory_equal(copy, text + 700006, got);
+    assert_int_equal(lth__input_peek(in, 100, &ahead, &got, &err), LTH_OK);
+    assert_int_equal(got, 3);
+    assert_memory_equal(ahead, text + SIZE - 3, 3);
+    assert_int_equal(lth__input_bytes(in, copy, 10, &got, &err), LTH_OK);
+    assert_int_equal(got, 3);
+    assert_memory_equal(copy, text + SIZE - 3, 3);
+    assert_int_equal(lth__input_bytes(in, copy, 10, &got, &err), LTH_OK);
+    assert_int_equal(got, 0);
+    lth__input_close(in);
+    unlink(path);
+    free(text);
+    free(copy);
+}
+
+static void test_standard_input(void **state) {
+    (void)state;
+    const char *path = write_plain("a", "x\ny\n", 4);
+    int saved = dup(STDIN_FILENO), file = open(path, O_RDONLY);
+    assert_true(saved >= 0 && file >= 0);
+    dup2(file, STDIN_FILENO);
+    close(file);
+    lth__input *in;
+    lth_error err;
+    assert_int_equal(lth__input_open("-", &in, &err), LTH_OK);
+    assert_string_equal(lth__input_name(in), "stdin");
+    expect_line(in, 1, "x", 1);
+    expect_line(in, 2, "y", 1);
+    expect_end(in, 2);
+    lth__input_close(in);
+    assert_true(fcntl(STDIN_FILENO, F_GETFD) >= 0); /* still open */
+    dup2(saved, STDIN_FILENO);
+    close(saved);
+    unlink(path);
+}
+
+static void expect_error(const lth_error *err, lth_status status, const char *file,
+                         const char *message) {
+    assert_int_equal(err->status, status);
+    assert_string_equal(err->file, file);
+    assert_string_equal(err->message, message);
+    assert_int_equal(err->line, 0);
+    assert_int_equal(err->column, 0);
+}
+
+static void test_what_cannot_be_opened(void **state) {
+    (void)state;
+    lth__input *in = (lth__input *)directory;
+    lth_error err;
+    const char *path = in_directory("missing");
+    assert_int_equal(lth__input_open(path, &in, &err), LTH_EIO);
+    expect_error(&err, LTH_EIO, path, "cannot open: No such file or directory");
+    assert_int_equal(lth__input_open(directory, &in, &err), LTH_EIO);
+    expect_error(&err, LTH_EIO, directory, "cannot open: Is a directory");
+    assert_ptr_equal(in, directory);
+    assert_int_equal(lth__input_open(path, &in, NULL), LTH_EIO);
+}
+
+static void test_read_errors_are_noticed(void **state) {
+    (void)state;
+    lth__input *in;
+    lth_error err;
+    const char *line = NULL;
+    size_t length;
+    const char *path = "/proc/self/mem"; /* reading at 0 is an error */
+    if (access(path, R_OK) != 0) skip();
+    assert_int_equal(lth__input_open(path, &in, &err), LTH_OK);
+    assert_int_equal(lth__input_line(in, &line, &length, &err), LTH_EIO);
+    expect_error(&err, LTH_EIO, path, "cannot read: Input/output error");
+    assert_null(line);
+    lth__input_close(in);
+}
+
+/* Reads to the end and counts lines until something is wrong. */
+static lth_status read_all(const char *path, size_t *lines, lth_error *err) {
+    lth__input *in = open_input(path);
+    const char *line = NULL;
+    size_t length;
+    lth_status status;
+    do status = lth__input_line(in, &line, &length, err);
+    while (status == LTH_OK && line != NULL);
+    *lines = lth__input_line_number(in);
+    lth__input_close(in);
+    return status;
+}
+
+static void test_gzip_that_ends_early(void **state) {
+    (void)state;
+    char text[3000], packed[4000];
+    for (size_t i = 0; i < sizeof text; i++)
+        text[i] = (char)(i % 10 == 9 ? '\n' : 'a' + i * i % 23);
+    const char *path = write_gz("a.gz", text, sizeof text, "wb");
+    size_t size = read_plain(path, packed, sizeof packed), lines;
+    lth_error err;
+    assert_int_equal(read_all(path, &lines, &err), LTH_OK);
+    assert_int_equal(lines, 300);
+    for (size_t cut = 2; cut < size; cut++) { /* with one byte it is no gzip file */
+        write_plain("a.gz", packed, cut);
+        assert_int_equal(read_all(path, &lines, &err), LTH_EFORMAT);
+        expect_error(&err, LTH_EFORMAT, path, "gzip data ends early");
+    }
+    unlink(path);
+}
+
+static void test_damaged_gzip(void **state) {
+    (void)state;
+    char text[3000], packed[4000];
+    for (size_t i = 0; i < sizeof text; i++)
+        text[i] = (char)(i % 10 == 9 ? '\n' : 'a' + i * i % 23);
+    const char *path = write_gz("a.gz", text, sizeof text, "wb");
+    size_t size = read_plain(path, packed, sizeof packed), lines;
+    lth_error err;
+    packed[size - 8] = (char)(packed[size - 8] ^ 1); /* the checksum */
+    write_plain("a.gz", packed, size);
+    assert_int_equal(read_all(path, &lines, &err), LTH_EFORMAT);
+    expect_error(&err, LTH_EFORMAT, path, "gzip data is damaged");
+    packed[size - 8] = (char)(packed[size - 8] ^ 1);
+    for (size_t at = 10; at < size; at++) { /* any bit: an error, never other text */
+        packed[at] = (char)(packed[at] ^ 4);
+        write_plain("a.gz", packed, size);
+        assert_int_equal(read_all(path, &lines, &err), LTH_EFORMAT);
+        packed[at] = (char)(packed[at] ^ 4);
+    }
+    unlink(path);
+}
+
+/* ---- Writing ---- */
+
+static void expect_content(const char *path, const char *text) {
+    char bytes[100];
+    size_t got = read_plain(path, bytes, sizeof bytes);
+    assert_int_equal(got, strlen(text));
+    assert_memory_equal(bytes, text, got);
+}
+
+static void test_output_appears_whole(void **state) {
+    (void)state;
+    lth__output out;
+    lth_error err;
+    const char *path = in_directory("result");
+    assert_int_equal(lth__output_open(path, &out, &err), LTH_OK);
+    assert_string_equal(out.path, path);
+    char temporary[160];
+    snprintf(temporary, sizeof temporary, "%s.tmp-%ld", path, (long)getpid());
+    assert_string_equal(out.temporary, temporary);
+    fputs("new\n", out.stream);
+    fflush(out.stream);
+    assert_int_equal(access(path, F_OK), -1);
+    assert_int_equal(access(temporary, F_OK), 0);
+    assert_int_equal(lth__output_commit(&out, &err), LTH_OK);
+    assert_null(out.stream);
+    expect_content(path, "new\n");
+    assert_int_equal(access(temporary, F_OK), -1);
+    lth__output_discard(&out);
+    expect_content(path, "new\n");
+    unlink(path);
+}
+
+static void test_output_replaces_or_not_at_all(void **state) {
+    (void)state;
+    lth__output out;
+    lth_error err;
+    const char *path = write_plain("result", "old", 3);
+    chmod(path, 0600);
+    assert_int_equal(lth__output_open(path, &out, &err), LTH_OK);
+    fputs("half", out.stream);
+    lth__output_discard(&out);
+    lth__output_discard(&out);
+    expect_content(path, "old");
+
+    char temporary[160]; /* left by a process that had the same number */
+    snprintf(temporary, sizeof temporary, "%s.tmp-%ld", path, (long)getpid());
+    fclose(fopen(temporary, "w"));
+    assert_int_equal(lth__output_open(path, &out, &err), LTH_OK);
+    fputs("new", out.stream);
+    assert_int_equal(lth__output_commit(&out, &err), LTH_OK);
+    expect_content(path, "new");
+    struct stat status;
+    stat(path, &status);
+    assert_int_equal(status.st_mode & 0777, 0600); /* private stays private */
+    assert_int_equal(access(temporary, F_OK), -1);
+    unlink(path);
+}
+
+static void test_output_through_a_link(void **state) {
+    (void)state;
+    lth__output out;
+    lth_error err;
+    const char *path = write_plain("real", "old", 3), *link = in_directory("link");
+    assert_int_equal(symlink("real", link), 0);
+    assert_int_equal(lth__output_open(link, &out, &err), LTH_OK);
+    fputs("new", out.stream);
+    assert_int_equal(lth__output_commit(&out, &err), LTH_OK);
+    expect_content(path, "new");
+    struct stat status;
+    lstat(link, &status);
+    assert_true(S_ISLNK(status.st_mode));
+    unlink(link);
+    unlink(path);
+}
+
+static void test_output_that_cannot_be_opened(void **state) {
+    (void)state;
+    lth__output out = {.path = directory};
+    lth_error err;
+    const char *path = in_directory("missing/result");
+    assert_int_equal(lth__output_open(path, &out, &err), LTH_EIO);
+    expect_error(&err, LTH_EIO, path, "cannot write: No such file or directory");
+    assert_int_equal(lth__output_open(directory, &out, &err), LTH_EIO);
+    expect_error(&err, LTH_EIO, directory, "cannot write: Is a directory");
+    assert_ptr_equal(out.path, directory); /* untouched */
+
+    if (geteuid() == 0) return; /* root may write everything */
+    path = write_plain("result", "old", 3);
+    chmod(path, 0400);
+    assert_int_equal(lth__output_open(path, &out, &err), LTH_EIO);
+    expect_error(&err, LTH_EIO, path, "cannot write: Permission denied");
+    unlink(path);
+}
+
+static void test_output_to_devices(void **state) {
+    (void)state;
+    lth__output out;
+    lth_error err;
+    assert_int_equal(lth__output_open("/dev/null", &out, &err), LTH_OK);
+    assert_null(out.temporary);
+    fputs("gone", out.stream);
+    assert_int_equal(lth__output_commit(&out, &err), LTH_OK);
+    struct stat status;
+    stat("/dev/null", &status);
+    assert_true(S_ISCHR(status.st_mode));
+
+    if (access("/dev/full", W_OK) != 0) skip();
+    assert_int_equal(lth__output_open("/dev/full", &out, &err), LTH_OK);
+    fputs("x", out.stream); /* seen only when flushed */
+    assert_int_equal(lth__output_commit(&out, &err), LTH_EIO);
+    expect_error(&err, LTH_EIO, "/dev/full", "cannot write: No space left on device");
+    assert_null(out.stream);
+
+    assert_int_equal(lth__output_open("/dev/full", &out, &err), LTH_OK);
+    static char large[100000];
+    fwrite(large, 1, sizeof large, out.stream); /* fails at once */
+    assert_int_equal(lth__output_commit(&out, &err), LTH_EIO);
+    assert_int_equal(lth__output_open("/dev/full", &out, &err), LTH_OK);
+    lth__output_discard(&out);
+}
+
+static void test_failed_rename_leaves_nothing(void **state) {
+    (void)state;
+    lth__output out;
+    lth_error err;
+    const char *path = in_directory("result");
+    assert_int_equal(lth__output_open(path, &out, &err), LTH_OK);
+    fputs("x", out.stream);
+    assert_int_equal(mkdir(path, 0700), 0); /* a directory comes between */
+    assert_int_equal(lth__output_commit(&out, &err), LTH_EIO);
+    expect_error(&err, LTH_EIO, path, "cannot write: Is a directory");
+    assert_int_equal(rmdir(path), 0);
+}
+
+static void test_standard_output(void **state) {
+    (void)state;
+    lth__output out;
+    lth_error err;
+    const char *path = in_directory("stdout");
+    fflush(stdout);
+    int saved = dup(STDOUT_FILENO), file = open(path, O_WRONLY | O_CREAT, 0600);
+    dup2(file, STDOUT_FILENO);
+    close(file);
+    lth_status opened = lth__output_open("-", &out, &err);
+    fputs("result", out.stream);
+    lth_status committed = lth__output_commit(&out, &err);
+    lth__output_discard(&out);
+    dup2(saved, STDOUT_FILENO);
+    close(saved);
+    assert_int_equal(opened, LTH_OK);
+    assert_int_equal(committed, LTH_OK);
+    expect_content(path, "result");
+    unlink(path);
+}
+
+static void test_standard_output_that_fails(void **state) {
+    (void)state;
+    lth__output out;
+    lth_error err;
+    int file = open("/dev/full", O_WRONLY);
+    if (file < 0) skip();
+    fflush(stdout);
+    int saved = dup(STDOUT_FILENO);
+    dup2(file, STDOUT_FILENO);
+    close(file);
+    lth__output_open("-", &out, &err);
+    fputs("result", out.stream);
+    lth_status committed = lth__output_commit(&out, &err);
+    dup2(saved, STDOUT_FILENO);
+    close(saved);
+    clearerr(stdout);
+    assert_int_equal(committed, LTH_EIO);
+    expect_error(&err, LTH_EIO, "stdout", "cannot write: No space left on device");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_lines),
+        cmocka_unit_test(test_last_newline_makes_no_line),
+        cmocka_unit_test(test_joined_gzip_members_are_one_file),
+        cmocka_unit_test(test_long_lines),
+        cmocka_unit_test(test_peek_and_bytes),
+        cmocka_unit_test(test_standard_input),
+        cmocka_unit_test(test_what_cannot_be_opened),
+        cmocka_unit_test(test_read_errors_are_noticed),
+        cmocka_unit_test(test_gzip_that_ends_early),
+        cmocka_unit_test(test_damaged_gzip),
+        cmocka_unit_test(test_output_appears_whole),
+        cmocka_unit_test(test_output_replaces_or_not_at_all),
+        cmocka_unit_test(test_output_through_a_link),
+        cmocka_unit_test(test_output_that_cannot_be_opened),
+        cmocka_unit_test(test_output_to_devices),
+        cmocka_unit_test(test_failed_rename_leaves_nothing),
+        cmocka_unit_test(test_standard_output_that_fails),
+        cmocka_unit_test(test_standard_output),
+    };
+    return cmocka_run_group_tests(tests, make_directory, remove_directory);
+}
