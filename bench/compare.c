@@ -1,0 +1,132 @@
+/* luthier-bench-compare: is luthier as fast as it is meant to be on this machine? Each row is a
+ * ratio of times taken in one run, beside what is asked of it. */
+#include <dirent.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "measure.h"
+#include "workload.h"
+
+static const char usage[] =
+    "usage: luthier-bench-compare [--json] [--check] [--seconds S] [--data DIR] [--peers FILE]\n"
+    "                             [--luthier FILE]\n"
+    "  --json          print JSON instead of Markdown\n"
+    "  --check         exit 1 when a row does not reach what is asked of it\n"
+    "  --seconds S     time to spend on a row, about (default 3)\n"
+    "  --data DIR      the folder of semeval2007.tsv (default ../shared/data)\n"
+    "  --peers FILE    times of other programs to show: lines of name, tab, seconds\n"
+    "  --luthier FILE  the command line (default: the one beside this program)\n";
+
+typedef struct wishes {
+    plan plan;
+    bool json, check;
+    char program[4096];
+} wishes;
+
+static char folder[4096 - 64]; /* of temporary files; removed at the end */
+
+static void remove_folder(void) {
+    DIR *files = opendir(folder);
+    const struct dirent *file;
+    while (files && (file = readdir(files)) != NULL) unlinkat(dirfd(files), file->d_name, 0);
+    if (files) closedir(files);
+    rmdir(folder);
+}
+
+static void make_folder(plan *p) {
+    const char *parent = getenv("TMPDIR");
+    snprintf(folder, sizeof folder, "%s/luthier-bench-XXXXXX", parent && *parent ? parent : "/tmp");
+    if (!mkdtemp(folder)) die("cannot make a folder for temporary files: %s", folder);
+    atexit(remove_folder);
+    strcpy(p->folder, folder);
+}
+
+static void find_program(wishes *w) {
+    ssize_t length = readlink("/proc/self/exe", w->program, sizeof w->program - 16);
+    if (length < 0) die("cannot find the command line; name it with --luthier");
+    w->program[length] = 0;
+    char *slash = strrchr(w->program, '/');
+    strcpy(slash ? slash + 1 : w->program, "luthier");
+    w->plan.program = w->program;
+}
+
+static void read_options(int argc, char **argv, wishes *w) {
+    static const struct option options[] = {
+        {"json", no_argument, NULL, 'j'},          {"check", no_argument, NULL, 'c'},
+        {"seconds", required_argument, NULL, 's'}, {"data", required_argument, NULL, 'd'},
+        {"peers", required_argument, NULL, 'p'},   {"luthier", required_argument, NULL, 'l'},
+        {"help", no_argument, NULL, 'h'},          {0}};
+    int option;
+    while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
+        switch (option) {
+        case 'j': w->json = true; break;
+        case 'c': w->check = true; break;
+        case 's': w->plan.seconds = strtod(optarg, NULL); break;
+        case 'd': w->plan.data = optarg; break;
+        case 'p': w->plan.peers = optarg; break;
+        case 'l': w->plan.program = optarg; break;
+        case 'h': fputs(usage, stdout); exit(0);
+        default: fputs(usage, stderr); exit(2);
+        }
+    }
+    if (optind == argc && w->plan.seconds > 0) return;
+    fputs(usage, stderr);
+    exit(2);
+}
+
+static double load_now(void) {
+    double load = 0;
+    return getloadavg(&load, 1) == 1 ? load : 0;
+}
+
+static void describe_machine(report *r) {
+    char line[240] = "", cpu[160] = "unknown CPU";
+    FILE *file = fopen("/proc/cpuinfo", "r");
+    while (file && fgets(line, sizeof line, file)) {
+        if (sscanf(line, "model name : %159[^\n]", cpu) == 1) break;
+    }
+    if (file) fclose(file);
+    snprintf(r->machine, sizeof r->machine, "luthier %s, %s, %ld cores, %s", lth_version(), cpu,
+             sysconf(_SC_NPROCESSORS_ONLN), lth_isa_available(0));
+}
+
+static void measure_all(const plan *p, report *r) {
+    static const struct part {
+        const char *what;
+        void (*measure)(const plan *, report *);
+    } parts[] = {
+        {"start-up and memory", measure_processes},
+        {"the engine and a plain loop", measure_engine},
+        {"soft matching", measure_soft},
+        {"gradients", measure_gradient},
+        {"small gaps", measure_small_gap},
+        {"threads", measure_threads},
+        {"long strings", measure_long},
+        {"dropping", measure_dropping},
+        {"instruction sets, lengths, orders", measure_speeds},
+    };
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        fprintf(stderr, "measuring %s ...\n", parts[i].what);
+        parts[i].measure(p, r);
+    }
+}
+
+int main(int argc, char **argv) {
+    static wishes w = {.plan = {.seconds = 3, .data = "../shared/data"}};
+    static report r;
+    find_program(&w);
+    read_options(argc, argv, &w);
+    make_folder(&w.plan);
+    describe_machine(&r);
+    r.load_before = load_now();
+    measure_all(&w.plan, &r);
+    r.load_after = load_now();
+    if (w.json)
+        print_json(&r);
+    else
+        print_markdown(&r);
+    return w.check && !all_reached(&r);
+}

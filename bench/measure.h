@@ -1,0 +1,29 @@
+/* What the comparison measures, part by part; each part fills its rows of the report. */
+#ifndef MEASURE_H
+#define MEASURE_H
+
+#include "report.h"
+
+typedef struct plan {
+    double seconds;         /* to spend on a row, about                          */
+    const char *program;    /* the command line                                  */
+    const char *data;       /* folder with semeval2007.tsv                       */
+    const char *peers;      /* file with the times of other programs; NULL = none */
+    char folder[4096 - 64]; /* for temporary files                               */
+} plan;
+
+/* Rows 10 and 11. First of all: see run_process(). */
+void measure_processes(const plan *p, report *r);
+
+void measure_engine(const plan *p, report *r);    /* rows 1 to 3 */
+void measure_soft(const plan *p, report *r);      /* row 4       */
+void measure_gradient(const plan *p, report *r);  /* row 5       */
+void measure_small_gap(const plan *p, report *r); /* row 6       */
+void measure_threads(const plan *p, report *r);   /* row 7       */
+void measure_long(const plan *p, report *r);      /* row 8       */
+void measure_dropping(const plan *p, report *r);  /* row 9       */
+
+/* Speeds of instruction sets, lengths and orders, and of other programs. */
+void measure_speeds(const plan *p, report *r);
+
+#endif
