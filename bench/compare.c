@@ -12,12 +12,14 @@
 
 static const char usage[] =
     "usage: luthier-bench-compare [--json] [--check] [--seconds S] [--data DIR] [--peers FILE]\n"
-    "                             [--luthier FILE]\n"
+    "                             [--gp-peer FILE] [--luthier FILE]\n"
     "  --json          print JSON instead of Markdown\n"
     "  --check         exit 1 when a row does not reach what is asked of it\n"
     "  --seconds S     time to spend on a row, about (default 3)\n"
-    "  --data DIR      the folder of semeval2007.tsv (default ../shared/data)\n"
+    "  --data DIR      the folder of semeval2007.tsv and glove_subset_100d.txt.gz\n"
+    "                  (default ../shared/data)\n"
     "  --peers FILE    times of other programs to show: lines of name, tab, seconds\n"
+    "  --gp-peer FILE  a line of name, seconds and log evidence from peers/sklearn_gp.py\n"
     "  --luthier FILE  the command line (default: the one beside this program)\n";
 
 typedef struct wishes {
@@ -54,11 +56,15 @@ static void find_program(wishes *w) {
 }
 
 static void read_options(int argc, char **argv, wishes *w) {
-    static const struct option options[] = {
-        {"json", no_argument, NULL, 'j'},          {"check", no_argument, NULL, 'c'},
-        {"seconds", required_argument, NULL, 's'}, {"data", required_argument, NULL, 'd'},
-        {"peers", required_argument, NULL, 'p'},   {"luthier", required_argument, NULL, 'l'},
-        {"help", no_argument, NULL, 'h'},          {0}};
+    static const struct option options[] = {{"json", no_argument, NULL, 'j'},
+                                            {"check", no_argument, NULL, 'c'},
+                                            {"seconds", required_argument, NULL, 's'},
+                                            {"data", required_argument, NULL, 'd'},
+                                            {"peers", required_argument, NULL, 'p'},
+                                            {"luthier", required_argument, NULL, 'l'},
+                                            {"gp-peer", required_argument, NULL, 'g'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {0}};
     int option;
     while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
         switch (option) {
@@ -67,6 +73,7 @@ static void read_options(int argc, char **argv, wishes *w) {
         case 's': w->plan.seconds = strtod(optarg, NULL); break;
         case 'd': w->plan.data = optarg; break;
         case 'p': w->plan.peers = optarg; break;
+        case 'g': w->plan.gp_peer = optarg; break;
         case 'l': w->plan.program = optarg; break;
         case 'h': fputs(usage, stdout); exit(0);
         default: fputs(usage, stderr); exit(2);
@@ -99,6 +106,7 @@ static void measure_all(const plan *p, report *r) {
         void (*measure)(const plan *, report *);
     } parts[] = {
         {"start-up and memory", measure_processes},
+        {"memory of learning", measure_fit_memory},
         {"the engine and a plain loop", measure_engine},
         {"soft matching", measure_soft},
         {"gradients", measure_gradient},
@@ -106,6 +114,7 @@ static void measure_all(const plan *p, report *r) {
         {"threads", measure_threads},
         {"long strings", measure_long},
         {"dropping", measure_dropping},
+        {"learning", measure_learning},
         {"instruction sets, lengths, orders", measure_speeds},
     };
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {

@@ -208,22 +208,6 @@ void measure_dropping(const plan *p, report *r) {
 
 /* ---- 10 and 11: start-up and memory ---- */
 
-/* Short texts, and a table of them: a header, then one a line. */
-static size_t write_table(const char *path, size_t rows, size_t words) {
-    texts t = random_words(rows, words, 1000);
-    FILE *file = fopen(path, "w");
-    if (!file) die("cannot write %s", path);
-    fputs("text\n", file);
-    size_t bytes = 0;
-    for (size_t i = 0; i < rows; i++) {
-        fprintf(file, "%.*s\n", (int)t.length[i], t.text[i]);
-        bytes += t.length[i];
-    }
-    if (fclose(file) != 0) die("cannot write %s", path);
-    free_texts(&t);
-    return bytes;
-}
-
 static process_use run_gram(const plan *p, const char *table) {
     const char *argv[] = {p->program, "gram", table,        "--kernel", "ssk(text, order=5)",
                           "-o",       "-",    "--progress", "never",    NULL};
@@ -240,7 +224,7 @@ void measure_processes(const plan *p, report *r) {
     char one[4096], many[4096];
     snprintf(one, sizeof one, "%s/one.tsv", p->folder);
     snprintf(many, sizeof many, "%s/many.tsv", p->folder);
-    write_table(one, 1, WORDS);
+    write_table(one, 1, WORDS, false);
     double seconds[RUNS], tiny = 0;
     for (int i = 0; i < RUNS; i++) {
         process_use use = run_gram(p, one);
@@ -252,7 +236,7 @@ void measure_processes(const plan *p, report *r) {
           1e3 * (seconds[RUNS / 2 - 1] + seconds[RUNS / 2]) / 2, 20, " ms",
           "median of %d; the quickest %.1f ms", RUNS, 1e3 * seconds[0]);
 
-    double text = (double)write_table(many, ROWS, WORDS);
+    double text = (double)write_table(many, ROWS, WORDS, false);
     double peak = run_gram(p, many).peak_bytes, gram = 8. * ROWS * ROWS;
     double items =
         text + 4. * ROWS * WORDS + 8. * ROWS; /* the text, its symbols, where each begins */

@@ -9,6 +9,7 @@ typedef struct plan {
     const char *program;    /* the command line                                  */
     const char *data;       /* folder with semeval2007.tsv                       */
     const char *peers;      /* file with the times of other programs; NULL = none */
+    const char *gp_peer;    /* file with scikit-learn's time and evidence; NULL = none */
     char folder[4096 - 64]; /* for temporary files                               */
 } plan;
 
@@ -22,6 +23,10 @@ void measure_small_gap(const plan *p, report *r); /* row 6       */
 void measure_threads(const plan *p, report *r);   /* row 7       */
 void measure_long(const plan *p, report *r);      /* row 8       */
 void measure_dropping(const plan *p, report *r);  /* row 9       */
+
+/* Rows 12 to 14; row 15, which starts processes as well. */
+void measure_learning(const plan *p, report *r);
+void measure_fit_memory(const plan *p, report *r);
 
 /* Speeds of instruction sets, lengths and orders, and of other programs. */
 void measure_speeds(const plan *p, report *r);

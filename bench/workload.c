@@ -79,6 +79,23 @@ void free_texts(texts *t) {
     free(t->length);
 }
 
+size_t write_table(const char *path, size_t rows, size_t words, bool labelled) {
+    texts t = random_words(rows, words, 1000);
+    FILE *file = fopen(path, "w");
+    if (!file) die("cannot write %s", path);
+    fputs(labelled ? "text\ty\n" : "text\n", file);
+    size_t bytes = 0;
+    for (size_t i = 0; i < rows; i++) {
+        fprintf(file, "%.*s", (int)t.length[i], t.text[i]);
+        if (labelled) fprintf(file, "\t%zu", i * i % 97);
+        fputc('\n', file);
+        bytes += t.length[i];
+    }
+    if (fclose(file) != 0) die("cannot write %s", path);
+    free_texts(&t);
+    return bytes;
+}
+
 void write_vectors(const char *path, size_t vocabulary, size_t dimension) {
     FILE *file = fopen(path, "w");
     if (!file) die("cannot write %s", path);
@@ -97,7 +114,7 @@ void write_vectors(const char *path, size_t vocabulary, size_t dimension) {
 
 /* ---- Gram matrices ---- */
 
-static void must(lth_status status, const lth_error *err) {
+void must(lth_status status, const lth_error *err) {
     if (status == LTH_OK) return;
     if (err->file[0]) die("%s:%zu:%zu: %s", err->file, err->line, err->column, err->message);
     die("%s", err->message[0] ? err->message : lth_status_text(status));

@@ -10,6 +10,7 @@ double seconds_now(void);
 /* Ends the program: "luthier-bench-compare: what went wrong". */
 _Noreturn void die(const char *format, ...) LTH_PRINTF(1, 2);
 void *allocate(size_t count, size_t size);
+void must(lth_status status, const lth_error *err); /* succeed, or end the program */
 
 /* ---- Texts ---- */
 
@@ -26,6 +27,10 @@ texts random_letters(size_t count, size_t length);
 /* `length` random words a text, of w0 .. w(vocabulary-1). */
 texts random_words(size_t count, size_t length, size_t vocabulary);
 void free_texts(texts *t);
+
+/* A table of such texts of 1,000 words, with a column y of numbers when `labelled`. Returns the
+ * bytes of text. */
+size_t write_table(const char *path, size_t rows, size_t words, bool labelled);
 
 /* A random vector of about unit length for each of these words, in GloVe's format. */
 void write_vectors(const char *path, size_t vocabulary, size_t dimension);

@@ -43,6 +43,8 @@ static int predict(job *j) {
     if (code) return code;
     lth_error err = {0};
     double start = seconds_now();
+    if (lth_gp_use_vectors(j->gp, j->options->vectors, &err) != LTH_OK)
+        return session_fail(s, &err);
     lth_status status = lth_gp_predict(j->gp, j->table, j->options->latent, j->mean, j->sd, &err);
     if (status == LTH_EFORMAT) return session_fail_input(s, &err, j->options->arguments[1]);
     if (status != LTH_OK) return session_fail(s, &err);

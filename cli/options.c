@@ -24,7 +24,8 @@ const command commands[] = {
     {"predict", "M TABLE [options]", "mean, standard deviation and 95% interval for each row",
      "Prints for each row of TABLE what the model M expects: mean and standard deviation, and the "
      "interval from lo to hi that holds 95% of the values. With several targets the columns are "
-     "TARGET.mean and so on. Rows count from 1 in the file.",
+     "TARGET.mean and so on. Rows count from 1 in the file. The model holds the vectors of the "
+     "words it was trained on; --vectors finds those of others.",
      "luthier predict score new.tsv\n"
      "luthier predict score new.csv --json -o predictions.jsonl",
      2, 2, run_predict},
@@ -159,8 +160,9 @@ const option option_table[] = {
      "instruction set: portable, avx2 or avx512 (default: the best this CPU has)"},
     {0, "dropping", OPTION_CHOICE, "auto|on|off", FIELD(dropping), WORKING, 0,
      "skip positions of strings that cannot match (default auto: by a sample of the data)"},
-    {0, "vectors", OPTION_FILE, "FILE", FIELD(vectors), WITH_KERNEL | COMMON, 0,
-     "word vectors: GloVe, word2vec or fastText, also gzipped"},
+    {0, "vectors", OPTION_FILE, "FILE", FIELD(vectors), READING, 0,
+     "word vectors: GloVe, word2vec or fastText, also gzipped; for predict, to find words that "
+     "training did not have"},
     {0, "format", OPTION_CHOICE, "tsv|csv|jsonl", FIELD(format), READING, 0,
      "format of the tables (default: by their extension)"},
     {0, "where", OPTION_PAIRS, "COL=VALUE[,VALUE...]", FIELD(where), READING, 0,

@@ -372,6 +372,11 @@ typedef struct lth_gp_report {
 } lth_gp_report;
 LTH_API lth_gp_report lth_gp_reported(const lth_gp *gp);
 
+/* Where to look for the vectors of words that training did not have; NULL (at first) = nowhere:
+ * such words then match as `oov` says. The file must be the one that training used, or agree with
+ * it. */
+LTH_API lth_status lth_gp_use_vectors(lth_gp *gp, const char *path, lth_error *err);
+
 /* Predict every row of a table: mean[t * rows + i] and, unless NULL, sd likewise, of y, or of the
  * function without noise when `latent`. Memory grows with the training rows, not with the table. */
 LTH_API lth_status lth_gp_predict(lth_gp *gp, const lth_table *table, bool latent, double *mean,

@@ -4,8 +4,11 @@
  * Every review has a remark that decides the score and an aside that does not. A negation stands in
  * one of the two, with up to four words between it and what it denies: "the strap is not what I
  * would call good" against "the bag is not heavy, and the strap is good". Each deciding word is
- * used plain and denied equally often, and the negation is there either way, so single words say
- * nothing about the score: only the order and the distance of words do. */
+ * used plain and denied equally often, and the negation is there either way. So single words tell
+ * how strong the praise or blame is, but not whether it is denied: only the order and the distance
+ * of words do.
+ *
+ * Scores go from 0 to 10. Each has noise that no model can know: -1, 0, 0 or 1, of variance 0.5. */
 #include <ctype.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -15,7 +18,7 @@
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 #define TEXT_SIZE 256
 
-enum { ROUNDS = 20 }; /* reviews = ROUNDS * 2 (plain, denied) * deciding words */
+enum { ROUNDS = 30 }; /* reviews = ROUNDS * 2 (plain, denied) * deciding words */
 
 /* In remarks and asides % stands for the negation or its opposite, ~ for a filler, @ for a part of
  * the product. */
@@ -27,7 +30,7 @@ typedef struct manner {
 
 typedef struct remark {
     const char *text;
-    int score; /* when not denied; denied it is 6 - score */
+    int plain, denied; /* scores */
     int manner;
 } remark;
 
@@ -55,14 +58,14 @@ static const manner manners[] = {
 };
 
 static const remark remarks[] = {
-    {"the @ is % ~ good", 4, 0},
-    {"the @ is % ~ useless", 1, 0},
-    {"the @ is % ~ reliable", 5, 1},
-    {"the @ is % ~ bad", 2, 1},
-    {"I was % ~ happy with the @", 4, 2},
-    {"I was % ~ disappointed by the @", 1, 2},
-    {"the @ is in % ~ worth the money", 5, 3},
-    {"the @ is in % ~ a mistake", 2, 3},
+    {"the @ is % ~ good", 8, 4, 0},
+    {"the @ is % ~ useless", 1, 5, 0},
+    {"the @ is % ~ reliable", 9, 4, 1},
+    {"the @ is % ~ bad", 2, 6, 1},
+    {"I was % ~ happy with the @", 8, 3, 2},
+    {"I was % ~ disappointed by the @", 2, 6, 2},
+    {"the @ is in % ~ worth the money", 9, 3, 3},
+    {"the @ is in % ~ a mistake", 1, 5, 3},
 };
 
 static const product products[] = {
@@ -122,6 +125,10 @@ static bool is_new(size_t row) {
     return true;
 }
 
+static int noise(void) {
+    return (int)random_below(2) + (int)random_below(2) - 1;
+}
+
 static void print_line(bool as_c, const char *line) {
     printf(as_c ? "    \"" : "");
     for (const char *c = line; *c; ++c) {
@@ -148,8 +155,8 @@ int main(int argc, char **argv) {
         do make_review(texts[row], r, denied, p);
         while (!is_new(row));
         char line[TEXT_SIZE + 64];
-        snprintf(line, sizeof line, "%zu\t%s\t%s\t%d", row + 1, p->name, texts[row],
-                 denied ? 6 - r->score : r->score);
+        snprintf(line, sizeof line, "%zu\t%s\t%.*s\t%d", row + 1, p->name, TEXT_SIZE, texts[row],
+                 (denied ? r->denied : r->plain) + noise());
         print_line(as_c, line);
     }
     if (as_c) printf("    ;\n");

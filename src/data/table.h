@@ -56,6 +56,9 @@ lth_status lth__columns_find(const lth__symbols *names, const char *column, cons
                              size_t line, size_t **out, size_t *count, size_t *capacity,
                              lth_error *err);
 
+/* How many columns a range "f1..f17" names; 1 for what is no range. */
+size_t lth__columns_count(const char *column);
+
 /* The failure for text[bad], the first byte that lth__utf8_check() refused. */
 lth_status lth__fail_bad_byte(const char *file, size_t line, const char *text, size_t bad,
                               lth_error *err);

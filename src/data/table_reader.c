@@ -115,6 +115,12 @@ lth_status lth__columns_find(const lth__symbols *names, const char *column, cons
     return push_range(names, column, &span, file, line, out, count, capacity, err);
 }
 
+size_t lth__columns_count(const char *column) {
+    range span;
+    if (!parse_range(column, &span) || span.first > span.last) return 1;
+    return (size_t)span.last - span.first + 1;
+}
+
 /* ---- The filter ----------------------------------------------------------------------------- */
 
 static lth_status check_options(const lth_table_options *o, lth_error *err) {

@@ -234,14 +234,16 @@ INLINE void pass_for(const int n, lth__match match, const lth__ssk_job *job, dou
 INLINE void pass_by_order(lth__match match, const lth__ssk_job *job, double *value, double *slope) {
     const int n = (int)job->order;
     switch (n) {
+    case 3: pass_for(3, match, job, value, slope); break;
+#ifndef LTH_FEW_ORDERS /* builds that check rather than hurry */
     case 1: pass_for(1, match, job, value, slope); break;
     case 2: pass_for(2, match, job, value, slope); break;
-    case 3: pass_for(3, match, job, value, slope); break;
     case 4: pass_for(4, match, job, value, slope); break;
     case 5: pass_for(5, match, job, value, slope); break;
     case 6: pass_for(6, match, job, value, slope); break;
     case 7: pass_for(7, match, job, value, slope); break;
     case 8: pass_for(8, match, job, value, slope); break;
+#endif
     default:
         if (!slope)
             pass(n, 1, match, ALONG_NOTHING, job, value, NULL);

@@ -138,6 +138,13 @@ void lth__ssk_meetings(size_t order, lth__powers powers, const lth__meeting *mee
     memset(value, 0, order * sizeof *value);
     if (tangent) memset(tangent, 0, order * sizeof *tangent);
     value[0] = (double)count;
+    if (count == 2 && order > 1) { /* the most frequent case by far */
+        if (meeting[0].j >= meeting[1].j || meeting[0].k >= meeting[1].k) return;
+        size_t d = meeting[1].j - meeting[0].j + meeting[1].k - meeting[0].k - 2;
+        value[1] = powers.value[d];
+        if (tangent) tangent[1] = powers.slope[d];
+        return;
+    }
     links l;
     if (order == 1 || find_links(meeting, count, &l) == 0) return;
     double A[LTH__MAX_MEETINGS], dA[LTH__MAX_MEETINGS];

@@ -85,11 +85,13 @@ INLINE void wave_by_order(bool exact, bool tangent, const lth__ssk_wave *job, do
                           double *slope) {
     const int n = (int)job->order;
     switch (n) {
-    case 2: wave_for(2, exact, tangent, job, value, slope); break;
     case 3: wave_for(3, exact, tangent, job, value, slope); break;
+#ifndef LTH_FEW_ORDERS
+    case 2: wave_for(2, exact, tangent, job, value, slope); break;
     case 4: wave_for(4, exact, tangent, job, value, slope); break;
     case 5: wave_for(5, exact, tangent, job, value, slope); break;
     case 6: wave_for(6, exact, tangent, job, value, slope); break;
+#endif
     default: wave_for(n, exact, tangent, job, value, slope);
     }
 }

@@ -43,6 +43,10 @@ static lth_status fill_numbers(const lth__node *node, const lth_items *items, co
         return lth__fail(err, LTH_EARG, "%zu columns where the kernel has %zu length scales",
                          field->width, node->param_count);
     }
+    if (field->width != st->width) {
+        return lth__fail(err, LTH_EARG, "%zu columns are compared with %zu", st->width,
+                         field->width);
+    }
     for (size_t i = 0; i < field->count * st->width; i++)
         x[i] = field->numbers[i] / (st->scale ? st->scale[i % st->width].value : 1);
     return LTH_OK;

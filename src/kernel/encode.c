@@ -58,18 +58,72 @@ void lth_encoder_free(lth_encoder *e) {
     lth__free(e);
 }
 
+static lth_status read_vectors(const lth_encoder *e, size_t field, const char *path,
+                               lth__vectors *out, lth_error *err) {
+    const lth__symbols *symbols = e->lexicons[field].symbols;
+    if (e->kernel->fields[field].parts)
+        return lth__vectors_read_parts(e->ctx, path, symbols, out, err);
+    return lth__vectors_read(e->ctx, path, symbols, out, err);
+}
+
+static void replace_vectors(lth__lexicon *l, lth__vectors vectors) {
+    free_vectors(l);
+    l->vectors = vectors;
+    l->has_vectors = true;
+}
+
 lth_status lth_encoder_read_vectors(lth_encoder *e, const char *path, lth_error *err) {
     for (size_t f = 0; f < e->kernel->field_count; f++) {
         if (!e->kernel->fields[f].vectors) continue;
-        lth__lexicon *l = &e->lexicons[f];
         lth__vectors vectors;
-        if (e->kernel->fields[f].parts)
-            LTH_TRY(lth__vectors_read_parts(e->ctx, path, l->symbols, &vectors, err));
-        else
-            LTH_TRY(lth__vectors_read(e->ctx, path, l->symbols, &vectors, err));
-        free_vectors(l);
-        l->vectors = vectors;
-        l->has_vectors = true;
+        LTH_TRY(read_vectors(e, f, path, &vectors, err));
+        replace_vectors(&e->lexicons[f], vectors);
+        e->lexicons[f].centre_rows = vectors.count;
+    }
+    return LTH_OK;
+}
+
+/* Vectors of `old` first, as they are, then those of `more` for the symbols that had none. */
+static lth_status join_vectors(const lth__vectors *old, const lth__vectors *more, const char *path,
+                               lth__vectors *out, lth_error *err) {
+    size_t d = old->dimension;
+    if (old->count > 0 && more->count > 0 && more->dimension != d) {
+        return lth__fail_at(err, LTH_EFORMAT, path, 0, 0,
+                            "vectors of %zu numbers, where the model has vectors of %zu",
+                            more->dimension, d);
+    }
+    if (old->count == 0) d = more->dimension;
+    *out = (lth__vectors){.dimension = d, .count = old->count, .symbols = more->symbols};
+    out->values = lth__alloc((old->count + more->count) * d, sizeof *out->values);
+    out->row_of = lth__alloc(more->symbols, sizeof *out->row_of);
+    if (!out->values || !out->row_of) {
+        lth__vectors_free(out);
+        return lth__fail_memory(err, 0);
+    }
+    if (old->count > 0) memcpy(out->values, old->values, old->count * d * sizeof *out->values);
+    for (size_t i = 0; i < more->symbols; i++) {
+        int32_t row = i < old->symbols ? old->row_of[i] : -1;
+        if (row < 0 && more->row_of[i] >= 0) {
+            memcpy(out->values + out->count * d, more->values + (size_t)more->row_of[i] * d,
+                   d * sizeof *out->values);
+            row = (int32_t)out->count++;
+        }
+        out->row_of[i] = row;
+    }
+    return LTH_OK;
+}
+
+lth_status lth__encoder_add_vectors(lth_encoder *e, const char *path, lth_error *err) {
+    for (size_t f = 0; f < e->kernel->field_count; f++) {
+        lth__lexicon *l = &e->lexicons[f];
+        bool complete = l->vectors.symbols == lth__symbols_count(l->symbols);
+        if (!e->kernel->fields[f].vectors || complete) continue;
+        lth__vectors more, joined;
+        LTH_TRY(read_vectors(e, f, path, &more, err));
+        lth_status status = join_vectors(&l->vectors, &more, path, &joined, err);
+        lth__vectors_free(&more);
+        LTH_TRY(status);
+        replace_vectors(l, joined);
     }
     return LTH_OK;
 }

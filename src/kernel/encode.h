@@ -43,7 +43,9 @@ typedef struct lth__lexicon {
     lth__symbols *symbols;
     lth__vectors vectors;
     bool has_vectors;
-    double *frequency; /* of the symbols of the first table encoded, relative */
+    size_t centre_rows; /* vectors that the centre of sim=exp is the mean of: those of the first
+                           reading */
+    double *frequency;  /* of the symbols of the first table encoded, relative */
     size_t frequencies;
     lth__similarity *similarities; /* list; see lth__lexicon_similarity() */
 } lth__lexicon;
@@ -63,6 +65,9 @@ struct lth_encoder {
     lth__feature_space *spaces; /* by node                           */
     bool has_encoded;           /* the first table has been encoded  */
 };
+
+/* Read vectors for the words that have none yet; the others keep theirs. */
+lth_status lth__encoder_add_vectors(lth_encoder *encoder, const char *path, lth_error *err);
 
 /* For whoever makes items from stored fields: items whose fields are still empty, and, once these
  * are there, the features of nodes that have any. The first items of an encoder decide how features

@@ -1,80 +1,18 @@
-/* Gram matrices: pairs cut into tiles, tiles shared among threads, results put in their places.
- *
- * Items are taken by descending size, so that strings of similar length meet in a tile. Of a
- * symmetric matrix only the pairs on one side are computed: a band of rows meets the columns from
- * its own first item on. How a matrix is cut depends on the data alone, and sums of gradients are
+/* Gram matrices: tiles shared among threads, results put in their places. Sums of gradients are
  * kept for each tile and added in tile order: any number of threads gives the same bits.
  */
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/parallel.h"
 #include "kernel/encode.h"
 #include "kernel/gram.h"
-
-/* ---- Order of items ---- */
-
-typedef struct sized {
-    size_t size;
-    uint32_t item;
-} sized;
-
-static int by_descending_size(const void *a, const void *b) {
-    const sized *x = a, *y = b;
-    if (x->size != y->size) return x->size > y->size ? -1 : 1;
-    return x->item < y->item ? -1 : x->item > y->item;
-}
-
-/* Items of one side in the order of the work: largest first, or as they are. */
-typedef struct side {
-    size_t count;
-    uint32_t *item;
-    double *size; /* at least 1, by position in `item` */
-} side;
-
-static size_t item_size(const lth_items *items, size_t i) {
-    size_t size = 0;
-    for (size_t f = 0; f < items->encoder->kernel->field_count; f++)
-        size += lth__sequence_length(&items->fields[f], i);
-    return size;
-}
-
-static lth_status sort_items(const lth_items *items, bool by_size, side *out, lth_error *err) {
-    size_t count = items->count;
-    *out = (side){.count = count,
-                  .item = lth__alloc(count, sizeof *out->item),
-                  .size = lth__alloc(count, sizeof *out->size)};
-    sized *order = lth__alloc(count, sizeof *order);
-    if (!out->item || !out->size || !order) {
-        lth__free(order);
-        return lth__fail_memory(err, count * sizeof *order);
-    }
-    for (size_t i = 0; i < count; i++) order[i] = (sized){item_size(items, i), (uint32_t)i};
-    if (by_size) qsort(order, count, sizeof *order, by_descending_size);
-    for (size_t i = 0; i < count; i++) {
-        out->item[i] = order[i].item;
-        out->size[i] = 1 + (double)order[i].size;
-    }
-    lth__free(order);
-    return LTH_OK;
-}
-
-/* ---- Tiles ---- */
-
-typedef struct block {
-    size_t row, rows, col, cols; /* positions on the two sides */
-    size_t first_pair;           /* pairs in the blocks before */
-    double cost;
-} block;
+#include "kernel/tiles.h"
 
 typedef struct work {
     lth__eval eval;
-    bool symmetric;
-    side rows, cols; /* the same pointers when symmetric */
-    block *blocks;   /* dearest first                    */
-    size_t block_count, block_capacity;
+    lth__cut cut;
 
     /* What is wanted: one of K, orders, grad, each. */
     double *K;
@@ -85,61 +23,9 @@ typedef struct work {
     double *each;
 } work;
 
-enum { MAX_ROWS = 96, MAX_COLS = 1024 };
-static const double max_row_size = 1 << 16, max_col_size = 1 << 18;
-
-/* How many items from `first` on make a band: up to `most`, less when they are large. */
-static size_t band(const side *s, size_t first, size_t most, double limit, double *size) {
-    size_t count = 0;
-    *size = 0;
-    while (first + count < s->count && count < most) {
-        if (*size + s->size[first + count] > limit && count > 0) break;
-        *size += s->size[first + count++];
-    }
-    return count;
-}
-
-static int by_descending_cost(const void *a, const void *b) {
-    const block *x = a, *y = b;
-    if (x->cost != y->cost) return x->cost > y->cost ? -1 : 1;
-    if (x->row != y->row) return x->row < y->row ? -1 : 1;
-    return x->col < y->col ? -1 : x->col > y->col;
-}
-
-static lth_status add_block(work *w, block b, lth_error *err) {
-    if (!lth__reserve((void **)&w->blocks, &w->block_capacity, w->block_count + 1,
-                      sizeof *w->blocks))
-        return lth__fail_memory(err, 0);
-    w->blocks[w->block_count++] = b;
-    return LTH_OK;
-}
-
-static lth_status cut_blocks(work *w, lth_error *err) {
-    /* Small enough for many threads to share, and to waste little of a symmetric matrix (a band
-     * meets its own rows twice); larger where the columns take long to set up next to a pair. */
-    size_t most_rows = w->rows.count / (w->eval.by_size ? 48 : 16) + 1;
-    if (most_rows > MAX_ROWS) most_rows = MAX_ROWS;
-    for (size_t row = 0, rows; row < w->rows.count; row += rows) {
-        double row_size, col_size;
-        rows = band(&w->rows, row, most_rows, max_row_size, &row_size);
-        for (size_t col = w->symmetric ? row : 0, cols; col < w->cols.count; col += cols) {
-            cols = band(&w->cols, col, MAX_COLS, max_col_size, &col_size);
-            block b = {.row = row, .rows = rows, .col = col, .cols = cols};
-            b.cost = row_size * col_size;
-            LTH_TRY(add_block(w, b, err));
-        }
-    }
-    if (w->block_count > 0) qsort(w->blocks, w->block_count, sizeof *w->blocks, by_descending_cost);
-    for (size_t i = 0, pairs = 0; i < w->block_count; i++) {
-        w->blocks[i].first_pair = pairs;
-        pairs += w->blocks[i].rows * w->blocks[i].cols;
-    }
-    return LTH_OK;
-}
-
 /* Of a symmetric matrix a pair is used once: where its column does not come before its row. */
-static bool is_used(const work *w, const block *b, size_t r, size_t c) {
-    return !w->symmetric || b->col + c >= b->row + r;
+static bool is_used(const work *w, const lth__block *b, size_t r, size_t c) {
+    return !w->cut.symmetric || b->col + c >= b->row + r;
 }
 
 /* ---- One tile ---- */
@@ -165,8 +51,8 @@ static lth_status check_finite(const lth__tile *tile, const double *K, lth_error
 }
 
 /* A tile of neighbours in a symmetric matrix, as it is and transposed, eight columns at a time. */
-static void copy_both_ways(const work *w, const block *b, const lth__tile *tile, const double *from,
-                           double *to, size_t ld) {
+static void copy_both_ways(const work *w, const lth__block *b, const lth__tile *tile,
+                           const double *from, double *to, size_t ld) {
     double *below = to + tile->col[0] * ld + tile->row[0];
     for (size_t left = 0; left < tile->cols; left += 8) {
         size_t width = left + 8 < tile->cols ? 8 : tile->cols - left;
@@ -185,9 +71,9 @@ static void copy_both_ways(const work *w, const block *b, const lth__tile *tile,
 
 /* Put a tile's values into one of the caller's matrices. Of a symmetric one with its items sorted
  * only the side that was computed; mirror() does the other. */
-static void scatter(const work *w, const block *b, const lth__tile *tile, const double *from,
+static void scatter(const work *w, const lth__block *b, const lth__tile *tile, const double *from,
                     double *to, size_t ld) {
-    if (w->symmetric && !w->eval.by_size) {
+    if (w->cut.symmetric && !w->eval.by_size) {
         copy_both_ways(w, b, tile, from, to, ld);
         return;
     }
@@ -201,36 +87,36 @@ static void scatter(const work *w, const block *b, const lth__tile *tile, const 
 }
 
 /* The caller's weights for a tile; a symmetric pair carries both of its own. */
-static void gather_weights(const work *w, const block *b, const lth__tile *tile, double *out) {
+static void gather_weights(const work *w, const lth__block *b, const lth__tile *tile, double *out) {
     for (size_t r = 0; r < tile->rows; r++) {
         for (size_t c = 0; c < tile->cols; c++) {
             size_t i = tile->row[r], j = tile->col[c];
             double weight = 0;
             if (is_used(w, b, r, c)) {
                 weight = w->W ? w->W[i * w->ld + j] : 1;
-                if (w->W && w->symmetric && i != j) weight += w->W[j * w->ld + i];
+                if (w->W && w->cut.symmetric && i != j) weight += w->W[j * w->ld + i];
             }
             out[r * tile->cols + c] = weight;
         }
     }
 }
 
-static lth_status fill_values(const work *w, const block *b, const lth__tile *tile, double *buffer,
-                              lth_error *err) {
+static lth_status fill_values(const work *w, const lth__block *b, const lth__tile *tile,
+                              double *buffer, lth_error *err) {
     LTH_TRY(lth__node_tile(w->eval.kernel->root, &w->eval, tile, buffer, err));
     LTH_TRY(check_finite(tile, buffer, err));
     scatter(w, b, tile, buffer, w->K, w->ld);
     return LTH_OK;
 }
 
-static lth_status fill_orders(const work *w, const block *b, const lth__tile *tile, double *buffer,
-                              lth_error *err) {
+static lth_status fill_orders(const work *w, const lth__block *b, const lth__tile *tile,
+                              double *buffer, lth_error *err) {
     const lth__node *root = w->eval.kernel->root;
     LTH_TRY(root->family->tile_orders(root, &w->eval, tile, buffer, err));
-    size_t pairs = tile->rows * tile->cols, cells = w->rows.count * w->cols.count;
+    size_t pairs = tile->rows * tile->cols, cells = w->cut.rows.count * w->cut.cols.count;
     for (size_t o = 0; o < root->family->orders(root); o++) {
         LTH_TRY(check_finite(tile, buffer + o * pairs, err));
-        scatter(w, b, tile, buffer + o * pairs, w->orders + o * cells, w->cols.count);
+        scatter(w, b, tile, buffer + o * pairs, w->orders + o * cells, w->cut.cols.count);
     }
     return LTH_OK;
 }
@@ -238,7 +124,7 @@ static lth_status fill_orders(const work *w, const block *b, const lth__tile *ti
 /* Sums go to the tile's own row; whole matrices through the buffer, after the weights. */
 static lth_status pull_back(const work *w, size_t index, const lth__tile *tile, double *buffer,
                             lth_error *err) {
-    const block *b = &w->blocks[index];
+    const lth__block *b = &w->cut.blocks[index];
     size_t pairs = tile->rows * tile->cols, params = w->eval.kernel->param_count;
     double *weights = buffer, *each = w->each ? buffer + pairs : NULL;
     lth__sink sink = {.each = each, .pairs = pairs};
@@ -247,18 +133,18 @@ static lth_status pull_back(const work *w, size_t index, const lth__tile *tile, 
     gather_weights(w, b, tile, weights);
     LTH_TRY(lth__node_pull(w->eval.kernel->root, &w->eval, tile, weights, NULL, &sink, err));
     for (size_t p = 0; each && p < params; p++) {
-        double *to = w->each + p * w->rows.count * w->cols.count;
+        double *to = w->each + p * w->cut.rows.count * w->cut.cols.count;
         LTH_TRY(check_finite(tile, each + p * pairs, err));
-        scatter(w, b, tile, each + p * pairs, to, w->cols.count);
+        scatter(w, b, tile, each + p * pairs, to, w->cut.cols.count);
     }
     return LTH_OK;
 }
 
 static lth_status do_block(const work *w, size_t index, lth_error *err) {
-    const block *b = &w->blocks[index];
-    lth__tile tile = {.row = w->rows.item + b->row,
+    const lth__block *b = &w->cut.blocks[index];
+    lth__tile tile = {.row = w->cut.rows.item + b->row,
                       .rows = b->rows,
-                      .col = w->cols.item + b->col,
+                      .col = w->cut.cols.item + b->col,
                       .cols = b->cols,
                       .index = index,
                       .first_pair = b->first_pair};
@@ -304,13 +190,7 @@ lth_status lth__eval_prepare(lth__eval *eval, lth_error *err) {
 
 static void free_work(work *w) {
     lth__eval_release(&w->eval);
-    lth__free(w->rows.item);
-    lth__free(w->rows.size);
-    if (!w->symmetric) {
-        lth__free(w->cols.item);
-        lth__free(w->cols.size);
-    }
-    lth__free(w->blocks);
+    lth__cut_free(&w->cut);
     lth__free(w->partial);
 }
 
@@ -321,27 +201,16 @@ static lth_status check_items(const lth_kernel *kernel, const lth_items *rows,
     return LTH_OK;
 }
 
-/* Order the items and cut the matrix; what the states want is known by now. */
-static lth_status cut(work *w, lth_error *err) {
-    LTH_TRY(sort_items(w->eval.rows, w->eval.by_size, &w->rows, err));
-    if (w->symmetric)
-        w->cols = w->rows;
-    else
-        LTH_TRY(sort_items(w->eval.cols, w->eval.by_size, &w->cols, err));
-    return cut_blocks(w, err);
-}
-
 static lth_status set_up(work *w, const lth_kernel *kernel, const lth_items *rows,
                          const lth_items *cols, bool gradients, lth_error *err) {
     LTH_TRY(check_items(kernel, rows, cols, err));
-    w->symmetric = !cols || cols == rows;
     w->eval = (lth__eval){.ctx = kernel->ctx,
                           .kernel = kernel,
                           .rows = rows,
-                          .cols = w->symmetric ? rows : cols,
+                          .cols = cols ? cols : rows,
                           .gradients = gradients};
     LTH_TRY(lth__eval_prepare(&w->eval, err));
-    return cut(w, err);
+    return lth__cut_make(w->eval.rows, w->eval.cols, w->eval.by_size, &w->cut, err);
 }
 
 /* ---- The other side of a symmetric matrix ---- */
@@ -352,7 +221,7 @@ typedef struct mirror_job {
     const work *w;
     double *K;
     size_t ld;
-    uint32_t *position; /* of each item in w->rows.item */
+    uint32_t *position; /* of each item in w->cut.rows.item */
 } mirror_job;
 
 /* Entries in rows and columns first .. first+MIRROR of K and of its transpose: whichever of the two
@@ -360,7 +229,7 @@ typedef struct mirror_job {
 static lth_status mirror_rows(void *user, size_t index, unsigned worker) {
     (void)worker;
     const mirror_job *m = user;
-    size_t n = m->w->rows.count, first = index * MIRROR;
+    size_t n = m->w->cut.rows.count, first = index * MIRROR;
     size_t last = first + MIRROR < n ? first + MIRROR : n;
     for (size_t left = 0; left < last; left += MIRROR) {
         for (size_t i = first; i < last; i++) {
@@ -378,11 +247,11 @@ static lth_status mirror_rows(void *user, size_t index, unsigned worker) {
 }
 
 static lth_status mirror(const work *w, double *K, size_t ld, size_t planes, lth_error *err) {
-    size_t n = w->rows.count;
+    size_t n = w->cut.rows.count;
     if (!w->eval.by_size) return LTH_OK; /* copy_both_ways() has done it */
     mirror_job m = {.w = w, .ld = ld, .position = lth__alloc(n, sizeof *m.position)};
     if (!m.position) return lth__fail_memory(err, n * sizeof *m.position);
-    for (size_t i = 0; i < n; i++) m.position[w->rows.item[i]] = (uint32_t)i;
+    for (size_t i = 0; i < n; i++) m.position[w->cut.rows.item[i]] = (uint32_t)i;
     lth_status status = LTH_OK;
     for (size_t p = 0; p < planes && status == LTH_OK; p++) {
         m.K = K + p * n * n;
@@ -428,15 +297,16 @@ static void report_first_failure(const jobs *j, unsigned workers, lth_status sta
 static lth_status run_blocks(work *w, lth_error *err) {
     lth_ctx *ctx = w->eval.ctx;
     unsigned workers = ctx->options.threads;
-    double *cost = lth__alloc(w->block_count, sizeof *cost);
+    double *cost = lth__alloc(w->cut.block_count, sizeof *cost);
     jobs j = {.w = w,
               .errors = lth__alloc(workers, sizeof *j.errors),
               .failed = lth__calloc(workers, sizeof *j.failed)};
     lth_status status = LTH_OK;
     if (!cost || !j.errors || !j.failed) status = lth__fail_memory(err, 0);
     if (status == LTH_OK) {
-        for (size_t i = 0; i < w->block_count; i++) cost[i] = w->blocks[i].cost;
-        status = lth__parallel_for(ctx, "Gram matrix", w->block_count, cost, run_block, &j, err);
+        for (size_t i = 0; i < w->cut.block_count; i++) cost[i] = w->cut.blocks[i].cost;
+        status =
+            lth__parallel_for(ctx, "Gram matrix", w->cut.block_count, cost, run_block, &j, err);
         if (status != LTH_OK) report_first_failure(&j, workers, status, err);
     }
     lth__free(cost);
@@ -450,7 +320,7 @@ lth_status lth_gram(const lth_kernel *kernel, const lth_items *rows, const lth_i
     work w = {.K = K, .ld = ld};
     lth_status status = set_up(&w, kernel, rows, cols, false, err);
     if (status == LTH_OK) status = run_blocks(&w, err);
-    if (status == LTH_OK && w.symmetric) status = mirror(&w, K, ld, 1, err);
+    if (status == LTH_OK && w.cut.symmetric) status = mirror(&w, K, ld, 1, err);
     free_work(&w);
     return status;
 }
@@ -462,7 +332,7 @@ lth_status lth_gram_orders(const lth_kernel *kernel, const lth_items *rows, cons
     work w = {.orders = K};
     lth_status status = set_up(&w, kernel, rows, cols, false, err);
     if (status == LTH_OK) status = run_blocks(&w, err);
-    if (status == LTH_OK && w.symmetric)
+    if (status == LTH_OK && w.cut.symmetric)
         status = mirror(&w, K, rows->count, lth_kernel_orders(kernel), err);
     free_work(&w);
     return status;
@@ -472,7 +342,6 @@ lth_status lth_gram_diagonal(const lth_kernel *kernel, const lth_items *rows, do
                              lth_error *err) {
     work w = {0};
     lth_status status = check_items(kernel, rows, NULL, err);
-    w.symmetric = true;
     w.eval = (lth__eval){.ctx = kernel->ctx, .kernel = kernel, .rows = rows, .cols = rows};
     if (status == LTH_OK) status = lth__eval_prepare(&w.eval, err);
     if (status == LTH_OK)
@@ -489,7 +358,7 @@ lth_status lth_gram_diagonal(const lth_kernel *kernel, const lth_items *rows, do
 static lth_status add_partials(const work *w, double *grad, lth_error *err) {
     size_t params = w->eval.kernel->param_count;
     memset(grad, 0, params * sizeof *grad);
-    for (size_t b = 0; b < w->block_count; b++) {
+    for (size_t b = 0; b < w->cut.block_count; b++) {
         for (size_t p = 0; p < params; p++) grad[p] += w->partial[b * params + p];
     }
     for (size_t p = 0; p < params; p++) {
@@ -505,7 +374,7 @@ lth_status lth_gram_pull(const lth_kernel *kernel, const lth_items *rows, const 
     work w = {.W = W, .ld = ld};
     lth_status status = set_up(&w, kernel, rows, cols, true, err);
     if (status == LTH_OK) {
-        w.partial = lth__calloc(w.block_count * kernel->param_count, sizeof *w.partial);
+        w.partial = lth__calloc(w.cut.block_count * kernel->param_count, sizeof *w.partial);
         if (!w.partial) status = lth__fail_memory(err, 0);
     }
     if (status == LTH_OK) status = run_blocks(&w, err);
@@ -519,7 +388,7 @@ lth_status lth_gram_gradients(const lth_kernel *kernel, const lth_items *rows,
     work w = {.each = G};
     lth_status status = set_up(&w, kernel, rows, cols, true, err);
     if (status == LTH_OK) status = run_blocks(&w, err);
-    if (status == LTH_OK && w.symmetric)
+    if (status == LTH_OK && w.cut.symmetric)
         status = mirror(&w, G, rows->count, kernel->param_count, err);
     free_work(&w);
     return status;
@@ -543,8 +412,8 @@ static void free_memo(lth__gram *g) {
 }
 
 static size_t count_pairs(const work *w) {
-    if (w->block_count == 0) return 0;
-    const block *last = &w->blocks[w->block_count - 1];
+    if (w->cut.block_count == 0) return 0;
+    const lth__block *last = &w->cut.blocks[w->cut.block_count - 1];
     return last->first_pair + last->rows * last->cols;
 }
 
@@ -567,9 +436,9 @@ static void make_memo(lth__gram *g) {
         m->plane_count = planes_of(w, n);
         if (m->plane_count == 0) continue;
         m->planes = lth__alloc(pairs * m->plane_count, sizeof *m->planes);
-        m->key = lth__alloc(w->block_count * LTH__MEMO_KEYS, sizeof *m->key);
+        m->key = lth__alloc(w->cut.block_count * LTH__MEMO_KEYS, sizeof *m->key);
         ok = m->planes && m->key;
-        for (size_t i = 0; ok && i < w->block_count * LTH__MEMO_KEYS; i++) m->key[i] = NAN;
+        for (size_t i = 0; ok && i < w->cut.block_count * LTH__MEMO_KEYS; i++) m->key[i] = NAN;
     }
     if (!ok) free_memo(g);
 }
@@ -579,7 +448,6 @@ lth_status lth__gram_create(const lth_kernel *kernel, const lth_items *items, lt
     LTH_TRY(check_items(kernel, items, NULL, err));
     lth__gram *g = lth__calloc(1, sizeof *g);
     if (!g) return lth__fail_memory(err, sizeof *g);
-    g->w.symmetric = true;
     g->w.eval = (lth__eval){
         .ctx = kernel->ctx, .kernel = kernel, .rows = items, .cols = items, .gradients = true};
     *out = g;
@@ -599,7 +467,7 @@ lth_status lth__gram_values(lth__gram *g, double *K, size_t ld, lth_error *err) 
     LTH_TRY(lth__eval_prepare(&w->eval, err));
     w->eval.quiet = true;
     if (!g->is_cut) {
-        LTH_TRY(cut(w, err));
+        LTH_TRY(lth__cut_make(w->eval.rows, w->eval.cols, w->eval.by_size, &w->cut, err));
         g->is_cut = true;
         make_memo(g);
     }
@@ -615,7 +483,7 @@ lth_status lth__gram_pull(lth__gram *g, const double *W, size_t ld, double *grad
     w->K = NULL;
     w->W = W;
     w->ld = ld;
-    size_t size = w->block_count * w->eval.kernel->param_count;
+    size_t size = w->cut.block_count * w->eval.kernel->param_count;
     if (!w->partial) w->partial = lth__alloc(size, sizeof *w->partial);
     if (!w->partial) return lth__fail_memory(err, size * sizeof *w->partial);
     memset(w->partial, 0, size * sizeof *w->partial);

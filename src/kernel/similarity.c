@@ -209,12 +209,12 @@ lth_status lth__similarity_set(lth_ctx *ctx, lth__similarity *s, double temperat
 
 /* ---- Making one ---- */
 
-/* The mean of the vectors that are there. */
-static void find_centre(const lth__vectors *v, double *centre) {
+/* The mean of the first rows of the vectors. */
+static void find_centre(const lth__vectors *v, size_t rows, double *centre) {
     memset(centre, 0, v->dimension * sizeof *centre);
-    for (size_t i = 0; i < v->count; i++) {
+    for (size_t i = 0; i < rows; i++) {
         for (size_t d = 0; d < v->dimension; d++)
-            centre[d] += (double)v->values[i * v->dimension + d] / (double)v->count;
+            centre[d] += (double)v->values[i * v->dimension + d] / (double)rows;
     }
 }
 
@@ -230,12 +230,13 @@ static void copy_vector(const lth__similarity *s, const float *from, const doubl
     *known = norm > 0 || s->sim == LTH__SIM_DOT;
 }
 
-static lth_status copy_vectors(lth__similarity *s, const lth__vectors *v, lth_error *err) {
+static lth_status copy_vectors(lth__similarity *s, const lth__vectors *v, size_t centre_rows,
+                               lth_error *err) {
     double *centre = NULL;
     if (s->sim == LTH__SIM_EXP) {
         centre = lth__alloc(s->dimension, sizeof *centre);
         if (!centre) return lth__fail_memory(err, 0);
-        find_centre(v, centre);
+        find_centre(v, centre_rows, centre);
     }
     for (size_t i = 0; i < s->symbols && i < v->symbols; i++) {
         if (v->row_of[i] < 0) continue;
@@ -260,7 +261,8 @@ static lth_status fill(lth__similarity *s, const lth__similarity_def *def, lth_e
     if (!ok) return lth__fail_memory(err, n * s->dimension * sizeof *s->vectors);
     for (size_t i = 0; s->frequency && i < n && i < def->frequencies; i++)
         s->frequency[i] = def->frequency[i];
-    return def->sim == LTH__SIM_EXACT ? LTH_OK : copy_vectors(s, def->vectors, err);
+    return def->sim == LTH__SIM_EXACT ? LTH_OK
+                                      : copy_vectors(s, def->vectors, def->centre_rows, err);
 }
 
 lth_status lth__similarity_create(lth_ctx *ctx, const lth__similarity_def *def,

@@ -59,6 +59,7 @@ typedef struct lth__similarity_def {
     lth__sim sim;
     lth__oov oov;
     const lth__vectors *vectors;
+    size_t centre_rows; /* of them, from the first, to centre by */
     size_t symbols;
     const double *frequency; /* of the first `frequencies` symbols; the rest have 0 */
     size_t frequencies;

@@ -106,8 +106,12 @@ static lth_status configure(lth_kernel *kernel, lth__node *node, lth_error *err)
     node->config = c;
 
     const lth__expr *column = node->expr->inputs[0];
-    lth__field_def field = {
-        .column = column->name, .units = units, .lower = lower, .vectors = sim != LTH__SIM_EXACT};
+    bool vectors = sim != LTH__SIM_EXACT;
+    lth__field_def field = {.column = column->name,
+                            .units = units,
+                            .lower = lower,
+                            .vectors = vectors,
+                            .parts = vectors && oov == LTH__OOV_PARTS};
     LTH_TRY(lth__kernel_field(kernel, &field, &node->field, err));
     LTH_TRY(lth__node_param(kernel, node, "gap", 0, 0.5, false, err));
     LTH_TRY(lth__node_param(kernel, node, "match", 0, 1, true, err));
@@ -171,6 +175,7 @@ static lth_status find_similarity(const lth__node *node, const lth__eval *eval,
                                    .sim = c->sim,
                                    .oov = c->oov,
                                    .vectors = &l->vectors,
+                                   .centre_rows = l->centre_rows,
                                    .symbols = lth__symbols_count(l->symbols),
                                    .frequency = l->frequency,
                                    .frequencies = l->frequencies,

@@ -55,7 +55,7 @@ static void measure_target(const double *y, size_t rows, const lth_gp_options *o
         double d = y[i] - target->shift;
         square += d * d / (double)rows;
     }
-    bool constant = square <= 1e-24 * (1 + mean * mean);
+    bool constant = square <= 1e-24 * mean * mean;
     target->scale = constant || options->unscaled ? 1 : sqrt(square);
     target->constant = constant;
 }
@@ -288,6 +288,7 @@ void lth_gp_free(lth_gp *gp) {
         lth_kernel_free(gp->kernel);
     }
     for (size_t t = 0; gp->targets && t < gp->target_count; t++) lth__free(gp->targets[t].name);
+    lth__free(gp->vectors);
     lth__free(gp->targets);
     lth__free(gp->y);
     lth__free(gp->L);

@@ -20,6 +20,7 @@ struct lth_gp {
     lth_encoder *encoder;
     lth_items *items; /* training rows */
     bool borrowed;    /* kernel, encoder and items belong to someone else */
+    char *vectors;    /* file for words that training did not have, or NULL */
 
     size_t rows, target_count;
     lth__target *targets;

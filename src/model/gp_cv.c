@@ -113,6 +113,15 @@ static lth_status run_folds(cv *c, size_t folds, size_t targets, lth_cv_result *
     return LTH_OK;
 }
 
+static lth_status check_folds(const size_t *fold, size_t rows, size_t folds, lth_error *err) {
+    for (size_t i = 0; i < rows; i++) {
+        if (fold[i] >= folds)
+            return lth__fail(err, LTH_EARG, "row %zu is in fold %zu of %zu", i + 1, fold[i] + 1,
+                             folds);
+    }
+    return LTH_OK;
+}
+
 lth_status lth_gp_cv(lth_ctx *ctx, const char *expression, const lth_table *table,
                      const char *const *targets, size_t target_count, const size_t *fold,
                      size_t folds, const lth_gp_options *given, lth_cv_result *result,
@@ -123,6 +132,7 @@ lth_status lth_gp_cv(lth_ctx *ctx, const char *expression, const lth_table *tabl
             .names = targets,
             .fold = fold,
             .options = &options};
+    LTH_TRY(check_folds(fold, c.rows, folds, err));
     lth_status status = lth_kernel_parse(ctx, expression, &c.kernel, err);
     if (status == LTH_OK) status = lth_encoder_create(ctx, c.kernel, &c.encoder, err);
     if (status == LTH_OK) status = lth_encode(c.encoder, table, &c.items, err);

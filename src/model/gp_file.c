@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "data/table.h"
 #include "model/gp.h"
 #include "model/tensors.h"
 
@@ -40,7 +41,12 @@ static void report_to_numbers(const lth_gp *gp, double *x) {
     memcpy(x, all, sizeof all);
 }
 
-static void numbers_to_report(const double *x, lth_gp_report *r) {
+/* false if a count is none. */
+static bool numbers_to_report(const double *x, lth_gp_report *r) {
+    static const size_t counts[] = {0, 1, 2, 3, 10, 11};
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        if (!(x[counts[i]] >= 0 && x[counts[i]] <= 1e15)) return false;
+    }
     *r = (lth_gp_report){.rows = (size_t)x[0],
                          .iterations = (size_t)x[1],
                          .evaluations = (size_t)x[2],
@@ -59,18 +65,19 @@ static void numbers_to_report(const double *x, lth_gp_report *r) {
                                  .r = x[15],
                                  .r2 = x[16],
                                  .coverage = x[17]}};
+    return r->orders <= sizeof r->nu / sizeof *r->nu;
 }
 
 /* ---- Saving ---- */
 
 /* What is written but not part of the model as it stands; freed after the write. */
 typedef struct extras {
-    void *block[64 + 16];
-    size_t count;
+    void **block;
+    size_t count, capacity;
 } extras;
 
 static void *keep(extras *e, void *block) {
-    if (block && e->count < sizeof e->block / sizeof *e->block) {
+    if (block && lth__reserve((void **)&e->block, &e->capacity, e->count + 1, sizeof *e->block)) {
         e->block[e->count++] = block;
         return block;
     }
@@ -101,9 +108,11 @@ static void put_field(saver *s, size_t field, const char *part, lth__dtype dtype
     put(s, name, dtype, rows, cols, data);
 }
 
-/* All texts of the vocabulary in one block, and where each ends. */
-static void save_vocabulary(saver *s, size_t field, const lth__symbols *symbols) {
-    size_t count = lth__symbols_count(symbols), bytes = 0, length;
+/* All texts of the vocabulary in one block, and where each ends. Words that came later, with rows
+ * to predict, are not part of the model. */
+static void save_vocabulary(saver *s, size_t field, const lth__lexicon *lexicon) {
+    const lth__symbols *symbols = lexicon->symbols;
+    size_t count = lexicon->frequencies, bytes = 0, length;
     for (size_t i = 0; i < count; i++) {
         lth__symbols_text(symbols, (lth__symbol)i, &length);
         bytes += length;
@@ -149,7 +158,7 @@ static void save_fields(saver *s, const lth_gp *gp) {
             put_field(s, f, "numbers", LTH__F64, q->count, q->width, q->numbers);
             continue;
         }
-        save_vocabulary(s, f, l->symbols);
+        save_vocabulary(s, f, l);
         save_sequences(s, f, q);
         if (l->has_vectors) save_vectors(s, f, &l->vectors);
     }
@@ -218,6 +227,7 @@ lth_status lth_gp_save(const lth_gp *gp, const char *path, lth_error *err) {
     if (s.ok) save_fields(&s, gp);
     lth_status status = s.ok ? lth__tensors_write(s.writer, path, err) : lth__fail_memory(err, 0);
     for (size_t i = 0; i < s.extras.count; i++) lth__free(s.extras.block[i]);
+    lth__free(s.extras.block);
     lth__tensors_writer_free(s.writer);
     return status;
 }
@@ -285,7 +295,7 @@ static lth_status load_vectors(const loader *l, size_t field, lth__lexicon *lexi
     size_t symbols = lth__symbols_count(lexicon->symbols);
     LTH_TRY(get_field(l, field, "vector_rows", LTH__U32, 1, LTH_NONE, 0, &rows));
     LTH_TRY(get_field(l, field, "vectors", LTH__F32, 2, LTH_NONE, LTH_NONE, &values));
-    if (rows->shape[0] > symbols) return damaged(l, "its word vectors");
+    if (rows->shape[0] > symbols || values->shape[1] == 0) return damaged(l, "its word vectors");
     lth__vectors v = {
         .dimension = values->shape[1], .count = values->shape[0], .symbols = rows->shape[0]};
     v.values = lth__alloc(v.count * v.dimension, sizeof *v.values);
@@ -303,6 +313,7 @@ static lth_status load_vectors(const loader *l, size_t field, lth__lexicon *lexi
         v.row_of[i] = (int32_t)row[i];
     }
     lexicon->has_vectors = true;
+    lexicon->centre_rows = v.count;
     return LTH_OK;
 }
 
@@ -332,6 +343,18 @@ static lth_status load_sequences(const loader *l, size_t field, size_t vocabular
     return start[rows] == units ? LTH_OK : damaged(l, "its training rows");
 }
 
+/* Whether the kernel's number columns can be this many. */
+static bool fits_columns(const lth_kernel *kernel, size_t field, size_t width) {
+    if (width != 1 && width != lth__columns_count(kernel->fields[field].column)) return false;
+    for (size_t n = 0; n < kernel->node_count; n++) {
+        const lth__node *node = kernel->nodes[n];
+        bool scales =
+            node->family == &lth__family_columns && node->field == field && node->param_count > 0;
+        if (scales && node->param_count != width) return false;
+    }
+    return true;
+}
+
 static lth_status load_fields(const loader *l) {
     lth_gp *gp = l->gp;
     for (size_t f = 0; f < gp->kernel->field_count; f++) {
@@ -340,6 +363,7 @@ static lth_status load_fields(const loader *l) {
         if (gp->kernel->fields[f].numbers) {
             const lth__tensor *t;
             LTH_TRY(get_field(l, f, "numbers", LTH__F64, 2, gp->rows, LTH_NONE, &t));
+            if (!fits_columns(gp->kernel, f, t->shape[1])) return damaged(l, "its number columns");
             q->count = gp->rows;
             q->width = t->shape[1];
             LTH_TRY(copy_numbers(l, t, &q->numbers));
@@ -393,13 +417,15 @@ static lth_status load_numbers(const loader *l) {
     for (size_t k = 0; k < gp->target_count; k++) {
         gp->targets[k].shift = ((const double *)t->data)[2 * k];
         gp->targets[k].scale = ((const double *)t->data)[2 * k + 1];
-        if (!isfinite(gp->targets[k].shift) || !(gp->targets[k].scale > 0))
+        if (!isfinite(gp->targets[k].shift) || !isfinite(gp->targets[k].scale) ||
+            !(gp->targets[k].scale > 0))
             return damaged(l, "scaling");
     }
     LTH_TRY(get(l, "noise", LTH__F64, 1, 2, 0, &t));
     gp->noise = ((const double *)t->data)[0];
     gp->jitter = ((const double *)t->data)[1];
-    if (!(gp->noise >= 0) || !isfinite(gp->noise)) return damaged(l, "noise");
+    if (!(gp->noise >= 0) || !isfinite(gp->noise) || !isfinite(gp->jitter))
+        return damaged(l, "noise");
     for (size_t i = 0; i < gp->rows; i++) {
         if (!(gp->L[i * gp->rows + i] > 0)) return damaged(l, "factor");
     }
@@ -411,8 +437,7 @@ static lth_status load_report(const loader *l) {
     const lth__tensor *t;
     size_t params = gp->kernel->param_count + 1;
     LTH_TRY(get(l, "report", LTH__F64, 1, REPORT_NUMBERS, 0, &t));
-    numbers_to_report(t->data, &gp->report);
-    if (gp->report.orders > 64) return damaged(l, "report");
+    if (!numbers_to_report(t->data, &gp->report)) return damaged(l, "report");
     LTH_TRY(get(l, "nu", LTH__F64, 1, 64, 0, &t));
     memcpy(gp->report.nu, t->data, sizeof gp->report.nu);
     LTH_TRY(get(l, "order_share", LTH__F64, 1, 64, 0, &t));

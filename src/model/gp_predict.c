@@ -94,11 +94,21 @@ lth_status lth__gp_predict_items(lth_gp *gp, const lth_items *items, bool latent
     return status;
 }
 
+lth_status lth_gp_use_vectors(lth_gp *gp, const char *path, lth_error *err) {
+    char *copy = path ? lth__strndup(path, strlen(path)) : NULL;
+    if (path && !copy) return lth__fail_memory(err, 0);
+    lth__free(gp->vectors);
+    gp->vectors = copy;
+    return LTH_OK;
+}
+
 lth_status lth_gp_predict(lth_gp *gp, const lth_table *table, bool latent, double *mean, double *sd,
                           lth_error *err) {
     lth_items *items = NULL;
     LTH_TRY(lth_encode(gp->encoder, table, &items, err));
-    lth_status status = lth__gp_predict_items(gp, items, latent, mean, sd, err);
+    lth_status status = LTH_OK;
+    if (gp->vectors) status = lth__encoder_add_vectors(gp->encoder, gp->vectors, err);
+    if (status == LTH_OK) status = lth__gp_predict_items(gp, items, latent, mean, sd, err);
     lth_items_free(items);
     return status;
 }
@@ -113,21 +123,35 @@ static void normal_pair(lth__random *random, double out[2]) {
     out[1] = radius * sin(angle);
 }
 
+/* The Cholesky factor of the Gram matrix with this jitter, relative to its mean diagonal, if it has
+ * one. */
+static lth_status factor_with(const lth_kernel *kernel, const lth_items *items, double jitter,
+                              double *L, bool *definite, lth_error *err) {
+    size_t n = items->count;
+    double mean = 0;
+    LTH_TRY(lth_gram(kernel, items, NULL, L, n, err));
+    for (size_t i = 0; i < n; i++) mean += L[i * n + i] / (double)n;
+    for (size_t i = 0; i < n; i++) L[i * n + i] += jitter * mean;
+    lth_status status = lth__cholesky(kernel->ctx, n, L, err);
+    *definite = status == LTH_OK;
+    return status == LTH_ENUMERIC ? LTH_OK : status;
+}
+
 lth_status lth_gp_sample(const lth_kernel *kernel, const lth_items *items, double noise,
                          size_t draws, double *y, lth_error *err) {
     size_t n = items->count;
     lth_ctx *ctx = kernel->ctx;
     LTH_TRY(lth__memory_check(n * n * sizeof(double), "the Gram matrix", "use fewer rows", err));
     double *L = lth__alloc(n * n, sizeof *L), *z = lth__alloc(n + 1, sizeof *z);
-    lth_status status = L && z ? LTH_ENUMERIC : lth__fail_memory(err, n * n * sizeof *L);
+    lth_status status = L && z ? LTH_OK : lth__fail_memory(err, n * n * sizeof *L);
+    bool definite = false;
     /* A Gram matrix with equal rows is singular: the smallest jitter that bears the factor. */
-    for (double jitter = 0; status == LTH_ENUMERIC && jitter < 1e-3;
-         jitter = jitter == 0 ? 1e-12 : jitter * 10) {
-        LTH_TRY(lth_gram(kernel, items, NULL, L, n, err));
-        double mean = 0;
-        for (size_t i = 0; i < n; i++) mean += L[i * n + i] / (double)n;
-        for (size_t i = 0; i < n; i++) L[i * n + i] += jitter * mean;
-        status = lth__cholesky(ctx, n, L, err);
+    for (double jitter = 0; status == LTH_OK && !definite && jitter < 1e-3;
+         jitter = jitter == 0 ? 1e-12 : jitter * 10)
+        status = factor_with(kernel, items, jitter, L, &definite, err);
+    if (status == LTH_OK && !definite) {
+        status = lth__fail(err, LTH_ENUMERIC,
+                           "the kernel matrix is not positive definite, even with jitter");
     }
     lth__random random;
     lth__random_seed(&random, ctx->options.seed);

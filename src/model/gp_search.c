@@ -19,6 +19,7 @@ enum { RACE_ITERATIONS = 10 };
 typedef struct variable {
     size_t param; /* of the kernel; the first of its tag; param_count = the noise */
     bool logit;
+    double least, most;          /* values it may have                                   */
     double lo, hi;               /* of the transformed variable                          */
     double prior_mean, prior_sd; /* of the logarithm; sd 0 = none                        */
 } variable;
@@ -51,8 +52,10 @@ static double to_variable(const variable *v, double value) {
     return x < v->lo || value <= 0 ? v->lo : x > v->hi ? v->hi : x;
 }
 
+/* Within the bounds of the parameter, which the rounding of exp could leave. */
 static double to_value(const variable *v, double x) {
-    return v->logit ? 1 / (1 + exp(-x)) : exp(x);
+    double value = v->logit ? 1 / (1 + exp(-x)) : exp(x);
+    return value < v->least ? v->least : value > v->most ? v->most : value;
 }
 
 /* d value / d x */
@@ -61,7 +64,7 @@ static double slope_of(const variable *v, double value) {
 }
 
 static variable make_variable(size_t param, double lo, double hi, double value) {
-    variable v = {.param = param};
+    variable v = {.param = param, .least = lo, .most = hi};
     if (lo == 0 && hi == 1) {
         v.logit = true;
         v.lo = log(1e-6);
@@ -100,13 +103,32 @@ static lth_status unknown_path(const lth_kernel *kernel, const char *option, con
                      option, path, near);
 }
 
+static bool share_a_tag(const lth_kernel *kernel, size_t a, size_t b) {
+    if (a == b) return true;
+    if (a >= kernel->param_count || b >= kernel->param_count) return false;
+    const char *tag = kernel->params[a].tag, *other = kernel->params[b].tag;
+    return tag && other && strcmp(tag, other) == 0;
+}
+
+static bool is_tied(const lth_kernel *kernel, size_t param) {
+    return param < kernel->param_count && kernel->params[param].tag;
+}
+
+/* Past the last that may share its tag with this one. */
+static size_t end_of_tag(const lth_kernel *kernel, size_t param) {
+    return is_tied(kernel, param) ? kernel->param_count : param + 1;
+}
+
 lth_status lth__gp_hold(lth_gp *gp, const lth_gp_options *options, lth_error *err) {
     for (size_t f = 0; f < options->fix_count; f++) {
         bool found = false;
         for (size_t p = 0; p <= gp->kernel->param_count; p++) {
             const char *path = path_of(gp->kernel, p);
             if (!path_matches(options->fix[f], strlen(options->fix[f]), path)) continue;
-            gp->held[p] = found = true;
+            found = true;
+            size_t first = is_tied(gp->kernel, p) ? 0 : p;
+            for (size_t q = first; q < end_of_tag(gp->kernel, p); q++)
+                gp->held[q] |= share_a_tag(gp->kernel, p, q);
         }
         if (!found) return unknown_path(gp->kernel, "fix", options->fix[f], err);
     }
@@ -118,31 +140,58 @@ static lth_status apply_prior(search *s, const char *text, lth_error *err) {
     const char *equals = strchr(text, '='), *comma = equals ? strchr(equals, ',') : NULL;
     double median, sd;
     if (!comma || !lth__parse_double(equals + 1, (size_t)(comma - equals - 1), &median) ||
-        !lth__parse_double(comma + 1, strlen(comma + 1), &sd) || median <= 0 || !(sd > 0))
+        !lth__parse_double(comma + 1, strlen(comma + 1), &sd) || !(median > 0 && sd > 0) ||
+        !isfinite(median) || !isfinite(sd))
         return lth__fail(err, LTH_EARG, "prior \"%s\" is not PATH=MEDIAN,SD, both positive", text);
+    const lth_kernel *kernel = s->gp->kernel;
     bool found = false;
-    for (size_t i = 0; i < s->count; i++) {
-        variable *v = &s->variables[i];
-        const char *path = path_of(s->gp->kernel, v->param);
-        if (!path_matches(text, (size_t)(equals - text), path)) continue;
-        v->prior_mean = log(median);
-        v->prior_sd = sd;
-        found = true;
+    for (size_t p = 0; p <= kernel->param_count; p++) {
+        if (!path_matches(text, (size_t)(equals - text), path_of(kernel, p))) continue;
+        found = true; /* but a held one has no variable */
+        for (size_t i = 0; i < s->count; i++) {
+            variable *v = &s->variables[i];
+            if (!share_a_tag(kernel, p, v->param)) continue;
+            v->prior_mean = log(median);
+            v->prior_sd = sd;
+        }
     }
     char path[80];
     size_t length =
         (size_t)(equals - text) < sizeof path - 1 ? (size_t)(equals - text) : sizeof path - 1;
     memcpy(path, text, length);
     path[length] = 0;
-    return found ? LTH_OK : unknown_path(s->gp->kernel, "prior", path, err);
+    return found ? LTH_OK : unknown_path(kernel, "prior", path, err);
 }
 
 static bool leads_its_tag(const lth_kernel *kernel, size_t param) {
-    for (size_t i = 0; i < param; i++) {
-        const char *tag = kernel->params[i].tag;
-        if (tag && strcmp(tag, kernel->params[param].tag) == 0) return false;
+    for (size_t i = 0; is_tied(kernel, param) && i < param; i++) {
+        if (share_a_tag(kernel, i, param)) return false;
     }
     return true;
+}
+
+/* Within the bounds of every parameter of the tag. */
+static variable shared_variable(const lth_kernel *kernel, size_t param) {
+    double lo = kernel->params[param].lo, hi = kernel->params[param].hi;
+    for (size_t p = param + 1; p < end_of_tag(kernel, param); p++) {
+        if (!share_a_tag(kernel, p, param)) continue;
+        lo = fmax(lo, kernel->params[p].lo);
+        hi = fmin(hi, kernel->params[p].hi);
+    }
+    return make_variable(param, lo, hi, kernel->params[param].value);
+}
+
+/* Bounds that suit targets of variance 1, or of their own when they are not scaled. */
+static variable noise_variable(const search *s) {
+    const lth_gp *gp = s->gp;
+    double square = 0;
+    for (size_t i = 0; i < gp->rows * gp->target_count; i++)
+        square += gp->y[i] * gp->y[i] / (double)(gp->rows * gp->target_count);
+    double unit = s->options->unscaled && square > 0 ? square : 1;
+    return (variable){.param = gp->kernel->param_count,
+                      .most = INFINITY,
+                      .lo = log(1e-6 * unit),
+                      .hi = log(10 * unit)};
 }
 
 static lth_status list_variables(search *s, lth_error *err) {
@@ -154,14 +203,10 @@ static lth_status list_variables(search *s, lth_error *err) {
     s->hi = lth__alloc(most, sizeof *s->hi);
     if (!s->variables || !s->gradient || !s->lo || !s->hi) return lth__fail_memory(err, 0);
     for (size_t p = 0; p < kernel->param_count; p++) {
-        const lth__param *param = &kernel->params[p];
-        if (s->gp->held[p] || (param->tag && !leads_its_tag(kernel, p))) continue;
-        s->variables[s->count++] = make_variable(p, param->lo, param->hi, param->value);
+        if (s->gp->held[p] || !leads_its_tag(kernel, p)) continue;
+        s->variables[s->count++] = shared_variable(kernel, p);
     }
-    if (!s->gp->held[kernel->param_count]) {
-        variable noise = {.param = kernel->param_count, .lo = log(1e-6), .hi = log(10)};
-        s->variables[s->count++] = noise;
-    }
+    if (!s->gp->held[kernel->param_count]) s->variables[s->count++] = noise_variable(s);
     for (size_t i = 0; i < s->options->prior_count; i++)
         LTH_TRY(apply_prior(s, s->options->prior[i], err));
     for (size_t i = 0; i < s->count; i++) {
@@ -191,11 +236,8 @@ static void write_point(search *s, const double *x) {
             gp->noise = value;
             continue;
         }
-        lth__param *params = gp->kernel->params;
-        const char *tag = params[v->param].tag;
-        for (size_t p = v->param; p < gp->kernel->param_count; p++) {
-            bool tied = tag && params[p].tag && strcmp(tag, params[p].tag) == 0;
-            if (p == v->param || tied) params[p].value = value;
+        for (size_t p = v->param; p < end_of_tag(gp->kernel, v->param); p++) {
+            if (share_a_tag(gp->kernel, p, v->param)) gp->kernel->params[p].value = value;
         }
     }
 }
@@ -204,9 +246,8 @@ static void write_point(search *s, const double *x) {
 static double chain(const search *s, const variable *v, double value) {
     const lth_kernel *kernel = s->gp->kernel;
     double sum = s->gradient[v->param];
-    const char *tag = v->param < kernel->param_count ? kernel->params[v->param].tag : NULL;
-    for (size_t p = v->param + 1; tag && p < kernel->param_count; p++) {
-        if (kernel->params[p].tag && strcmp(tag, kernel->params[p].tag) == 0) sum += s->gradient[p];
+    for (size_t p = v->param + 1; p < end_of_tag(kernel, v->param); p++) {
+        if (share_a_tag(kernel, p, v->param)) sum += s->gradient[p];
     }
     return sum * slope_of(v, value);
 }
@@ -326,8 +367,12 @@ static lth_status learn(search *s, lth_error *err) {
         status = run(s, s->options->max_iter - RACE_ITERATIONS, points, &best, err);
     if (status == LTH_OK) write_point(s, points);
     for (size_t i = 0; i < s->count; i++) {
-        double x = points[i];
-        s->gp->at_bound[s->variables[i].param] = x <= s->lo[i] + 1e-6 || x >= s->hi[i] - 1e-6;
+        const lth_kernel *kernel = s->gp->kernel;
+        size_t first = s->variables[i].param;
+        bool at_bound = points[i] <= s->lo[i] + 1e-6 || points[i] >= s->hi[i] - 1e-6;
+        for (size_t p = first; p < end_of_tag(kernel, first); p++) {
+            if (share_a_tag(kernel, p, first)) s->gp->at_bound[p] = at_bound;
+        }
     }
     s->gp->report.converged = best.converged;
     lth__free(points);

@@ -13,7 +13,7 @@
 #include "fixture.h"
 #include "kernel/gram.h"
 
-enum { N = 60, LD = N + 3, ROUNDS = 5 };
+enum { N = 60, LD = N + 3, ROUNDS = 4 };
 
 static const char vectors[] = "a 1 0 0.5\nb 0.9 0.3 -0.2\nc -1 0.5 0\nd 0 2 1\ne 0.3 -1 0.4\n";
 
@@ -46,7 +46,7 @@ static double *room(size_t count) {
 static session open_session(const char *kernel, lth_dropping dropping, unsigned threads) {
     lth__random random;
     lth__random_seed(&random, 12);
-    char **texts = fixture_texts(&random, N, 11, 6, true);
+    char **texts = fixture_texts(&random, N, 7, 6, true);
     free(texts[5]);
     texts[0][0] = 0;
     texts[5] = strdup(texts[6]);
