@@ -72,9 +72,11 @@ const command commands[] = {
      "seconds. --isa and --precision measure only the one given, and no cell is skipped unless "
      "--dropping says so.",
      "luthier bench\nluthier bench --isa avx2 --json", 0, 0, run_bench},
-    {"demo", "[options]", "what a string kernel sees and a bag of words does not",
-     "Finds the nearest neighbours of product reviews, which the program brings along, and says "
-     "how fast this machine compares texts. Needs no file and takes a few seconds.",
+    {"demo", "[options]", "what a string kernel learns and a bag of words cannot",
+     "Learns the scores of product reviews, which the program brings along, by a bag of words and "
+     "by "
+     "a string kernel, compares them by cross-validation, and predicts new sentences with error "
+     "bars. Needs no file and takes a few seconds.",
      "luthier demo", 0, 0, run_demo},
     {"_help", "[COMMAND]", "this overview, or the help of a command", "", "", 0, 1, run_help},
     {"_man", "", "the man page", "", "", 0, 0, run_man},
@@ -117,7 +119,7 @@ const option option_table[] = {
     {0, "max-iter", OPTION_NUMBER, "N", FIELD(max_iter), LEARNING, 1000000,
      "iterations of the optimiser (default 200)"},
     {0, "restarts", OPTION_NUMBER, "N", FIELD(restarts), LEARNING, 1000000,
-     "random starts beside the one that EXPR gives (default 4); the best of them is finished"},
+     "random starts beside the informed one (default 4); the best of them is finished"},
     {0, "mean", OPTION_CHOICE, "zero|constant", FIELD(mean), LEARNING, 0,
      "zero, or take the mean of the target out first (default constant)"},
     {0, "noise", OPTION_TEXT, "V[!]", FIELD(noise), LEARNING | SAMPLE, 0,
