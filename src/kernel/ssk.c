@@ -291,10 +291,24 @@ static double weigh(const double *nu, size_t order, const double *x, size_t stri
     return sum;
 }
 
+/* Where the results of the n-th pair begin, and how far apart they are. */
+static const double *results_at(const double *x, size_t n, size_t stride) {
+    return stride == 0 ? x : x + n;
+}
+
+static size_t step_of(size_t stride) {
+    return stride == 0 ? 1 : stride;
+}
+
 static void take_values(void *user, const size_t *pair, size_t count, size_t stride,
                         const double *value, const double *tangent) {
     (void)tangent;
     const target *t = user;
+    if (stride == 0) {
+        double same = weigh(t->st->nu, t->st->plan.order, value, 1);
+        for (size_t n = 0; n < count; n++) t->K[pair[n]] = same;
+        return;
+    }
     for (size_t n = 0; n < count; n++)
         t->K[pair[n]] = weigh(t->st->nu, t->st->plan.order, value + n, stride);
 }
@@ -303,9 +317,10 @@ static void take_orders(void *user, const size_t *pair, size_t count, size_t str
                         const double *value, const double *tangent) {
     (void)tangent;
     const target *t = user;
-    for (size_t i = 0; i < t->st->plan.order; i++) {
-        for (size_t n = 0; n < count; n++)
-            t->K[i * t->pairs + pair[n]] = t->st->match_power[i] * value[i * stride + n];
+    for (size_t n = 0; n < count; n++) {
+        const double *x = results_at(value, n, stride);
+        for (size_t i = 0; i < t->st->plan.order; i++)
+            t->K[i * t->pairs + pair[n]] = t->st->match_power[i] * x[i * step_of(stride)];
     }
 }
 
@@ -313,19 +328,18 @@ static void take_pull(void *user, const size_t *pair, size_t count, size_t strid
                       const double *value, const double *tangent) {
     const target *t = user;
     const state *st = t->st;
-    size_t order = st->plan.order, first = t->node->first_param;
+    size_t order = st->plan.order, first = t->node->first_param, step = step_of(stride);
     for (size_t n = 0; n < count; n++) {
         double w = t->W[pair[n]];
-        if (t->first && t->K) t->K[pair[n]] = weigh(st->nu, order, value + n, stride);
+        const double *x = results_at(value, n, stride), *dx = results_at(tangent, n, stride);
+        if (t->first && t->K) t->K[pair[n]] = weigh(st->nu, order, x, step);
         if (w == 0) continue;
-        lth__sink_add(t->sink, first + t->param, pair[n],
-                      w * weigh(st->nu, order, tangent + n, stride));
+        lth__sink_add(t->sink, first + t->param, pair[n], w * weigh(st->nu, order, dx, step));
         if (!t->first) continue;
-        lth__sink_add(t->sink, first + MATCH, pair[n],
-                      w * weigh(st->dnu, order, value + n, stride));
+        lth__sink_add(t->sink, first + MATCH, pair[n], w * weigh(st->dnu, order, x, step));
         for (size_t i = 0; i < order; i++) {
             lth__sink_add(t->sink, first + WEIGHTS + i, pair[n],
-                          w * st->match_power[i] * value[i * stride + n]);
+                          w * st->match_power[i] * x[i * step]);
         }
     }
 }

@@ -27,7 +27,8 @@ typedef struct lth__ssk_plan {
 } lth__ssk_plan;
 
 /* Receives the results of `count` pairs: value[i * stride + n] is k_(i+1) of pair[n], for match =
- * 1; tangent likewise, or NULL. */
+ * 1; tangent likewise, or NULL. Stride 0: all the pairs have the same results, value[i] and
+ * tangent[i]. */
 typedef void lth__ssk_take(void *user, const size_t *pair, size_t count, size_t stride,
                            const double *value, const double *tangent);
 

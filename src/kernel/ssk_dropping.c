@@ -70,7 +70,7 @@ static lth_status allocate_pair(const lth__ssk_plan *plan, bool tangent, workspa
     return ok ? LTH_OK : lth__fail_memory(err, 0);
 }
 
-/* Results of up to BATCH pairs are handed over together: value[i * BATCH + n]. */
+/* Pairs that match in one place are handed over together, up to so many. */
 enum { BATCH = 64 };
 
 static lth_status allocate_tile(const lth__ssk_plan *plan, const lth__tile *tile, bool tangent,
@@ -84,8 +84,8 @@ static lth_status allocate_tile(const lth__ssk_plan *plan, const lth__tile *tile
     w->matches = lth__calloc(cols, sizeof *w->matches);
     w->latest = lth__calloc(cols, sizeof *w->latest);
     w->candidates = lth__alloc(cols, sizeof *w->candidates);
-    w->value = lth__calloc(plan->order * BATCH, sizeof *w->value);
-    w->tangent = tangent ? lth__calloc(plan->order * BATCH, sizeof *w->tangent) : NULL;
+    w->value = lth__calloc(plan->order, sizeof *w->value);
+    w->tangent = tangent ? lth__calloc(plan->order, sizeof *w->tangent) : NULL;
     bool ok = w->postings.start && w->postings.column && w->postings.position && w->matches &&
               w->latest && w->candidates && w->value && (!tangent || w->tangent);
     return ok ? LTH_OK : lth__fail_memory(err, 0);
@@ -188,8 +188,7 @@ static void compare_pair(const lth__ssk_plan *plan, const lth__tile *tile, size_
 
 static void compare_row(const lth__ssk_plan *plan, const lth__tile *tile, size_t r,
                         size_t candidates, workspace *w, lth__ssk_take *take, void *user) {
-    /* Most candidates match in one place: k_1 = 1, and nothing else. The results of a batch of
-     * these are always the same, so they are set once: nothing else writes to value and tangent. */
+    /* Most candidates match in one place: k_1 = 1, and nothing else, as w->value has it. */
     double value[LTH__MAX_ORDER], tangent[LTH__MAX_ORDER];
     size_t single[BATCH], singles = 0;
     for (size_t i = 0; i < candidates; i++) {
@@ -197,15 +196,14 @@ static void compare_row(const lth__ssk_plan *plan, const lth__tile *tile, size_t
         size_t pair = r * tile->cols + c;
         if (w->matches[c] == 1) {
             single[singles++] = pair;
-            if (singles == BATCH)
-                take(user, single, singles, BATCH, w->value, w->tangent), singles = 0;
+            if (singles == BATCH) take(user, single, singles, 0, w->value, w->tangent), singles = 0;
         } else {
             compare_pair(plan, tile, r, c, w, value, w->tangent ? tangent : NULL);
             take(user, &pair, 1, 1, value, w->tangent ? tangent : NULL);
         }
         w->matches[c] = w->latest[c] = 0;
     }
-    if (singles > 0) take(user, single, singles, BATCH, w->value, w->tangent);
+    if (singles > 0) take(user, single, singles, 0, w->value, w->tangent);
 }
 
 lth_status lth__ssk_compare_dropping(const lth__ssk_plan *plan, const lth__tile *tile,
@@ -215,7 +213,7 @@ lth_status lth__ssk_compare_dropping(const lth__ssk_plan *plan, const lth__tile 
     lth_status status = allocate_tile(plan, tile, tangent, &w, err);
     if (status == LTH_OK) {
         list_columns(plan, tile, &w.postings);
-        for (size_t n = 0; n < BATCH; n++) w.value[n] = 1;
+        w.value[0] = 1;
     }
     for (size_t r = 0; r < tile->rows && status == LTH_OK; r++) {
         const uint32_t *s = symbols_of(plan->rows, tile->row[r]);
