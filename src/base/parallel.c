@@ -7,8 +7,9 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "base/clock.h"
 
 #if defined(__SSE2__)
 #include <xmmintrin.h>
@@ -87,12 +88,6 @@ static void restore_mode(float_mode mode) {
 
 /* ---- The loop ------------------------------------------------------------------------------ */
 
-static double seconds_now(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 /* Ask the caller whether to go on. With the lock held, or without workers. */
 static void report(loop *l, double done) {
     const lth_ctx_options *options = &l->ctx->options;
@@ -108,7 +103,7 @@ static void add_progress(loop *l, double *pending) {
         return;
     l->done += *pending;
     *pending = 0;
-    double now = seconds_now();
+    double now = lth__seconds();
     if (now - l->reported_at >= report_every && !l->canceled) {
         report(l, l->done);
         l->reported_at = now;
@@ -216,7 +211,7 @@ lth_status lth__parallel_for(lth_ctx *ctx, const char *what, size_t count, const
               .count = count,
               .total = sum_of_costs(cost, count),
               .lock = PTHREAD_MUTEX_INITIALIZER,
-              .reported_at = seconds_now()};
+              .reported_at = lth__seconds()};
     unsigned threads = team_size(ctx, count);
     if (threads == 1) {
         work(&l, 0);

@@ -1,26 +1,20 @@
 /* What this machine can do, measured: the yardstick of `luthier bench`. */
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/context.h"
 #include "base/memory.h"
 #include "base/random.h"
 #include "engine/blas.h"
 #include "engine/engine.h"
 
-static double seconds(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* The best of a few runs of some 50 ms each: other work on the machine only ever slows one down. */
 static double fma_rate(const lth__lanes *lanes) {
     double best = 0;
     for (int run = 0; run < 4; run++) {
-        double start = seconds(), work = 0, elapsed;
+        double start = lth__seconds(), work = 0, elapsed;
         do {
             work += lanes->fma_work(100000);
-            elapsed = seconds() - start;
+            elapsed = lth__seconds() - start;
         } while (elapsed < 0.05);
         if (work / elapsed > best) best = work / elapsed;
     }
@@ -36,10 +30,10 @@ static lth_status gemm_rate(const lth__blas *blas, double *flops, lth_error *err
     for (size_t i = 0; i < 3 * SIZE * SIZE; i++) data[i] = lth__random_uniform(&random);
     double best = 0;
     for (int run = 0; run < 8; run++) {
-        double start = seconds();
+        double start = lth__seconds();
         blas->gemm_nt(SIZE, SIZE, SIZE, 1, data, SIZE, data + SIZE * SIZE, SIZE, 0,
                       data + 2 * SIZE * SIZE, SIZE);
-        double rate = 2.0 * SIZE * SIZE * SIZE / (seconds() - start);
+        double rate = 2.0 * SIZE * SIZE * SIZE / (lth__seconds() - start);
         if (rate > best) best = rate;
     }
     lth__free(data);

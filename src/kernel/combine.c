@@ -35,20 +35,12 @@ static lth_status number_pull(const lth__node *node, const lth__eval *eval, cons
     return K ? number_tile(node, eval, tile, K, err) : LTH_OK;
 }
 
-static lth_status number_guess(const lth__node *node, const lth__eval *eval, double scale,
-                               double *value, lth_error *err) {
-    (void)node, (void)eval, (void)err;
-    value[0] = scale;
-    return LTH_OK;
-}
-
 const lth__family lth__family_number = {
     .manual = {.name = "number", .help = "a variance in front of a kernel, or a constant kernel"},
     .traits = LTH__IS_OPERATOR,
     .diagonal = number_diagonal,
     .tile = number_tile,
     .pull = number_pull,
-    .guess = number_guess,
 };
 
 /* ---- Sums ---- */

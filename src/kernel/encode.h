@@ -18,6 +18,10 @@ typedef struct lth__sequences {
     size_t width;
 } lth__sequences;
 
+static inline const lth__symbol *lth__sequence_symbols(const lth__sequences *s, size_t i) {
+    return s->symbols + s->start[i];
+}
+
 static inline size_t lth__sequence_length(const lth__sequences *s, size_t i) {
     return s->start ? s->start[i + 1] - s->start[i] : 0;
 }

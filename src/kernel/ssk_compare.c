@@ -14,10 +14,6 @@ static lth__sim_part slope_part(const lth__ssk_plan *plan) {
     return LTH__SIM_VALUE;
 }
 
-static const uint32_t *symbols_of(const lth__sequences *s, size_t item) {
-    return s->symbols + s->start[item];
-}
-
 /* Write one string into its lane, padded to `length`. `slot` maps symbols, NULL = as they are, each
  * multiplied by `stride`. */
 static void interleave(const uint32_t *symbols, size_t count, size_t length, const uint32_t *slot,
@@ -129,7 +125,7 @@ static lth_status number_slots(const lth__ssk_plan *plan, const lth__tile *tile,
     if (!w->slot || !w->slot_symbols) return lth__fail_memory(err, 0);
     memset(w->slot, 0xff, vocabulary * sizeof *w->slot);
     for (size_t c = 0; c < tile->cols; c++) {
-        const uint32_t *t = symbols_of(plan->cols, tile->col[c]);
+        const uint32_t *t = lth__sequence_symbols(plan->cols, tile->col[c]);
         size_t length = lth__sequence_length(plan->cols, tile->col[c]);
         for (size_t k = 0; k < length; k++) {
             if (w->slot[t[k]] != UINT32_MAX) continue;
@@ -171,7 +167,7 @@ static lth_status interleave_columns(const lth__ssk_plan *plan, const lth__tile 
         count = group_size(plan, w, tile->cols, first, &width);
         for (size_t lane = 0; lane < lanes; lane++) {
             const column *c = &w->columns[first + (lane < count ? lane : 0)];
-            const uint32_t *symbols = symbols_of(plan->cols, tile->col[c->index]);
+            const uint32_t *symbols = lth__sequence_symbols(plan->cols, tile->col[c->index]);
             interleave(symbols, lane < count ? c->length : 0, width, w->slot, 1, pad, lanes, lane,
                        w->t + w->t_start[first]);
         }
@@ -288,9 +284,9 @@ static lth_status compare_long_group(const lth__ssk_plan *plan, const lth__tile 
     size_t p = lth__sequence_length(plan->rows, tile->row[r]);
     for (size_t i = first; i < first + count; i++) {
         size_t c = w->columns[i].index, pair = r * tile->cols + c;
-        LTH_TRY(compare_long_pair(plan, symbols_of(plan->rows, tile->row[r]), p,
-                                  symbols_of(plan->cols, tile->col[c]), w->columns[i].length,
-                                  w->value, w->tangent, err));
+        LTH_TRY(compare_long_pair(plan, lth__sequence_symbols(plan->rows, tile->row[r]), p,
+                                  lth__sequence_symbols(plan->cols, tile->col[c]),
+                                  w->columns[i].length, w->value, w->tangent, err));
         take(user, &pair, 1, 1, w->value, w->tangent);
     }
     return LTH_OK;
@@ -326,7 +322,7 @@ static lth_status compare_rows(const lth__ssk_plan *plan, const lth__tile *tile,
     for (size_t r = 0; r < tile->rows; r++) {
         size_t length = lth__sequence_length(plan->rows, tile->row[r]);
         if (length == 0) continue;
-        LTH_TRY(load_row(plan, symbols_of(plan->rows, tile->row[r]), length, w, err));
+        LTH_TRY(load_row(plan, lth__sequence_symbols(plan->rows, tile->row[r]), length, w, err));
         LTH_TRY(compare_row(plan, tile, r, w, take, user, err));
     }
     return LTH_OK;
@@ -357,7 +353,7 @@ static void interleave_selves(const lth__ssk_plan *plan, const lth__sequences *s
     uint32_t pad_t = sim ? (uint32_t)sim->symbols : LTH__PAD_T;
     for (size_t lane = 0; lane < lanes; lane++) {
         const column *item = &items[lane < count ? lane : 0];
-        const uint32_t *symbols = symbols_of(sequences, item->index);
+        const uint32_t *symbols = lth__sequence_symbols(sequences, item->index);
         size_t length = lane < count ? item->length : 0;
         interleave(symbols, length, job->rows, NULL, stride, pad_s, lanes, lane, w->s);
         interleave(symbols, length, job->cols, NULL, 1, pad_t, lanes, lane, w->t);
@@ -387,7 +383,7 @@ static lth_status compare_long_selves(const lth__ssk_plan *plan, const lth__sequ
                                       const column *items, size_t count, workspace *w,
                                       lth__ssk_take *take, void *user, lth_error *err) {
     for (size_t i = 0; i < count; i++) {
-        const uint32_t *s = symbols_of(sequences, items[i].index);
+        const uint32_t *s = lth__sequence_symbols(sequences, items[i].index);
         LTH_TRY(compare_long_pair(plan, s, items[i].length, s, items[i].length, w->value,
                                   w->tangent, err));
         take(user, &items[i].index, 1, 1, w->value, w->tangent);

@@ -91,21 +91,17 @@ static lth_status allocate_tile(const lth__ssk_plan *plan, const lth__tile *tile
     return ok ? LTH_OK : lth__fail_memory(err, 0);
 }
 
-static const uint32_t *symbols_of(const lth__sequences *s, size_t item) {
-    return s->symbols + s->start[item];
-}
-
 /* A counting sort of all positions by symbol. */
 static void list_columns(const lth__ssk_plan *plan, const lth__tile *tile, postings *p) {
     for (size_t c = 0; c < tile->cols; c++) {
-        const uint32_t *t = symbols_of(plan->cols, tile->col[c]);
+        const uint32_t *t = lth__sequence_symbols(plan->cols, tile->col[c]);
         for (size_t k = 0; k < lth__sequence_length(plan->cols, tile->col[c]); k++)
             p->start[t[k]]++;
     }
     uint32_t end = 0;
     for (size_t v = 0; v <= plan->vocabulary; v++) p->start[v] = end += p->start[v];
     for (size_t c = tile->cols; c-- > 0;) {
-        const uint32_t *t = symbols_of(plan->cols, tile->col[c]);
+        const uint32_t *t = lth__sequence_symbols(plan->cols, tile->col[c]);
         for (size_t k = lth__sequence_length(plan->cols, tile->col[c]); k-- > 0;) {
             uint32_t at = --p->start[t[k]];
             p->column[at] = (uint32_t)c;
@@ -153,7 +149,8 @@ static size_t keep(const uint32_t *symbols, size_t length, const uint32_t *seen,
 
 static lth__sparse_pair drop_positions(const lth__ssk_plan *plan, size_t row, size_t col,
                                        workspace *w) {
-    const uint32_t *s = symbols_of(plan->rows, row), *t = symbols_of(plan->cols, col);
+    const uint32_t *s = lth__sequence_symbols(plan->rows, row),
+                   *t = lth__sequence_symbols(plan->cols, col);
     size_t p = lth__sequence_length(plan->rows, row), q = lth__sequence_length(plan->cols, col);
     uint32_t stamp = ++w->pairs;
     lth__sparse_pair pair = {.order = plan->order,
@@ -216,7 +213,7 @@ lth_status lth__ssk_compare_dropping(const lth__ssk_plan *plan, const lth__tile 
         w.value[0] = 1;
     }
     for (size_t r = 0; r < tile->rows && status == LTH_OK; r++) {
-        const uint32_t *s = symbols_of(plan->rows, tile->row[r]);
+        const uint32_t *s = lth__sequence_symbols(plan->rows, tile->row[r]);
         size_t candidates = 0, length = lth__sequence_length(plan->rows, tile->row[r]);
         status = find_matches(s, length, tile->cols, &w, &candidates, err);
         if (status == LTH_OK) compare_row(plan, tile, r, candidates, &w, take, user);

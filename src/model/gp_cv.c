@@ -1,7 +1,7 @@
 /* Cross-validation: the columns are encoded once, each fold and target gets a model of its own. */
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "model/gp.h"
 
 typedef struct cv {
@@ -20,12 +20,6 @@ typedef struct cv {
     double *buffer;    /* 3 x rows */
     double *mean, *sd; /* of all rows, by [row] */
 } cv;
-
-static double seconds(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* Rows outside of the fold first; returns how many they are. */
 static size_t split_rows(const cv *c, size_t fold) {
@@ -79,9 +73,9 @@ static lth_status run_fold(cv *c, size_t fold, size_t folds, size_t targets, lth
     if (status == LTH_OK)
         status = lth__items_pick(c->items, c->row + learn, c->rows - learn, &test, err);
     for (size_t t = 0; t < targets && status == LTH_OK; t++) {
-        double began = seconds();
+        double began = lth__seconds();
         status = judge(c, t, learn, train, test, &result->fold[t * folds + fold], err);
-        result->seconds[t * folds + fold] = seconds() - began;
+        result->seconds[t * folds + fold] = lth__seconds() - began;
         lth_ctx_options *told = &c->ctx->options;
         double done = (double)(fold * targets + t + 1), total = (double)(folds * targets);
         if (status == LTH_OK && told->progress &&

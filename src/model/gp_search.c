@@ -6,8 +6,8 @@
  */
 #include <math.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/random.h"
 #include "base/text.h"
 #include "model/gp.h"
@@ -38,12 +38,6 @@ typedef struct search {
     double began;
     bool stopped;
 } search;
-
-static double seconds(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* ---- Variables ---- */
 
@@ -285,7 +279,7 @@ static int told(void *user, size_t iteration, double f, double gradient) {
                         .evaluations = s->evaluations,
                         .evidence = s->jacobian - f,
                         .gradient = gradient,
-                        .seconds = seconds() - s->began};
+                        .seconds = lth__seconds() - s->began};
     if (s->options->step && s->options->step(s->options->user, &step)) s->stopped = true;
     return s->stopped;
 }
@@ -381,7 +375,8 @@ static lth_status learn(search *s, lth_error *err) {
 
 lth_status lth__gp_search(lth_gp *gp, lth__gram *gram, double *inverse,
                           const lth_gp_options *options, lth_error *err) {
-    search s = {.gp = gp, .gram = gram, .inverse = inverse, .options = options, .began = seconds()};
+    search s = {
+        .gp = gp, .gram = gram, .inverse = inverse, .options = options, .began = lth__seconds()};
     for (size_t t = 0; t < gp->target_count; t++)
         s.jacobian -= (double)gp->rows * log(gp->targets[t].scale);
     lth_status status = list_variables(&s, err);
@@ -389,7 +384,7 @@ lth_status lth__gp_search(lth_gp *gp, lth__gram *gram, double *inverse,
     gp->report.iterations = s.iterations;
     gp->report.evaluations = s.evaluations;
     gp->report.interrupted = s.stopped;
-    gp->report.seconds = seconds() - s.began;
+    gp->report.seconds = lth__seconds() - s.began;
     lth__free(s.variables);
     lth__free(s.gradient);
     lth__free(s.lo);
