@@ -12,7 +12,7 @@
 
 static const char usage[] =
     "usage: luthier-bench-compare [--json] [--check] [--seconds S] [--data DIR] [--peers FILE]\n"
-    "                             [--gp-peer FILE] [--luthier FILE]\n"
+    "                             [--gp-peer FILE] [--luthier FILE] [--part TEXT]\n"
     "  --json          print JSON instead of Markdown\n"
     "  --check         exit 1 when a row does not reach what is asked of it\n"
     "  --seconds S     time to spend on a row, about (default 3)\n"
@@ -20,11 +20,13 @@ static const char usage[] =
     "                  (default ../shared/data)\n"
     "  --peers FILE    times of other programs to show: lines of name, tab, seconds\n"
     "  --gp-peer FILE  a line of name, seconds and log evidence from peers/sklearn_gp.py\n"
-    "  --luthier FILE  the command line (default: the one beside this program)\n";
+    "  --luthier FILE  the command line (default: the one beside this program)\n"
+    "  --part TEXT     measure only the parts that have TEXT in their names\n";
 
 typedef struct wishes {
     plan plan;
     bool json, check;
+    const char *part;
     char program[4096];
 } wishes;
 
@@ -56,15 +58,12 @@ static void find_program(wishes *w) {
 }
 
 static void read_options(int argc, char **argv, wishes *w) {
-    static const struct option options[] = {{"json", no_argument, NULL, 'j'},
-                                            {"check", no_argument, NULL, 'c'},
-                                            {"seconds", required_argument, NULL, 's'},
-                                            {"data", required_argument, NULL, 'd'},
-                                            {"peers", required_argument, NULL, 'p'},
-                                            {"luthier", required_argument, NULL, 'l'},
-                                            {"gp-peer", required_argument, NULL, 'g'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            {0}};
+    static const struct option options[] = {
+        {"json", no_argument, NULL, 'j'},          {"check", no_argument, NULL, 'c'},
+        {"seconds", required_argument, NULL, 's'}, {"data", required_argument, NULL, 'd'},
+        {"peers", required_argument, NULL, 'p'},   {"luthier", required_argument, NULL, 'l'},
+        {"gp-peer", required_argument, NULL, 'g'}, {"part", required_argument, NULL, 't'},
+        {"help", no_argument, NULL, 'h'},          {0}};
     int option;
     while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
         switch (option) {
@@ -74,6 +73,7 @@ static void read_options(int argc, char **argv, wishes *w) {
         case 'd': w->plan.data = optarg; break;
         case 'p': w->plan.peers = optarg; break;
         case 'g': w->plan.gp_peer = optarg; break;
+        case 't': w->part = optarg; break;
         case 'l': w->plan.program = optarg; break;
         case 'h': fputs(usage, stdout); exit(0);
         default: fputs(usage, stderr); exit(2);
@@ -100,7 +100,7 @@ static void describe_machine(report *r) {
              sysconf(_SC_NPROCESSORS_ONLN), lth_isa_available(0));
 }
 
-static void measure_all(const plan *p, report *r) {
+static void measure_all(const plan *p, const char *part, report *r) {
     static const struct part {
         const char *what;
         void (*measure)(const plan *, report *);
@@ -118,20 +118,21 @@ static void measure_all(const plan *p, report *r) {
         {"instruction sets, lengths, orders", measure_speeds},
     };
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        if (!strstr(parts[i].what, part)) continue;
         fprintf(stderr, "measuring %s ...\n", parts[i].what);
         parts[i].measure(p, r);
     }
 }
 
 int main(int argc, char **argv) {
-    static wishes w = {.plan = {.seconds = 3, .data = "../shared/data"}};
+    static wishes w = {.plan = {.seconds = 3, .data = "../shared/data"}, .part = ""};
     static report r;
     find_program(&w);
     read_options(argc, argv, &w);
     make_folder(&w.plan);
     describe_machine(&r);
     r.load_before = load_now();
-    measure_all(&w.plan, &r);
+    measure_all(&w.plan, w.part, &r);
     r.load_after = load_now();
     if (w.json)
         print_json(&r);

@@ -30,6 +30,12 @@ static void gemm_nn(size_t m, size_t n, size_t k, double alpha, const double *A,
           (int)ldb, beta, C, (int)ldc);
 }
 
+static void gemm_tn(size_t m, size_t n, size_t k, double alpha, const double *A, size_t lda,
+                    const double *B, size_t ldb, double beta, double *C, size_t ldc) {
+    dgemm(ROW_MAJOR, TRANSPOSE, NO_TRANSPOSE, (int)m, (int)n, (int)k, alpha, A, (int)lda, B,
+          (int)ldb, beta, C, (int)ldc);
+}
+
 static void solve(size_t n, size_t m, const double *L, size_t ldl, double *B, size_t ldb) {
     dtrsm(ROW_MAJOR, LEFT, LOWER, NO_TRANSPOSE, NON_UNIT, (int)n, (int)m, 1, L, (int)ldl, B,
           (int)ldb);
@@ -102,6 +108,7 @@ static void load(void) {
     if (!dgemm || !dtrsm || !dpotrf) return;
     loaded.gemm_nt = gemm_nt;
     loaded.gemm_nn = gemm_nn;
+    loaded.gemm_tn = gemm_tn;
     loaded.solve = solve;
     loaded.solve_transposed = solve_transposed;
     loaded.solve_right = solve_right;

@@ -18,6 +18,9 @@ typedef struct lth__blas {
     /* C = alpha A B + beta C: A is m x k, B is k x n. */
     void (*gemm_nn)(size_t m, size_t n, size_t k, double alpha, const double *A, size_t lda,
                     const double *B, size_t ldb, double beta, double *C, size_t ldc);
+    /* C = alpha A^T B + beta C: A is k x m, B is k x n. */
+    void (*gemm_tn)(size_t m, size_t n, size_t k, double alpha, const double *A, size_t lda,
+                    const double *B, size_t ldb, double beta, double *C, size_t ldc);
     /* L is lower triangular, n x n. B (n x m) = L^-1 B, and B = L^-T B. */
     void (*solve)(size_t n, size_t m, const double *L, size_t ldl, double *B, size_t ldb);
     void (*solve_transposed)(size_t n, size_t m, const double *L, size_t ldl, double *B,

@@ -23,7 +23,7 @@
 enum {
     LTH__MAX_LANES = 16,
     LTH__MAX_ORDER = 64,
-    LTH__ROW_STEP = 4, /* `rows` of a job is a multiple of this */
+    LTH__ROW_STEP = 4, /* rows done at once, at most: s and quads are padded to a multiple of it */
 };
 
 /* How the similarity of s[j] and t[k] is found. */
@@ -39,7 +39,7 @@ typedef enum lth__match {
 typedef struct lth__ssk_job {
     size_t order;
     double gap;
-    size_t rows, cols; /* longest s and longest t of the group, rows rounded up to LTH__ROW_STEP */
+    size_t rows, cols; /* longest s and longest t of the group */
     const uint32_t *s, *t;
     lth__match match;
     const void *table;

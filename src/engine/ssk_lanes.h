@@ -11,6 +11,7 @@
  * of a block of columns stays in the first-level cache; the Q of every row is carried from one
  * block of columns to the next. ROWS rows are done at once, so that P is loaded and stored once for
  * all of them. The last order needs no P and Q. Orders up to 8 have their Q and sums in registers.
+ * Row j ends subsequences of at most j + 1 symbols, so the first rows need not advance all orders.
  *
  * A derivative travels forward beside the values: by gap, d(gap P + Q) = P + gap dP + dQ; along a
  * slope dS of the similarities, d(S P) = S dP + dS P.
@@ -49,7 +50,7 @@ static layout lay_out(const lth__ssk_job *job, bool tangent) {
     return (layout){
         .block = block,
         .state = width * per_cell,
-        .carried = job->cols > block ? job->rows * per_cell : 0,
+        .carried = job->cols > block ? (job->rows + LTH__ROW_STEP) * per_cell : 0,
         .sims = job->match == LTH__MATCH_EXACT ? 0 : width * LTH__ROW_STEP * (job->slope ? 2 : 1),
     };
 }
@@ -93,12 +94,13 @@ typedef struct carry {
     vec *dsims; /* their slopes                                                      */
 } carry;
 
-/* Rows j .. j+rows-1 over columns first .. last-1. */
-INLINE void sweep_rows(const int n, const int rows, lth__match match, along way,
-                       const lth__ssk_job *job, size_t j, size_t first, size_t last, carry c,
-                       vec *restrict sum, vec *restrict dsum) {
+/* Rows j .. j+rows-1 over columns first .. last-1; P and Q advance on the first `active` levels of
+ * `levels`, the others being 0. */
+INLINE void sweep_rows(const int levels, const int active, const int rows, lth__match match,
+                       along way, const lth__ssk_job *job, size_t j, size_t first, size_t last,
+                       carry c, vec *restrict total, vec *restrict dtotal) {
     const bool tangent = way != ALONG_NOTHING;
-    const int levels = n - 1, kinds = tangent ? 2 : 1;
+    const int kinds = tangent ? 2 : 1;
     const bool exact = match == LTH__MATCH_EXACT, direct = looks_up_directly(match, rows);
     const real *quads = (const real *)job->table + j * job->slots;
     const vec g = v_set1((real)job->gap), one = v_set1(1);
@@ -106,11 +108,18 @@ INLINE void sweep_rows(const int n, const int rows, lth__match match, along way,
 #pragma GCC unroll 4
     for (int r = 0; r < rows; r++) {
 #pragma GCC unroll 8
-        for (int i = 0; i < levels; i++) {
+        for (int i = 0; i < active; i++) {
             const vec *from = c.q + ((j + (size_t)r) * (size_t)levels + (size_t)i) * (size_t)kinds;
             q[r][i] = c.q ? from[0] : v_zero();
             dq[r][i] = tangent && c.q ? from[1] : v_zero();
         }
+    }
+    /* Copies of their own, which the compiler can keep in registers. */
+    vec sum[LTH__MAX_ORDER], dsum[LTH__MAX_ORDER];
+#pragma GCC unroll 8
+    for (int i = 0; i <= active; i++) {
+        sum[i] = total[i];
+        dsum[i] = dtotal[i];
     }
     for (size_t k = first; k < last; k++) {
         vec *restrict P = c.block + (k - first) * (size_t)(levels * kinds);
@@ -129,7 +138,7 @@ INLINE void sweep_rows(const int n, const int rows, lth__match match, along way,
             if (way == ALONG_SLOPE) dsum[0] += da[r];
         }
 #pragma GCC unroll 8
-        for (int i = 0; i < levels; i++) {
+        for (int i = 0; i < active; i++) {
             vec p = P[i * kinds], dp = tangent ? P[i * kinds + 1] : v_zero();
 #pragma GCC unroll 4
             for (int r = 0; r < rows; r++) {
@@ -156,11 +165,16 @@ INLINE void sweep_rows(const int n, const int rows, lth__match match, along way,
             if (tangent) P[i * kinds + 1] = dp;
         }
     }
+#pragma GCC unroll 8
+    for (int i = 0; i <= active; i++) {
+        total[i] = sum[i];
+        dtotal[i] = dsum[i];
+    }
     if (!c.keep) return;
 #pragma GCC unroll 4
     for (int r = 0; r < rows; r++) {
 #pragma GCC unroll 8
-        for (int i = 0; i < levels; i++) {
+        for (int i = 0; i < active; i++) {
             vec *to = c.q + ((j + (size_t)r) * (size_t)levels + (size_t)i) * (size_t)kinds;
             to[0] = q[r][i];
             if (tangent) to[1] = dq[r][i];
@@ -188,6 +202,7 @@ INLINE void pass(const int n, const int rows, lth__match match, along way, const
                  double *value, double *slope) {
     const bool tangent = way != ALONG_NOTHING;
     const bool stored = match != LTH__MATCH_EXACT && !looks_up_directly(match, rows);
+    const size_t half = (size_t)(n - 1) / 2, few = half > 1 ? 1 : 0;
     const layout l = lay_out(job, tangent);
     vec sum[LTH__MAX_ORDER], dsum[LTH__MAX_ORDER], total[LTH__MAX_ORDER], dtotal[LTH__MAX_ORDER];
 #pragma GCC unroll 8
@@ -208,7 +223,13 @@ INLINE void pass(const int n, const int rows, lth__match match, along way, const
                 look_up(match, job, job->table, j, first, last, c.sims);
                 if (way == ALONG_SLOPE) look_up(match, job, job->slope, j, first, last, c.dsims);
             }
-            sweep_rows(n, rows, match, way, job, j, first, last, c, sum, dsum);
+            const size_t ends = j + (size_t)rows; /* the longest subsequence of these rows */
+            if (few && ends <= few)
+                sweep_rows(n - 1, 1, rows, match, way, job, j, first, last, c, sum, dsum);
+            else if (half && ends <= half)
+                sweep_rows(n - 1, (int)half, rows, match, way, job, j, first, last, c, sum, dsum);
+            else
+                sweep_rows(n - 1, n - 1, rows, match, way, job, j, first, last, c, sum, dsum);
             if (last - first >= FLUSH_COLUMNS) flush_sums(n, tangent, sum, dsum, total, dtotal);
         }
     }
@@ -219,45 +240,57 @@ INLINE void pass(const int n, const int rows, lth__match match, along way, const
     }
 }
 
-/* Rows at once: as many as leave the Q and the sums of all orders in registers. */
-INLINE void pass_for(const int n, lth__match match, const lth__ssk_job *job, double *value,
-                     double *slope) {
-    const bool exact = match == LTH__MATCH_EXACT;
+INLINE void pass_for(const int n, const int rows, const int tangent_rows, lth__match match,
+                     const lth__ssk_job *job, double *value, double *slope) {
     if (!slope)
-        pass(n, !exact && n <= 5 ? 4 : 2, match, ALONG_NOTHING, job, value, NULL);
-    else if (exact || !job->slope)
-        pass(n, n <= 4 ? 2 : 1, match, ALONG_GAP, job, value, slope);
+        pass(n, rows, match, ALONG_NOTHING, job, value, NULL);
+    else if (match == LTH__MATCH_EXACT || !job->slope)
+        pass(n, tangent_rows, match, ALONG_GAP, job, value, slope);
     else
-        pass(n, n <= 4 ? 2 : 1, match, ALONG_SLOPE, job, value, slope);
+        pass(n, tangent_rows, match, ALONG_SLOPE, job, value, slope);
 }
 
-INLINE void pass_by_order(lth__match match, const lth__ssk_job *job, double *value, double *slope) {
-    const int n = (int)job->order;
-    switch (n) {
-    case 3: pass_for(3, match, job, value, slope); break;
-#ifndef LTH_FEW_ORDERS /* builds that check rather than hurry */
-    case 1: pass_for(1, match, job, value, slope); break;
-    case 2: pass_for(2, match, job, value, slope); break;
-    case 4: pass_for(4, match, job, value, slope); break;
-    case 5: pass_for(5, match, job, value, slope); break;
-    case 6: pass_for(6, match, job, value, slope); break;
-    case 7: pass_for(7, match, job, value, slope); break;
-    case 8: pass_for(8, match, job, value, slope); break;
-#endif
-    default:
-        if (!slope)
-            pass(n, 1, match, ALONG_NOTHING, job, value, NULL);
-        else if (!job->slope)
-            pass(n, 1, match, ALONG_GAP, job, value, slope);
-        else
-            pass(n, 1, match, ALONG_SLOPE, job, value, slope);
+/* A function for each order and way to match: the compiler allots registers well in functions of
+ * this size, but not in one that has them all. */
+typedef void ssk_fn(const lth__ssk_job *job, double *value, double *slope);
+
+#define SSK_FOR(name, n, rows, tangent_rows, match)                                                \
+    static __attribute__((noinline)) void name(const lth__ssk_job *job, double *value,             \
+                                               double *slope) {                                    \
+        pass_for(n, rows, tangent_rows, match, job, value, slope);                                 \
     }
-}
+
+/* Rows at once: as many as leave the Q and the sums of all orders in registers. */
+#define SSK_OF_ORDER(n)                                                                            \
+    SSK_FOR(exact_##n, n, 2, n <= 4 ? 2 : 1, LTH__MATCH_EXACT)                                     \
+    SSK_FOR(table_##n, n, n <= 5 ? 4 : 2, n <= 4 ? 2 : 1, LTH__MATCH_TABLE)                        \
+    SSK_FOR(quads_##n, n, n <= 5 ? 4 : 2, n <= 4 ? 2 : 1, LTH__MATCH_QUADS)
+
+SSK_FOR(exact_any, (int)job->order, 1, 1, LTH__MATCH_EXACT)
+SSK_FOR(table_any, (int)job->order, 1, 1, LTH__MATCH_TABLE)
+SSK_FOR(quads_any, (int)job->order, 1, 1, LTH__MATCH_QUADS)
+SSK_OF_ORDER(3)
+#ifndef LTH_FEW_ORDERS /* builds that check rather than hurry */
+SSK_OF_ORDER(1)
+SSK_OF_ORDER(2)
+SSK_OF_ORDER(4)
+SSK_OF_ORDER(5)
+SSK_OF_ORDER(6)
+SSK_OF_ORDER(7)
+SSK_OF_ORDER(8)
+#endif
 
 static void ssk(const lth__ssk_job *job, double *value, double *tangent) {
-    switch (job->match) {
-    case LTH__MATCH_EXACT: pass_by_order(LTH__MATCH_EXACT, job, value, tangent); break;
-    case LTH__MATCH_TABLE: pass_by_order(LTH__MATCH_TABLE, job, value, tangent); break;
-    case LTH__MATCH_QUADS: pass_by_order(LTH__MATCH_QUADS, job, value, tangent); break;
-    }
+#define BY_MATCH(n)                                                                                \
+    { exact_##n, table_##n, quads_##n }
+    static ssk_fn *const by_order[][3] = {
+        [0] = BY_MATCH(any), [3] = BY_MATCH(3),
+#ifndef LTH_FEW_ORDERS
+        [1] = BY_MATCH(1),   [2] = BY_MATCH(2), [4] = BY_MATCH(4), [5] = BY_MATCH(5),
+        [6] = BY_MATCH(6),   [7] = BY_MATCH(7), [8] = BY_MATCH(8),
+#endif
+    };
+    enum { ORDERS = sizeof by_order / sizeof *by_order };
+    bool special = job->order < ORDERS && by_order[job->order][0];
+    by_order[special ? job->order : 0][job->match](job, value, tangent);
 }

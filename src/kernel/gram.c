@@ -19,7 +19,8 @@ typedef struct work {
     size_t ld;
     double *orders;
     const double *W;
-    double *partial; /* [block][parameter] */
+    bool W_is_symmetric; /* then only one side of it is read */
+    double *partial;     /* [block][parameter] */
     double *each;
 } work;
 
@@ -94,7 +95,8 @@ static void gather_weights(const work *w, const lth__block *b, const lth__tile *
             double weight = 0;
             if (is_used(w, b, r, c)) {
                 weight = w->W ? w->W[i * w->ld + j] : 1;
-                if (w->W && w->cut.symmetric && i != j) weight += w->W[j * w->ld + i];
+                if (w->W && w->cut.symmetric && i != j)
+                    weight += w->W_is_symmetric ? weight : w->W[j * w->ld + i];
             }
             out[r * tile->cols + c] = weight;
         }
@@ -482,6 +484,7 @@ lth_status lth__gram_pull(lth__gram *g, const double *W, size_t ld, double *grad
     work *w = &g->w;
     w->K = NULL;
     w->W = W;
+    w->W_is_symmetric = true;
     w->ld = ld;
     size_t size = w->cut.block_count * w->eval.kernel->param_count;
     if (!w->partial) w->partial = lth__alloc(size, sizeof *w->partial);

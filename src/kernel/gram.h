@@ -12,8 +12,8 @@ lth_status lth__gram_create(const lth_kernel *kernel, const lth_items *items, lt
                             lth_error *err);
 void lth__gram_free(lth__gram *g);
 
-/* Like lth_gram() and lth_gram_pull(). The pull-back is at the values of the last
- * lth__gram_values(). */
+/* Like lth_gram() and lth_gram_pull(), for a symmetric W. The pull-back is at the values of the
+ * last lth__gram_values(). */
 lth_status lth__gram_values(lth__gram *g, double *K, size_t ld, lth_error *err);
 lth_status lth__gram_pull(lth__gram *g, const double *W, size_t ld, double *grad, lth_error *err);
 

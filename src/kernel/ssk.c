@@ -369,11 +369,17 @@ static void take_diagonal(void *user, const size_t *pair, size_t count, size_t s
 static void take_planes(void *user, const size_t *pair, size_t count, size_t stride,
                         const double *value, const double *tangent) {
     const target *t = user;
-    size_t order = t->st->plan.order, plane = order * (1 + t->param);
-    for (size_t i = 0; i < order; i++) {
-        for (size_t n = 0; n < count; n++) {
-            if (t->first) t->K[i * t->pairs + pair[n]] = value[i * stride + n];
-            t->K[(plane + i) * t->pairs + pair[n]] = tangent[i * stride + n];
+    size_t order = t->st->plan.order, plane = order * (1 + t->param), n = 1;
+    while (n < count && pair[n] == pair[0] + n) n++;
+    for (size_t i = 0; i < order && n == count; i++) { /* neighbours: the usual case */
+        double *K = t->K + pair[0];
+        if (t->first) memcpy(K + i * t->pairs, value + i * stride, count * sizeof *K);
+        memcpy(K + (plane + i) * t->pairs, tangent + i * stride, count * sizeof *K);
+    }
+    for (size_t i = 0; i < order && n < count; i++) {
+        for (size_t k = 0; k < count; k++) {
+            if (t->first) t->K[i * t->pairs + pair[k]] = value[i * stride + k];
+            t->K[(plane + i) * t->pairs + pair[k]] = tangent[i * stride + k];
         }
     }
 }
@@ -383,6 +389,16 @@ static void memo_key(const state *st, double key[LTH__MEMO_KEYS]) {
     key[0] = st->plan.gap;
     key[1] = sim ? sim->temperature : 0;
     key[2] = sim ? sim->rarity : 0;
+}
+
+/* Pairs with an empty string are not compared, and stay as they were. */
+static bool has_empty(const lth__ssk_plan *plan, const lth__tile *tile) {
+    bool empty = false;
+    for (size_t r = 0; r < tile->rows; r++)
+        empty |= lth__sequence_length(plan->rows, tile->row[r]) == 0;
+    for (size_t c = 0; c < tile->cols; c++)
+        empty |= lth__sequence_length(plan->cols, tile->col[c]) == 0;
+    return empty;
 }
 
 /* The planes of a tile at the present values, or NULL when nothing is kept. */
@@ -400,7 +416,8 @@ static lth_status find_planes(const lth__node *node, const lth__eval *eval, cons
         direction directions[3];
         size_t count = list_directions(node->config, directions);
         kept[0] = NAN; /* should this fail */
-        memset(planes, 0, memo->plane_count * t.pairs * sizeof *planes);
+        if (has_empty(&st->plan, tile))
+            memset(planes, 0, memo->plane_count * t.pairs * sizeof *planes);
         for (t.param = 0; t.param < count; t.param++) {
             lth__ssk_plan plan = plan_along(&st->plan, directions[t.param].along);
             t.first = t.param == 0;
@@ -422,8 +439,8 @@ static size_t memo_planes(const lth__node *node, const lth__eval *eval) {
 
 /* K = sum_i nu_i planes_i */
 static void weigh_planes(const state *st, const double *planes, size_t pairs, double *K) {
-    memset(K, 0, pairs * sizeof *K);
-    for (size_t i = 0; i < st->plan.order; i++) {
+    for (size_t n = 0; n < pairs; n++) K[n] = st->nu[0] * planes[n];
+    for (size_t i = 1; i < st->plan.order; i++) {
         for (size_t n = 0; n < pairs; n++) K[n] += st->nu[i] * planes[i * pairs + n];
     }
 }

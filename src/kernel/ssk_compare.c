@@ -73,9 +73,10 @@ typedef struct column {
     size_t length, index; /* index within the tile */
 } column;
 
+/* Longest first, as the items of a tile are: so those of a group are mostly neighbours. */
 static int by_length(const void *a, const void *b) {
     const column *x = a, *y = b;
-    if (x->length != y->length) return x->length < y->length ? -1 : 1;
+    if (x->length != y->length) return x->length > y->length ? -1 : 1;
     return x->index < y->index ? -1 : x->index > y->index;
 }
 
@@ -146,7 +147,7 @@ static size_t group_size(const lth__ssk_plan *plan, const workspace *w, size_t c
     while (count < plan->lanes->lanes && first + count < cols &&
            is_long(plan, w->columns[first + count].length) == is_first_long)
         count++;
-    *width = w->columns[first + count - 1].length;
+    *width = w->columns[first].length;
     return count;
 }
 
@@ -191,7 +192,7 @@ static lth__ssk_job job_for(const lth__ssk_plan *plan, const workspace *w, size_
     return (lth__ssk_job){
         .order = plan->order,
         .gap = plan->gap,
-        .rows = round_up(rows, LTH__ROW_STEP),
+        .rows = rows,
         .cols = cols,
         .s = w->s,
         .match = plan->similarity ? LTH__MATCH_QUADS : LTH__MATCH_EXACT,
@@ -231,7 +232,7 @@ static lth_status allocate_rows(const lth__ssk_plan *plan, const lth__tile *tile
         w->s = lth__alloc(rows * plan->lanes->lanes, sizeof *w->s);
         if (!w->s) return lth__fail_memory(err, rows * plan->lanes->lanes * sizeof *w->s);
     }
-    lth__ssk_job largest = job_for(plan, w, rows, w->columns[tile->cols - 1].length);
+    lth__ssk_job largest = job_for(plan, w, rows, w->columns[0].length);
     return allocate_results(plan, &largest, w, err);
 }
 
@@ -351,11 +352,12 @@ static void interleave_selves(const lth__ssk_plan *plan, const lth__sequences *s
     uint32_t stride = sim ? (uint32_t)sim->symbols + 1 : 1;
     uint32_t pad_s = sim ? (uint32_t)sim->symbols * stride : LTH__PAD_S;
     uint32_t pad_t = sim ? (uint32_t)sim->symbols : LTH__PAD_T;
+    size_t rows = round_up(job->rows, LTH__ROW_STEP);
     for (size_t lane = 0; lane < lanes; lane++) {
         const column *item = &items[lane < count ? lane : 0];
         const uint32_t *symbols = lth__sequence_symbols(sequences, item->index);
         size_t length = lane < count ? item->length : 0;
-        interleave(symbols, length, job->rows, NULL, stride, pad_s, lanes, lane, w->s);
+        interleave(symbols, length, rows, NULL, stride, pad_s, lanes, lane, w->s);
         interleave(symbols, length, job->cols, NULL, 1, pad_t, lanes, lane, w->t);
     }
 }
@@ -370,7 +372,7 @@ static lth_status allocate_selves(const lth__ssk_plan *plan, size_t longest, wor
             job->slope = plan->similarity->table[slope_part(plan)];
     }
     LTH_TRY(allocate_results(plan, job, w, err));
-    w->s = lth__alloc(job->rows * plan->lanes->lanes, sizeof *w->s);
+    w->s = lth__alloc(round_up(job->rows, LTH__ROW_STEP) * plan->lanes->lanes, sizeof *w->s);
     w->t = lth__alloc(job->cols * plan->lanes->lanes, sizeof *w->t);
     if (!w->s || !w->t) return lth__fail_memory(err, 2 * job->rows * sizeof *w->s);
     job->s = w->s;
@@ -402,7 +404,7 @@ static lth_status compare_selves(const lth__ssk_plan *plan, const lth__sequences
     qsort(w->columns, count, sizeof *w->columns, by_length);
 
     lth__ssk_job job;
-    LTH_TRY(allocate_selves(plan, w->columns[count - 1].length, w, &job, err));
+    LTH_TRY(allocate_selves(plan, w->columns[0].length, w, &job, err));
     for (size_t at = 0, group; at < count; at += group) {
         group = group_size(plan, w, count, at, &job.cols);
         if (is_long(plan, job.cols)) {
@@ -410,7 +412,7 @@ static lth_status compare_selves(const lth__ssk_plan *plan, const lth__sequences
                 compare_long_selves(plan, sequences, w->columns + at, group, w, take, user, err));
             continue;
         }
-        job.rows = round_up(job.cols, LTH__ROW_STEP);
+        job.rows = job.cols;
         interleave_selves(plan, sequences, w->columns + at, group, &job, w);
         plan->lanes->ssk(&job, w->value, w->tangent);
         for (size_t i = 0; i < group; i++) w->pair[i] = w->columns[at + i].index;

@@ -12,7 +12,7 @@
 #include "base/random.h"
 #include "model/linalg.h"
 
-static const size_t sizes[] = {1, 5, 96, 97, 250};
+static const size_t sizes[] = {1, 5, 64, 65, 128, 250};
 enum { SIZES = sizeof sizes / sizeof *sizes, RIGHT = 3 };
 
 static double *room(size_t count) {

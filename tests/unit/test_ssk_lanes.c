@@ -129,13 +129,17 @@ static coding coding_of(const problem *x) {
     return (coding){(side - 1) * side, side - 1, side};
 }
 
+static size_t padded(size_t rows) {
+    return (rows + LTH__ROW_STEP - 1) / LTH__ROW_STEP * LTH__ROW_STEP;
+}
+
 /* The pairs from `first` on in lanes; a lane without a pair is all padding. */
 static void interleave(const problem *x, size_t first, size_t lanes, const lth__ssk_job *job,
                        uint32_t *s, uint32_t *t) {
     coding c = coding_of(x);
     for (size_t lane = 0; lane < lanes; lane++) {
         size_t n = first + lane;
-        for (size_t j = 0; j < job->rows; j++)
+        for (size_t j = 0; j < padded(job->rows); j++)
             s[j * lanes + lane] = n < PAIRS && j < x->p[n] ? x->s[n][j] * c.stride : c.pad_s;
         for (size_t k = 0; k < job->cols; k++)
             t[k * lanes + lane] = n < PAIRS && k < x->q[n] ? x->t[n][k] : c.pad_t;
@@ -177,7 +181,7 @@ static size_t most(const size_t *length, size_t first, size_t lanes) {
 static void run_group(const problem *x, size_t first, const lth__lanes *lanes, lth__ssk_job job,
                       bool tangent) {
     double value[MOST_ORDERS * LTH__MAX_LANES], slope[MOST_ORDERS * LTH__MAX_LANES];
-    uint32_t *s = lth__alloc(job.rows * lanes->lanes, sizeof *s);
+    uint32_t *s = lth__alloc(padded(job.rows) * lanes->lanes, sizeof *s);
     uint32_t *t = lth__alloc(job.cols * lanes->lanes, sizeof *t);
     size_t bytes = lanes->ssk_scratch(&job, tangent);
     job.scratch = lth__alloc(bytes, 1);
@@ -194,7 +198,7 @@ static void run_group(const problem *x, size_t first, const lth__lanes *lanes, l
 }
 
 static void run_on(const problem *x, const lth__lanes *lanes) {
-    size_t longest = (most(x->p, 0, PAIRS) + LTH__ROW_STEP - 1) / LTH__ROW_STEP * LTH__ROW_STEP;
+    size_t longest = padded(most(x->p, 0, PAIRS));
     bool exact = x->match == LTH__MATCH_EXACT, shared = x->match == LTH__MATCH_QUADS;
     void *table = exact ? NULL : padded_table(x, lanes);
     void *quads = shared ? quads_of(x, lanes, table, longest) : NULL;
@@ -202,7 +206,7 @@ static void run_on(const problem *x, const lth__lanes *lanes) {
         size_t p = most(x->p, first, lanes->lanes);
         lth__ssk_job job = {.order = x->order,
                             .gap = x->gap,
-                            .rows = (p + LTH__ROW_STEP - 1) / LTH__ROW_STEP * LTH__ROW_STEP,
+                            .rows = p,
                             .cols = most(x->q, first, lanes->lanes),
                             .match = x->match,
                             .table = shared ? quads : table,
