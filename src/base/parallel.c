@@ -1,31 +1,18 @@
-/* The one place that starts threads: OpenMP workers that take jobs from one counter. */
+/* Loops over jobs: the members of a team take them from one counter. */
 #define _GNU_SOURCE 1 /* sched_getaffinity */
 
 #include "base/parallel.h"
 
-#include <omp.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/team.h"
 
 #if defined(__SSE2__)
 #include <xmmintrin.h>
-#endif
-
-/* The OpenMP runtime is not built for ThreadSanitizer, which must be told that starting and ending
- * a team are in order; and the compiler hands the team its variables before that can be said. */
-#ifdef __SANITIZE_THREAD__
-#include <sanitizer/tsan_interface.h>
-#define TSAN_ACQUIRE(p) __tsan_acquire(p)
-#define TSAN_RELEASE(p) __tsan_release(p)
-#define TSAN_SKIP __attribute__((no_sanitize("thread"), noinline))
-#else
-#define TSAN_ACQUIRE(p) ((void)(p))
-#define TSAN_RELEASE(p) ((void)(p))
-#define TSAN_SKIP
 #endif
 
 enum { MOST_THREADS = 1024 };
@@ -123,8 +110,8 @@ static void note_failure(loop *l, size_t index, lth_status status) {
 
 /* A job that was taken is run, stopped or not. As jobs are taken in order, the failing job with the
  * lowest index then runs whatever the number of threads, and the same failure is returned. */
-static void work(loop *l, unsigned worker) {
-    TSAN_ACQUIRE(l);
+static void work(void *user, unsigned worker) {
+    loop *l = user;
     float_mode mode = flush_denormals();
     double pending = 0;
     while (!atomic_load_explicit(&l->stop, memory_order_relaxed)) {
@@ -139,48 +126,14 @@ static void work(loop *l, unsigned worker) {
         add_progress(l, &pending);
     }
     restore_mode(mode);
-    TSAN_RELEASE(l);
-}
-
-TSAN_SKIP static void run_team(loop *l, unsigned threads) {
-#pragma omp parallel num_threads((int)threads)
-    work(l, (unsigned)omp_get_thread_num());
 }
 
 /* ---- How many threads ---------------------------------------------------------------------- */
 
-static void *wait_for_lock(void *lock) {
-    pthread_mutex_lock(lock);
-    pthread_mutex_unlock(lock);
-    return NULL;
-}
-
-/* GNU OpenMP ends the process when it cannot start a thread. So a team larger than any before it is
- * first tried with plain threads, and made smaller when those cannot be had. */
-static unsigned startable(unsigned wanted) {
-    static _Thread_local unsigned proven = 1; /* OpenMP keeps threads for each thread that asks */
-    if (wanted <= proven) return wanted;
-    pthread_t thread[MOST_THREADS];
-    pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    unsigned started = 0;
-    pthread_mutex_lock(&lock);
-    while (started < wanted - 1 &&
-           pthread_create(&thread[started], NULL, wait_for_lock, &lock) == 0)
-        started++;
-    pthread_mutex_unlock(&lock);
-    for (unsigned i = 0; i < started; i++) pthread_join(thread[i], NULL);
-    pthread_mutex_destroy(&lock);
-    /* Half of what can be had, when that is too little, leaves room for the work itself. */
-    if (started < wanted - 1) return 1 + started / 2;
-    proven = wanted;
-    return wanted;
-}
-
 static unsigned team_size(const lth_ctx *ctx, size_t count) {
     size_t wanted = ctx->options.threads;
     if (wanted > count) wanted = count;
-    if (wanted > MOST_THREADS) wanted = MOST_THREADS;
-    return wanted <= 1 ? 1 : startable((unsigned)wanted);
+    return wanted > MOST_THREADS ? MOST_THREADS : (unsigned)wanted;
 }
 
 unsigned lth__cpu_count(void) {
@@ -212,14 +165,7 @@ lth_status lth__parallel_for(lth_ctx *ctx, const char *what, size_t count, const
               .total = sum_of_costs(cost, count),
               .lock = PTHREAD_MUTEX_INITIALIZER,
               .reported_at = lth__seconds()};
-    unsigned threads = team_size(ctx, count);
-    if (threads == 1) {
-        work(&l, 0);
-    } else {
-        TSAN_RELEASE(&l);
-        run_team(&l, threads);
-        TSAN_ACQUIRE(&l);
-    }
+    lth__team_run(team_size(ctx, count), work, &l);
     pthread_mutex_destroy(&l.lock);
     bool told = what != NULL && ctx->options.progress != NULL;
     if (l.failure == LTH_OK && !l.canceled && told) report(&l, l.total);

@@ -72,9 +72,12 @@ static const char *core_for_this_cpu(void) {
 /* OpenBLAS reads OPENBLAS_CORETYPE once, while it is loaded; a user's own choice is left alone. */
 static void *open_library(const char *name) {
     const char *core = getenv("OPENBLAS_CORETYPE") ? NULL : core_for_this_cpu();
+    bool threads = getenv("OPENBLAS_NUM_THREADS") != NULL;
     if (core) setenv("OPENBLAS_CORETYPE", core, 1);
+    if (!threads) setenv("OPENBLAS_NUM_THREADS", "1", 1); /* starts none of its own */
     void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
     if (core) unsetenv("OPENBLAS_CORETYPE");
+    if (!threads) unsetenv("OPENBLAS_NUM_THREADS");
     return library;
 }
 

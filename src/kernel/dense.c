@@ -157,8 +157,8 @@ static lth_status gather_tile(const state *st, const lth__tile *tile, double **r
     return LTH_OK;
 }
 
-static lth_status tile_values(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
-                              double *K, lth_error *err) {
+static lth_status multiply(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
+                           double *K, lth_error *err) {
     const state *st = eval->state[node->index];
     double *rows = NULL, *cols = NULL;
     LTH_TRY(gather_tile(st, tile, &rows, &cols, err));
@@ -166,6 +166,17 @@ static lth_status tile_values(const lth__node *node, const lth__eval *eval, cons
                       tile->cols);
     lth__free(rows);
     return LTH_OK;
+}
+
+/* Without length scales, what was computed once is right for ever. */
+static size_t memo_planes(const lth__node *node, const lth__eval *eval) {
+    (void)eval;
+    return node->param_count == 0;
+}
+
+static lth_status tile_values(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
+                              double *K, lth_error *err) {
+    return lth__memo_constant(node, eval, tile, multiply, K, err);
 }
 
 static lth_status pull(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
@@ -225,6 +236,7 @@ const lth__family lth__family_columns = {
     .diagonal = diagonal,
     .tile = tile_values,
     .pull = pull,
+    .memo_planes = memo_planes,
 };
 
 /* ---- mean ---- */
@@ -260,4 +272,5 @@ const lth__family lth__family_mean = {
     .diagonal = diagonal,
     .tile = tile_values,
     .pull = pull,
+    .memo_planes = memo_planes,
 };

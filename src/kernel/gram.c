@@ -445,6 +445,20 @@ static void make_memo(lth__gram *g) {
     if (!ok) free_memo(g);
 }
 
+lth_status lth__memo_constant(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
+                              lth__fill_fn *fill, double *K, lth_error *err) {
+    const lth__memo *memo = eval->memo ? &eval->memo[node->index] : NULL;
+    if (!memo || !memo->planes) return fill(node, eval, tile, K, err);
+    double *kept = memo->planes + tile->first_pair;
+    double *key = &memo->key[tile->index * LTH__MEMO_KEYS];
+    if (isnan(*key)) {
+        LTH_TRY(fill(node, eval, tile, kept, err));
+        *key = 0;
+    }
+    memcpy(K, kept, tile->rows * tile->cols * sizeof *K);
+    return LTH_OK;
+}
+
 lth_status lth__gram_create(const lth_kernel *kernel, const lth_items *items, lth__gram **out,
                             lth_error *err) {
     LTH_TRY(check_items(kernel, items, NULL, err));

@@ -193,6 +193,13 @@ struct lth__family {
     size_t (*memo_planes)(const lth__node *node, const lth__eval *eval);
 };
 
+/* The values of a tile of a node that learns nothing: computed by `fill` once, and kept where there
+ * is a memo for it. */
+typedef lth_status lth__fill_fn(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
+                                double *K, lth_error *err);
+lth_status lth__memo_constant(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
+                              lth__fill_fn *fill, double *K, lth_error *err);
+
 /* The family of that name, or NULL; and those that are not called by name. */
 const lth__family *lth__family_find(const char *name);
 extern const lth__family lth__family_sum, lth__family_product, lth__family_number;

@@ -8,8 +8,8 @@
 #include "kernel/encode.h"
 #include "kernel/wrap.h"
 
-static lth__wrapped at(const double *theta, double k, double a, double b) {
-    (void)theta;
+static lth__wrapped at(const double *theta, double k, double a, double b, double aid) {
+    (void)theta, (void)aid;
     if (a <= 0 || b <= 0) return (lth__wrapped){0};
     double scale = 1 / (sqrt(a) * sqrt(b)), value = k * scale;
     return (lth__wrapped){
@@ -21,7 +21,7 @@ static lth__wrapped self(const double *theta, double a) {
     return (lth__wrapped){.value = a > 0 ? 1 : 0};
 }
 
-static const lth__wrapper wrapper = {.at = at, .self = self, .linear = true};
+LTH__WRAPPER(wrapper, 0, true, false, lth__no_aid, at, self);
 static lth__wrap_config config = {.wrapper = &wrapper};
 
 static lth_status configure(lth_kernel *kernel, lth__node *node, lth_error *err) {

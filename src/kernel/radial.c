@@ -32,17 +32,30 @@ static lth__wrapped radial_self(const double *theta, double a) {
     return (lth__wrapped){.value = theta[VARIANCE], .dtheta = {1}};
 }
 
-static lth__wrapped rbf_at(const double *theta, double k, double a, double b) {
+static double rbf_aid(const double *theta, double k, double a, double b) {
+    double l = theta[LENGTHSCALE];
+    return exp(-squared_distance(k, a, b) / (2 * l * l));
+}
+
+static lth__wrapped rbf_at(const double *theta, double k, double a, double b, double shape) {
     double l = theta[LENGTHSCALE], scaled = squared_distance(k, a, b) / (l * l);
-    double shape = exp(-scaled / 2), value = theta[VARIANCE] * shape;
+    double value = theta[VARIANCE] * shape;
     lth__wrapped x = by_distance(value, -value / (2 * l * l));
     x.dtheta[VARIANCE] = shape;
     x.dtheta[LENGTHSCALE] = value * scaled / l;
     return x;
 }
 
-static lth__wrapped matern32_at(const double *theta, double k, double a, double b) {
-    double l = theta[LENGTHSCALE], r = sqrt(3 * squared_distance(k, a, b)) / l, e = exp(-r);
+static double matern32_r(const double *theta, double k, double a, double b) {
+    return sqrt(3 * squared_distance(k, a, b)) / theta[LENGTHSCALE];
+}
+
+static double matern32_aid(const double *theta, double k, double a, double b) {
+    return exp(-matern32_r(theta, k, a, b));
+}
+
+static lth__wrapped matern32_at(const double *theta, double k, double a, double b, double e) {
+    double l = theta[LENGTHSCALE], r = matern32_r(theta, k, a, b);
     lth__wrapped x =
         by_distance(theta[VARIANCE] * (1 + r) * e, -1.5 * theta[VARIANCE] * e / (l * l));
     x.dtheta[VARIANCE] = (1 + r) * e;
@@ -50,8 +63,16 @@ static lth__wrapped matern32_at(const double *theta, double k, double a, double 
     return x;
 }
 
-static lth__wrapped matern52_at(const double *theta, double k, double a, double b) {
-    double l = theta[LENGTHSCALE], r = sqrt(5 * squared_distance(k, a, b)) / l, e = exp(-r);
+static double matern52_r(const double *theta, double k, double a, double b) {
+    return sqrt(5 * squared_distance(k, a, b)) / theta[LENGTHSCALE];
+}
+
+static double matern52_aid(const double *theta, double k, double a, double b) {
+    return exp(-matern52_r(theta, k, a, b));
+}
+
+static lth__wrapped matern52_at(const double *theta, double k, double a, double b, double e) {
+    double l = theta[LENGTHSCALE], r = matern52_r(theta, k, a, b);
     double shape = (1 + r + r * r / 3) * e;
     lth__wrapped x =
         by_distance(theta[VARIANCE] * shape, -5.0 / 6 * theta[VARIANCE] * (1 + r) * e / (l * l));
@@ -60,9 +81,18 @@ static lth__wrapped matern52_at(const double *theta, double k, double a, double 
     return x;
 }
 
-static lth__wrapped rq_at(const double *theta, double k, double a, double b) {
-    double l = theta[LENGTHSCALE], alpha = theta[ALPHA];
-    double t = squared_distance(k, a, b) / (2 * alpha * l * l), base = 1 + t, log_base = log1p(t);
+static double rq_t(const double *theta, double k, double a, double b) {
+    return squared_distance(k, a, b) / (2 * theta[ALPHA] * theta[LENGTHSCALE] * theta[LENGTHSCALE]);
+}
+
+/* log1p takes three times as long as log, and is better only near 0. */
+static double rq_aid(const double *theta, double k, double a, double b) {
+    double t = rq_t(theta, k, a, b);
+    return t < 1e-3 ? log1p(t) : log(1 + t);
+}
+
+static lth__wrapped rq_at(const double *theta, double k, double a, double b, double log_base) {
+    double l = theta[LENGTHSCALE], alpha = theta[ALPHA], t = rq_t(theta, k, a, b), base = 1 + t;
     double shape = exp(-alpha * log_base), value = theta[VARIANCE] * shape;
     lth__wrapped x = by_distance(value, -value / (2 * l * l * base));
     x.dtheta[VARIANCE] = shape;
@@ -71,7 +101,8 @@ static lth__wrapped rq_at(const double *theta, double k, double a, double b) {
     return x;
 }
 
-static lth__wrapped linear_at(const double *theta, double k, double a, double b) {
+static lth__wrapped linear_at(const double *theta, double k, double a, double b, double aid) {
+    (void)aid;
     (void)a, (void)b;
     return (lth__wrapped){.value = theta[VARIANCE] * k, .dk = theta[VARIANCE], .dtheta = {k}};
 }
@@ -103,7 +134,8 @@ static lth__wrapped by_cosine(double value, double dc, const angle *t, double a,
                           .db = -dc * t->cosine / (2 * b)};
 }
 
-static lth__wrapped arccos0_at(const double *theta, double k, double a, double b) {
+static lth__wrapped arccos0_at(const double *theta, double k, double a, double b, double aid) {
+    (void)aid;
     angle t;
     if (!angle_of(k, a, b, &t)) return (lth__wrapped){0};
     double shape = 1 - t.theta / M_PI;
@@ -119,7 +151,8 @@ static lth__wrapped arccos0_self(const double *theta, double a) {
     return (lth__wrapped){.value = theta[VARIANCE], .dtheta = {1}};
 }
 
-static lth__wrapped arccos1_at(const double *theta, double k, double a, double b) {
+static lth__wrapped arccos1_at(const double *theta, double k, double a, double b, double aid) {
+    (void)aid;
     angle t;
     if (!angle_of(k, a, b, &t)) return (lth__wrapped){0};
     double lengths = 1 / t.scale;
@@ -134,13 +167,13 @@ static lth__wrapped arccos1_at(const double *theta, double k, double a, double b
 
 /* ---- Families ---- */
 
-static const lth__wrapper wrap_linear = {1, linear_at, true, linear_self};
-static const lth__wrapper wrap_rbf = {2, rbf_at, false, radial_self};
-static const lth__wrapper wrap_matern32 = {2, matern32_at, false, radial_self};
-static const lth__wrapper wrap_matern52 = {2, matern52_at, false, radial_self};
-static const lth__wrapper wrap_rq = {3, rq_at, false, radial_self};
-static const lth__wrapper wrap_arccos0 = {1, arccos0_at, false, arccos0_self};
-static const lth__wrapper wrap_arccos1 = {1, arccos1_at, false, linear_self};
+LTH__WRAPPER(wrap_linear, 1, true, false, lth__no_aid, linear_at, linear_self);
+LTH__WRAPPER(wrap_rbf, 2, false, true, rbf_aid, rbf_at, radial_self);
+LTH__WRAPPER(wrap_matern32, 2, false, true, matern32_aid, matern32_at, radial_self);
+LTH__WRAPPER(wrap_matern52, 2, false, true, matern52_aid, matern52_at, radial_self);
+LTH__WRAPPER(wrap_rq, 3, false, true, rq_aid, rq_at, radial_self);
+LTH__WRAPPER(wrap_arccos0, 1, false, false, lth__no_aid, arccos0_at, arccos0_self);
+LTH__WRAPPER(wrap_arccos1, 1, false, false, lth__no_aid, arccos1_at, linear_self);
 
 #define VARIANCE_ARGUMENT                                                                          \
     {                                                                                              \

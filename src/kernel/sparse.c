@@ -286,16 +286,7 @@ static size_t memo_planes(const lth__node *node, const lth__eval *eval) {
 
 static lth_status tile_values(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
                               double *K, lth_error *err) {
-    const lth__memo *memo = eval->memo ? &eval->memo[node->index] : NULL;
-    if (!memo || !memo->planes) return multiply(node, eval, tile, K, err);
-    double *kept = memo->planes + tile->first_pair;
-    double *key = &memo->key[tile->index * LTH__MEMO_KEYS];
-    if (isnan(*key)) {
-        LTH_TRY(multiply(node, eval, tile, kept, err));
-        *key = 0;
-    }
-    memcpy(K, kept, tile->rows * tile->cols * sizeof *K);
-    return LTH_OK;
+    return lth__memo_constant(node, eval, tile, multiply, K, err);
 }
 
 static lth_status pull(const lth__node *node, const lth__eval *eval, const lth__tile *tile,

@@ -116,21 +116,61 @@ lth_status lth__wrap_diagonal(const lth__node *node, const lth__eval *eval, cons
     return LTH_OK;
 }
 
-/* The wrapper at a pair of the tile, whose inner value is k. */
-static lth__wrapped wrap_pair(const state *st, size_t row, size_t col, double k) {
-    if (st->symmetric && row == col) return st->wrapper->self(st->theta, st->rows.self[row]);
-    return st->wrapper->at(st->theta, k, st->rows.self[row], st->cols.self[col]);
+/* ---- Rows of a tile ---- */
+
+/* The costly parts of a tile's pairs, kept from the values to the pull-back; or NULL. */
+static double *kept_aids(const lth__node *node, const lth__eval *eval, const lth__tile *tile) {
+    const lth__memo *memo = eval->memo ? &eval->memo[node->index] : NULL;
+    return memo && memo->planes ? memo->planes + tile->first_pair : NULL;
+}
+
+size_t lth__wrap_memo_planes(const lth__node *node, const lth__eval *eval) {
+    const state *st = eval->state[node->index];
+    return st->wrapper->has_aid;
+}
+
+/* Where the row meets itself, which is not for the wrapper's loops; past the end if it does not. */
+static size_t find_self(const state *st, const lth__tile *tile, size_t r) {
+    size_t c = 0;
+    if (!st->symmetric) return tile->cols;
+    while (c < tile->cols && tile->col[c] != tile->row[r]) c++;
+    return c;
+}
+
+/* Columns first .. last-1 of row r; k and aid are those of the whole tile. */
+static lth__wrap_row row_part(const state *st, const lth__tile *tile, size_t r, size_t first,
+                              size_t last, const double *b, double *k, double *aid) {
+    size_t pair = r * tile->cols + first;
+    return (lth__wrap_row){.theta = st->theta,
+                           .a = st->rows.self[tile->row[r]],
+                           .b = b + first,
+                           .k = k + pair,
+                           .aid = aid ? aid + pair : NULL,
+                           .count = last - first};
+}
+
+static void gather_selves(const state *st, const lth__tile *tile, double *b) {
+    for (size_t c = 0; c < tile->cols; c++) b[c] = st->cols.self[tile->col[c]];
 }
 
 lth_status lth__wrap_tile(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
                           double *K, lth_error *err) {
     const state *st = eval->state[node->index];
     LTH_TRY(lth__node_tile(node->inputs[0], eval, tile, K, err));
+    double *b = lth__alloc(tile->cols, sizeof *b), *aid = kept_aids(node, eval, tile);
+    if (!b) return lth__fail_memory(err, tile->cols * sizeof *b);
+    gather_selves(st, tile, b);
     for (size_t r = 0; r < tile->rows; r++) {
-        double *row = K + r * tile->cols;
-        for (size_t c = 0; c < tile->cols; c++)
-            row[c] = wrap_pair(st, tile->row[r], tile->col[c], row[c]).value;
+        size_t self = find_self(st, tile, r);
+        lth__wrap_row left = row_part(st, tile, r, 0, self, b, K, aid);
+        st->wrapper->values(&left);
+        if (self == tile->cols) continue;
+        lth__wrap_row right = row_part(st, tile, r, self + 1, tile->cols, b, K, aid);
+        st->wrapper->values(&right);
+        K[r * tile->cols + self] = st->wrapper->self(st->theta, left.a).value;
     }
+    lth__free(b);
+    if (aid) eval->memo[node->index].key[tile->index * LTH__MEMO_KEYS] = 0;
     return LTH_OK;
 }
 
@@ -140,25 +180,70 @@ lth_status lth__wrap_tile(const lth__node *node, const lth__eval *eval, const lt
 typedef struct weights {
     double *k, *values; /* [pair] */
     double *row, *col;  /* [item of the tile], summed over its pairs */
+    double *b;          /* self-similarities of the columns */
 } weights;
 
-/* What one pair gives: to its own parameters at once, to the rest through the weights. */
+static void add_sums(const lth__node *node, const state *st, const lth__wrap_sums *sums,
+                     const lth__sink *sink) {
+    for (size_t p = 0; p < st->wrapper->params; p++) {
+        size_t row = st->config->row[p];
+        if (row != LTH_NONE) sink->sum[node->first_param + row] += sums->theta[p];
+    }
+}
+
+/* An item with itself: the weight of its self-similarity is all there is. */
+static void pull_self(const lth__node *node, const state *st, const lth__tile *tile, size_t r,
+                      size_t c, double w, weights *out, const lth__sink *sink) {
+    lth__wrapped x = st->wrapper->self(st->theta, st->rows.self[tile->row[r]]);
+    lth__wrap_sums sums = {.a = w * x.da};
+    for (size_t p = 0; p < st->wrapper->params; p++) sums.theta[p] = w * x.dtheta[p];
+    add_sums(node, st, &sums, sink);
+    out->row[r] += sums.a;
+    out->k[r * tile->cols + c] = 0;
+    out->values[r * tile->cols + c] = x.value;
+}
+
+static void pull_part(const lth__node *node, const state *st, const lth__tile *tile, size_t r,
+                      size_t first, size_t last, const double *W, double *aid, weights *out,
+                      const lth__sink *sink) {
+    lth__wrap_row part = row_part(st, tile, r, first, last, out->b, out->values, aid);
+    size_t pair = r * tile->cols + first;
+    lth__wrap_sums sums = {0};
+    st->wrapper->pull(&part, W + pair, out->k + pair, out->col + first, &sums);
+    out->row[r] += sums.a;
+    add_sums(node, st, &sums, sink);
+}
+
+static void pull_rows(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
+                      const double *W, weights *out, const lth__sink *sink) {
+    const state *st = eval->state[node->index];
+    double *aid = kept_aids(node, eval, tile);
+    if (aid && isnan(eval->memo[node->index].key[tile->index * LTH__MEMO_KEYS])) aid = NULL;
+    for (size_t r = 0; r < tile->rows; r++) {
+        size_t self = find_self(st, tile, r);
+        pull_part(node, st, tile, r, 0, self, W, aid, out, sink);
+        if (self == tile->cols) continue;
+        pull_self(node, st, tile, r, self, W[r * tile->cols + self], out, sink);
+        pull_part(node, st, tile, r, self + 1, tile->cols, W, aid, out, sink);
+    }
+}
+
+/* One pair for whole matrices of derivatives. */
 static void pull_pair(const lth__node *node, const state *st, const lth__tile *tile, size_t r,
                       size_t c, double w, weights *out, const lth__sink *sink) {
     size_t pair = r * tile->cols + c, row = tile->row[r], col = tile->col[c];
     bool self = st->symmetric && row == col;
-    lth__wrapped x = wrap_pair(st, row, col, out->values[pair]);
+    double a = st->rows.self[row], b = st->cols.self[col];
+    lth__wrapped x = self ? st->wrapper->self(st->theta, a)
+                          : st->wrapper->at(st->theta, out->values[pair], a, b);
+    double da = w * x.da, db = self ? 0 : w * x.db;
     out->k[pair] = self ? 0 : w * x.dk;
+    out->values[pair] = x.value;
     for (size_t p = 0; p < st->wrapper->params; p++) {
         size_t row_of = st->config->row[p];
         if (row_of != LTH_NONE)
             lth__sink_add(sink, node->first_param + row_of, pair, w * x.dtheta[p]);
     }
-    double da = w * x.da, db = self ? 0 : w * x.db;
-    out->row[r] += da;
-    out->col[c] += db;
-    out->values[pair] = x.value;
-    if (!sink->each) return;
     for (size_t p = node->first_param + node->param_count; p < node->params_end; p++) {
         double slope = da * st->rows.slope[p * st->rows.count + row] +
                        db * st->cols.slope[p * st->cols.count + col];
@@ -180,12 +265,15 @@ static void pull_sides(const lth__node *node, const state *st, const lth__tile *
 }
 
 /* Weights of the inner values where they do not depend on these. */
-static void weigh_linear(const state *st, const lth__tile *tile, const double *W, double *out) {
+static void weigh_linear(const state *st, const lth__tile *tile, const double *W, const double *b,
+                         double *out) {
     for (size_t r = 0; r < tile->rows; r++) {
+        size_t self = find_self(st, tile, r);
+        double a = st->rows.self[tile->row[r]];
         for (size_t c = 0; c < tile->cols; c++) {
-            size_t pair = r * tile->cols + c, row = tile->row[r], col = tile->col[c];
-            bool self = st->symmetric && row == col;
-            out[pair] = self ? 0 : W[pair] * wrap_pair(st, row, col, 0).dk;
+            size_t pair = r * tile->cols + c;
+            double dk = c == self ? 0 : st->wrapper->at(st->theta, 0, a, b[c]).dk;
+            out[pair] = W[pair] * dk;
         }
     }
 }
@@ -194,13 +282,15 @@ static lth_status pull_with(const lth__node *node, const lth__eval *eval, const 
                             const double *W, weights *w, const lth__sink *sink, lth_error *err) {
     const state *st = eval->state[node->index];
     const lth__node *input = node->inputs[0];
+    gather_selves(st, tile, w->b);
     if (st->wrapper->linear) { /* one pass gives inner values and pull-back together */
-        weigh_linear(st, tile, W, w->k);
+        weigh_linear(st, tile, W, w->b, w->k);
         LTH_TRY(lth__node_pull(input, eval, tile, w->k, w->values, sink, err));
     } else {
         LTH_TRY(lth__node_tile(input, eval, tile, w->values, err));
     }
-    for (size_t r = 0; r < tile->rows; r++) {
+    if (sink->sum) pull_rows(node, eval, tile, W, w, sink);
+    for (size_t r = 0; !sink->sum && r < tile->rows; r++) {
         for (size_t c = 0; c < tile->cols; c++)
             pull_pair(node, st, tile, r, c, W[r * tile->cols + c], w, sink);
     }
@@ -212,11 +302,14 @@ static lth_status pull_with(const lth__node *node, const lth__eval *eval, const 
 lth_status lth__wrap_pull(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
                           const double *W, double *K, const lth__sink *sink, lth_error *err) {
     size_t rows = tile->rows, cols = tile->cols, pairs = rows * cols;
-    weights w = {.k = lth__calloc(2 * pairs + rows + cols, sizeof *w.k)};
-    if (!w.k) return lth__fail_memory(err, (2 * pairs + rows + cols) * sizeof *w.k);
+    size_t need = 2 * pairs + rows + 2 * cols;
+    weights w = {.k = lth__alloc(need, sizeof *w.k)};
+    if (!w.k) return lth__fail_memory(err, need * sizeof *w.k);
     w.values = w.k + pairs;
     w.row = w.values + pairs;
     w.col = w.row + rows;
+    w.b = w.col + cols;
+    memset(w.row, 0, (rows + cols) * sizeof *w.row);
     lth_status status = pull_with(node, eval, tile, W, &w, sink, err);
     if (status == LTH_OK && K) memcpy(K, w.values, pairs * sizeof *K);
     lth__free(w.k);

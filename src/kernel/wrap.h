@@ -18,14 +18,76 @@ typedef struct lth__wrapped {
     double dtheta[LTH__WRAP_PARAMS]; /* by its own parameters   */
 } lth__wrapped;
 
+/* What the pairs of one row give in sum: to its self-similarity, and to the wrapper's parameters.
+ */
+typedef struct lth__wrap_sums {
+    double a, theta[LTH__WRAP_PARAMS];
+} lth__wrap_sums;
+
+/* One row of a tile: k_aa, and the columns' k_bb and k_ab. */
+typedef struct lth__wrap_row {
+    const double *theta, *b;
+    double a, *k; /* `k` becomes the wrapper's values             */
+    double *aid;  /* of every pair, kept for the pull-back; or NULL */
+    size_t count;
+} lth__wrap_row;
+
 typedef struct lth__wrapper {
     size_t params;
-    /* At (k_ab, k_aa, k_bb). `linear` says that dk does not depend on k_ab. */
+    bool linear; /* dk does not depend on k_ab */
+    bool has_aid;
+    /* At (k_ab, k_aa, k_bb), once or for a row. */
     lth__wrapped (*at)(const double *theta, double k, double a, double b);
-    bool linear;
+    void (*values)(const lth__wrap_row *row);
+    /* The pull-back of weights w: to_k = w dk, to_b += w db. */
+    void (*pull)(const lth__wrap_row *row, const double *w, double *to_k, double *to_b,
+                 lth__wrap_sums *sums);
     /* At an item with itself, as a function of a = k_aa alone: `da` is the whole derivative. */
     lth__wrapped (*self)(const double *theta, double a);
 } lth__wrapper;
+
+/* Defines the wrapper `name` from three functions, which the compiler can put into its loops:
+ *
+ *     double       aid_of(theta, k, a, b)        the part that takes long, computed once for value
+ *                                                and pull-back; lth__no_aid where there is none
+ *     lth__wrapped at(theta, k, a, b, aid)
+ *     lth__wrapped self(theta, a)
+ */
+#define LTH__WRAPPER(name, params_, linear_, has_aid_, aid_of, at_, self_)                         \
+    static lth__wrapped name##_at(const double *theta, double k, double a, double b) {             \
+        return at_(theta, k, a, b, aid_of(theta, k, a, b));                                        \
+    }                                                                                              \
+    static void name##_values(const lth__wrap_row *x) {                                            \
+        for (size_t c = 0; c < x->count; c++) {                                                    \
+            double aid = aid_of(x->theta, x->k[c], x->a, x->b[c]);                                 \
+            if (x->aid) x->aid[c] = aid;                                                           \
+            x->k[c] = at_(x->theta, x->k[c], x->a, x->b[c], aid).value;                            \
+        }                                                                                          \
+    }                                                                                              \
+    static void name##_pull(const lth__wrap_row *x, const double *w, double *to_k, double *to_b,   \
+                            lth__wrap_sums *sums) {                                                \
+        for (size_t c = 0; c < x->count; c++) {                                                    \
+            double aid = x->aid ? x->aid[c] : aid_of(x->theta, x->k[c], x->a, x->b[c]);            \
+            lth__wrapped y = at_(x->theta, x->k[c], x->a, x->b[c], aid);                           \
+            to_k[c] = w[c] * y.dk;                                                                 \
+            to_b[c] += w[c] * y.db;                                                                \
+            sums->a += w[c] * y.da;                                                                \
+            for (int p = 0; p < params_; p++) sums->theta[p] += w[c] * y.dtheta[p];                \
+            x->k[c] = y.value;                                                                     \
+        }                                                                                          \
+    }                                                                                              \
+    static const lth__wrapper name = {.params = params_,                                           \
+                                      .linear = linear_,                                           \
+                                      .has_aid = has_aid_,                                         \
+                                      .at = name##_at,                                             \
+                                      .values = name##_values,                                     \
+                                      .pull = name##_pull,                                         \
+                                      .self = self_}
+
+static inline double lth__no_aid(const double *theta, double k, double a, double b) {
+    (void)theta, (void)k, (void)a, (void)b;
+    return 0;
+}
 
 /* Which wrapper a node's arguments ask for, and which of the node's parameters are its own: row[i]
  * from the node's first, or LTH_NONE for one that is 1. */
@@ -47,11 +109,14 @@ lth_status lth__wrap_tile(const lth__node *node, const lth__eval *eval, const lt
 lth_status lth__wrap_pull(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
                           const double *W, double *K, const lth__sink *sink, lth_error *err);
 
+size_t lth__wrap_memo_planes(const lth__node *node, const lth__eval *eval);
+
 lth_status lth__wrap_guess(const lth__node *node, const lth__eval *eval, double scale,
                            double *value, lth_error *err);
 
 #define LTH__WRAP_FUNCTIONS                                                                        \
     .prepare = lth__wrap_prepare, .release = lth__wrap_release, .diagonal = lth__wrap_diagonal,    \
-    .tile = lth__wrap_tile, .pull = lth__wrap_pull, .guess = lth__wrap_guess
+    .tile = lth__wrap_tile, .pull = lth__wrap_pull, .memo_planes = lth__wrap_memo_planes,          \
+    .guess = lth__wrap_guess
 
 #endif

@@ -62,7 +62,10 @@ static session open_session(const char *kernel, lth_dropping dropping, unsigned 
     s.K = room(N * LD);
     s.wanted = room(N * LD);
     s.W = room(N * LD);
-    for (size_t i = 0; i < N * LD; i++) s.W[i] = 2 * lth__random_uniform(&random) - 1;
+    for (size_t i = 0; i < N; i++) {
+        for (size_t j = 0; j <= i; j++)
+            s.W[i * LD + j] = s.W[j * LD + i] = 2 * lth__random_uniform(&random) - 1;
+    }
     return s;
 }
 

@@ -1,0 +1,172 @@
+/* Who waits looks for a few microseconds whether there is something to do, then sleeps: teams
+ * follow closely on one another in linear algebra, where waking up would take as long as the work,
+ * but a thread that waits for long must leave its core to others.
+ */
+#include "base/team.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "base/memory.h"
+
+typedef struct team {
+    lth__team_fn *fn;
+    void *user;
+    atomic_uint running; /* members besides the one that called */
+} team;
+
+typedef struct worker {
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    _Atomic(team *) team; /* NULL = nothing to do */
+    unsigned member;
+    struct worker *next; /* idle, or of the same team */
+} worker;
+
+static struct pool {
+    pthread_mutex_t lock;
+    pthread_cond_t finished; /* some team */
+    worker *idle;
+} pool = {.lock = PTHREAD_MUTEX_INITIALIZER, .finished = PTHREAD_COND_INITIALIZER};
+
+static _Thread_local bool in_a_team;
+
+enum { LOOKS = 2000 };
+
+static void pause_a_little(void) {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+/* ---- Workers ---- */
+
+static team *wait_for_team(worker *w) {
+    team *t = NULL;
+    for (int i = 0; i < LOOKS && !t; i++) {
+        t = atomic_load_explicit(&w->team, memory_order_acquire);
+        if (!t) pause_a_little();
+    }
+    if (t) return t;
+    pthread_mutex_lock(&w->lock);
+    while ((t = atomic_load(&w->team)) == NULL) pthread_cond_wait(&w->wake, &w->lock);
+    pthread_mutex_unlock(&w->lock);
+    return t;
+}
+
+static void *work_for_ever(void *p) {
+    worker *w = p;
+    in_a_team = true;
+    for (;;) {
+        team *t = wait_for_team(w);
+        t->fn(t->user, w->member);
+        atomic_store(&w->team, NULL);
+        /* From here on the team may be gone: whoever sleeps is woken through the pool. */
+        if (atomic_fetch_sub(&t->running, 1) == 1) {
+            pthread_mutex_lock(&pool.lock);
+            pthread_cond_broadcast(&pool.finished);
+            pthread_mutex_unlock(&pool.lock);
+        }
+    }
+    return NULL;
+}
+
+/* Signals are for the threads of the program. */
+static bool start(worker *w) {
+    pthread_t thread;
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    bool started = pthread_create(&thread, NULL, work_for_ever, w) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (started) pthread_detach(thread);
+    return started;
+}
+
+static worker *new_worker(void) {
+    worker *w = lth__calloc(1, sizeof *w);
+    if (!w) return NULL;
+    pthread_mutex_init(&w->lock, NULL);
+    pthread_cond_init(&w->wake, NULL);
+    if (start(w)) return w;
+    pthread_cond_destroy(&w->wake);
+    pthread_mutex_destroy(&w->lock);
+    lth__free(w);
+    return NULL;
+}
+
+/* A child process has none of its parent's threads. */
+static void forget_threads(void) {
+    pool = (struct pool){.lock = PTHREAD_MUTEX_INITIALIZER, .finished = PTHREAD_COND_INITIALIZER};
+}
+
+static void watch_for_forks(void) {
+    pthread_atfork(NULL, NULL, forget_threads);
+}
+
+/* ---- Teams ---- */
+
+static worker *take_idle(void) {
+    pthread_mutex_lock(&pool.lock);
+    worker *w = pool.idle;
+    if (w) pool.idle = w->next;
+    pthread_mutex_unlock(&pool.lock);
+    return w;
+}
+
+static void give_back(worker *members) {
+    pthread_mutex_lock(&pool.lock);
+    while (members) {
+        worker *next = members->next;
+        members->next = pool.idle;
+        pool.idle = members;
+        members = next;
+    }
+    pthread_mutex_unlock(&pool.lock);
+}
+
+static void call_up(worker *w, team *t, unsigned member) {
+    w->member = member;
+    pthread_mutex_lock(&w->lock);
+    atomic_store(&w->team, t);
+    pthread_cond_signal(&w->wake);
+    pthread_mutex_unlock(&w->lock);
+}
+
+static void wait_for_members(team *t) {
+    for (int i = 0; i < LOOKS; i++) {
+        if (atomic_load_explicit(&t->running, memory_order_acquire) == 0) return;
+        pause_a_little();
+    }
+    pthread_mutex_lock(&pool.lock);
+    while (atomic_load(&t->running) > 0) pthread_cond_wait(&pool.finished, &pool.lock);
+    pthread_mutex_unlock(&pool.lock);
+}
+
+void lth__team_run(unsigned members, lth__team_fn *fn, void *user) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, watch_for_forks);
+    team t = {.fn = fn, .user = user};
+    worker *called = NULL;
+    unsigned count = 1;
+    while (!in_a_team && count < members) {
+        worker *w = take_idle();
+        if (!w) w = new_worker();
+        if (!w) break;
+        w->next = called;
+        called = w;
+        count++;
+    }
+    atomic_store(&t.running, count - 1);
+    for (worker *w = called; w; w = w->next) call_up(w, &t, --count);
+    bool outer = in_a_team;
+    in_a_team = true;
+    fn(user, 0);
+    in_a_team = outer;
+    wait_for_members(&t);
+    give_back(called);
+}

@@ -1,0 +1,12 @@
+/* Threads that are kept between uses. */
+#ifndef LTH_TEAM_H
+#define LTH_TEAM_H
+
+typedef void lth__team_fn(void *user, unsigned member);
+
+/* fn(user, 0) on this thread and fn(user, 1) .. fn(user, members - 1) on others at the same time;
+ * returns when all have. When threads cannot be had there are fewer members; inside a team there is
+ * only this thread. */
+void lth__team_run(unsigned members, lth__team_fn *fn, void *user);
+
+#endif
