@@ -69,6 +69,7 @@ static int fill_options(learning *l) {
     if (o->restarts != NOT_GIVEN) how->restarts = (size_t)o->restarts;
     how->learn = !o->no_learn;
     how->zero_mean = o->mean == 0;
+    how->unscaled = o->unscaled;
     how->fix = l->fix.at;
     how->fix_count = l->fix.count;
     how->prior = o->prior.at;

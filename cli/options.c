@@ -122,6 +122,8 @@ const option option_table[] = {
      "random starts beside the informed one (default 4); the best of them is finished"},
     {0, "mean", OPTION_CHOICE, "zero|constant", FIELD(mean), LEARNING, 0,
      "zero, or take the mean of the target out first (default constant)"},
+    {0, "unscaled", OPTION_FLAG, NULL, FIELD(unscaled), LEARNING, 0,
+     "keep the target's own scale: kernel values are then in its units squared"},
     {0, "noise", OPTION_TEXT, "V[!]", FIELD(noise), LEARNING | SAMPLE, 0,
      "variance of the noise, in the target's units squared: where learning starts (default: half "
      "of the target's variance), or with ! its fixed value"},

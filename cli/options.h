@@ -27,7 +27,7 @@ typedef struct options {
     size_t argument_count;
 
     const char *kernel, *output, *against, *gradients, *model, *noise, *fold_by, *predictions;
-    bool per_order, no_learn, latent;
+    bool per_order, no_learn, latent, unscaled;
     list target, fix, prior;
     uint64_t max_iter, restarts, folds; /* NOT_GIVEN = the default */
     uint64_t draws;
