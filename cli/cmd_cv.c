@@ -10,7 +10,7 @@
 /* One line of the results. */
 typedef struct score {
     size_t count;
-    double nlpd, mae, rmse, r, r2, coverage, seconds;
+    double nlpd, mae, rmse, r, r2, coverage, seconds, evidence;
 } score;
 
 static const struct {
@@ -20,7 +20,7 @@ static const struct {
     {"nlpd", offsetof(score, nlpd)},       {"mae", offsetof(score, mae)},
     {"rmse", offsetof(score, rmse)},       {"r", offsetof(score, r)},
     {"r2", offsetof(score, r2)},           {"coverage", offsetof(score, coverage)},
-    {"seconds", offsetof(score, seconds)},
+    {"seconds", offsetof(score, seconds)}, {"evidence", offsetof(score, evidence)},
 };
 enum { FIGURES = sizeof figures / sizeof *figures };
 
@@ -38,13 +38,13 @@ static double *figure(score *s, size_t i) {
     return (double *)((char *)s + figures[i].offset);
 }
 
-static score make_score(const lth_metrics *m, double seconds) {
-    return (score){m->count, m->nlpd, m->mae, m->rmse, m->r, m->r2, m->coverage, seconds};
+static score make_score(const lth_metrics *m, double seconds, double evidence) {
+    return (score){m->count, m->nlpd, m->mae, m->rmse, m->r, m->r2, m->coverage, seconds, evidence};
 }
 
 static score fold_score(const job *j, size_t target, size_t fold) {
     size_t at = target * j->folds.count + fold;
-    return make_score(&j->result.fold[at], j->result.seconds[at]);
+    return make_score(&j->result.fold[at], j->result.seconds[at], j->result.evidence[at]);
 }
 
 /* A mean over those that have the figure: r is not defined on a fold of one row. */
@@ -82,7 +82,7 @@ static score pooled_score(const job *j, size_t target) {
     double seconds = 0;
     for (size_t k = 0; k < j->folds.count; ++k)
         seconds += j->result.seconds[target * j->folds.count + k];
-    return make_score(&j->result.pooled[target], seconds);
+    return make_score(&j->result.pooled[target], seconds, NAN);
 }
 
 /* ---- Printing ---- */
@@ -206,8 +206,10 @@ static int allocate(job *j) {
     size_t cells = j->targets * j->folds.count;
     j->result.fold = calloc(cells, sizeof *j->result.fold);
     j->result.seconds = calloc(cells, sizeof *j->result.seconds);
+    j->result.evidence = calloc(cells, sizeof *j->result.evidence);
     j->result.pooled = calloc(j->targets, sizeof *j->result.pooled);
-    if (!j->result.fold || !j->result.seconds || !j->result.pooled) return out_of_memory();
+    if (!j->result.fold || !j->result.seconds || !j->result.evidence || !j->result.pooled)
+        return out_of_memory();
     if (!j->options->predictions) return EXIT_DONE;
     session *s = &j->l.session;
     int code = session_allocate(s, "the prediction", j->targets, j->rows, 1, &j->result.mean);
@@ -254,6 +256,7 @@ int run_cv(const options *o) {
     if (!code) code = run_job(&j);
     free(j.result.fold);
     free(j.result.seconds);
+    free(j.result.evidence);
     free(j.result.pooled);
     free(j.result.mean);
     free(j.result.sd);

@@ -38,8 +38,9 @@ static int summarise(learning *l, const lth_gp *gp) {
     char *kernel = kernel_text(lth_gp_kernel(gp));
     if (!kernel) return out_of_memory();
     bool unfinished = l->how.learn && !r.converged && !r.interrupted;
-    session_say(&l->session, "%zu rows, log evidence %.6g, noise %.4g, %zu iterations%s, %.2f s",
-                r.rows, r.evidence, r.noise, r.iterations,
+    session_say(&l->session, "%zu row%s, log evidence %.6g, noise %.4g, %zu iteration%s%s, %.2f s",
+                r.rows, r.rows == 1 ? "" : "s", r.evidence, r.noise, r.iterations,
+                r.iterations == 1 ? "" : "s",
                 unfinished ? " (the most that --max-iter allows)" : "", r.seconds);
     session_say(&l->session, "%s", kernel);
     free(kernel);

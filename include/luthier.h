@@ -393,6 +393,7 @@ LTH_API lth_status lth_gp_load(lth_ctx *ctx, const char *path, lth_gp **out, lth
 typedef struct lth_cv_result {
     lth_metrics *fold;   /* caller's, targets * folds entries   */
     double *seconds;     /* likewise                            */
+    double *evidence;    /* likewise, of the rows learned from; or NULL */
     lth_metrics *pooled; /* caller's, one for each target       */
     double *mean, *sd;
 } lth_cv_result;

@@ -199,8 +199,10 @@ static lth_status fit(lth_gp *gp, const lth_gp_options *options, lth_error *err)
     double *inverse = lth__alloc(gp->rows * gp->rows, sizeof *inverse);
     lth_status status = inverse ? LTH_OK : lth__fail_memory(err, 0);
     bool learn = options->learn && !nothing_to_learn(gp);
-    if (options->learn && !learn)
+    if (options->learn && !learn) {
         lth__log(&gp->ctx, LTH_LOG_WARNING, "the target is constant: there is nothing to learn");
+        gp->report.converged = true;
+    }
     double scale = options->unscaled ? gp->noise : 0.5; /* as much signal as noise */
     if (status == LTH_OK) status = lth__gp_hold(gp, options, err);
     if (status == LTH_OK && learn) {

@@ -40,7 +40,7 @@ static void reset_kernel(cv *c) {
 
 /* Learn target `t` from c->row[0 .. learn-1] and judge it on the rest. */
 static lth_status judge(cv *c, size_t t, size_t learn, lth_items *train, lth_items *test,
-                        lth_metrics *out, lth_error *err) {
+                        lth_metrics *out, double *evidence, lth_error *err) {
     size_t test_count = c->rows - learn;
     double *y = c->buffer, *mean = y + c->rows, *sd = mean + c->rows;
     for (size_t i = 0; i < learn; i++) y[i] = c->y[t * c->rows + c->row[i]];
@@ -50,6 +50,7 @@ static lth_status judge(cv *c, size_t t, size_t learn, lth_items *train, lth_ite
                               &gp, err));
     lth_status status = lth__gp_predict_items(gp, test, false, mean, sd, err);
     bool interrupted = gp->report.interrupted;
+    *evidence = gp->report.evidence;
     lth_gp_free(gp);
     LTH_TRY(status);
     if (interrupted) return lth__fail(err, LTH_ECANCELED, "interrupted");
@@ -73,9 +74,11 @@ static lth_status run_fold(cv *c, size_t fold, size_t folds, size_t targets, lth
     if (status == LTH_OK)
         status = lth__items_pick(c->items, c->row + learn, c->rows - learn, &test, err);
     for (size_t t = 0; t < targets && status == LTH_OK; t++) {
-        double began = lth__seconds();
-        status = judge(c, t, learn, train, test, &result->fold[t * folds + fold], err);
-        result->seconds[t * folds + fold] = lth__seconds() - began;
+        double began = lth__seconds(), evidence = 0;
+        size_t at = t * folds + fold;
+        status = judge(c, t, learn, train, test, &result->fold[at], &evidence, err);
+        result->seconds[at] = lth__seconds() - began;
+        if (result->evidence) result->evidence[at] = evidence;
         lth_ctx_options *told = &c->ctx->options;
         double done = (double)(fold * targets + t + 1), total = (double)(folds * targets);
         if (status == LTH_OK && told->progress &&
