@@ -70,6 +70,18 @@ struct lth_encoder {
     bool has_encoded;           /* the first table has been encoded  */
 };
 
+/* How the symbols of a node match. */
+typedef struct lth__matching {
+    lth__sim sim;
+    lth__oov oov;
+    bool learns_temperature, uses_rarity;
+    double temperature, rarity; /* at present */
+} lth__matching;
+
+/* The similarities of the symbols of a node's field, made when they are first asked for. */
+lth_status lth__lexicon_similarity(const lth__node *node, const lth__eval *eval, lth__matching how,
+                                   const lth__similarity **out, lth_error *err);
+
 /* Read vectors for the words that have none yet; the others keep theirs. */
 lth_status lth__encoder_add_vectors(lth_encoder *encoder, const char *path, lth_error *err);
 

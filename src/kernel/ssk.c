@@ -151,45 +151,17 @@ static void read_parameters(const lth__node *node, const lth__eval *eval, state 
     }
 }
 
-/* This node's similarities, kept in the encoder from one evaluation to the next. */
-static lth__similarity *kept_similarity(const lth__node *node, const lth__eval *eval,
-                                        const lth__lexicon *l) {
-    for (lth__similarity *s = l->similarities; s; s = s->next) {
-        if (s->owner == node->index && s->symbols == lth__symbols_count(l->symbols) &&
-            s->precision == eval->ctx->options.precision)
-            return s;
-    }
-    return NULL;
-}
-
 static lth_status find_similarity(const lth__node *node, const lth__eval *eval,
-                                  lth_encoder *encoder, const lth__similarity **out,
-                                  lth_error *err) {
+                                  const lth__similarity **out, lth_error *err) {
     const config *c = node->config;
-    lth__lexicon *l = &encoder->lexicons[node->field];
-    if (c->sim != LTH__SIM_EXACT && !l->has_vectors)
-        return lth__fail(err, LTH_EARG, "this kernel matches words by vectors, but none were read");
-    lth__similarity *s = kept_similarity(node, eval, l);
-    if (!s) {
-        lth__similarity_def def = {.owner = node->index,
-                                   .sim = c->sim,
-                                   .oov = c->oov,
-                                   .vectors = &l->vectors,
-                                   .centre_rows = l->centre_rows,
-                                   .symbols = lth__symbols_count(l->symbols),
-                                   .frequency = l->frequency,
-                                   .frequencies = l->frequencies,
-                                   .learns_temperature = c->temperature > 0,
-                                   .uses_rarity = c->rarity > 0};
-        LTH_TRY(lth__similarity_create(eval->ctx, &def, &s, err));
-        s->next = l->similarities;
-        l->similarities = s;
-    }
-    double temperature = c->temperature ? lth__node_value(node, eval, c->temperature) : 1;
-    double rarity = c->rarity ? lth__node_value(node, eval, c->rarity) : 0;
-    LTH_TRY(lth__similarity_set(eval->ctx, s, temperature, rarity, err));
-    *out = s;
-    return LTH_OK;
+    lth__matching how = {.sim = c->sim,
+                         .oov = c->oov,
+                         .learns_temperature = c->temperature > 0,
+                         .uses_rarity = c->rarity > 0,
+                         .temperature = 1};
+    if (c->temperature) how.temperature = lth__node_value(node, eval, c->temperature);
+    if (c->rarity) how.rarity = lth__node_value(node, eval, c->rarity);
+    return lth__lexicon_similarity(node, eval, how, out, err);
 }
 
 /* gap^d for every distance in the data, with 0^0 = 1, and the derivatives d gap^(d-1). */
@@ -239,7 +211,7 @@ static lth_status prepare(const lth__node *node, lth__eval *eval, void **out, lt
     lth_status status = LTH_OK;
     const config *c = node->config;
     if (c->sim != LTH__SIM_EXACT || c->rarity)
-        status = find_similarity(node, eval, encoder, &st->plan.similarity, err);
+        status = find_similarity(node, eval, &st->plan.similarity, err);
     if (status == LTH_OK) status = choose_dropping(eval, &st->plan, err);
     eval->by_size |= !st->plan.dropping; /* for the lanes of a vector */
     if (status == LTH_OK)
