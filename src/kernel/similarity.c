@@ -36,17 +36,21 @@ static double shape(const lth__similarity *s, double dot, bool same) {
     return same ? 1 : 0;
 }
 
-/* The similarity of symbols a and b, whose vectors have this inner product, or its derivative. */
-static double similarity_of(const lth__similarity *s, lth__sim_part part, double dot, uint32_t a,
-                            uint32_t b) {
+/* The similarity of symbols a and b, whose vectors have this inner product. */
+static double similarity_of(const lth__similarity *s, double dot, uint32_t a, uint32_t b) {
     bool known = s->known[a] && s->known[b];
     if (!known && (a != b || s->oov == LTH__OOV_ZERO)) return 0;
     double x = known ? shape(s, dot, a == b) : 1;
-    if (s->weight) x *= s->weight[a] * s->weight[b];
+    return s->weight ? x * s->weight[a] * s->weight[b] : x;
+}
+
+/* The same, or its derivative, from the similarity x. */
+static double part_of(const lth__similarity *s, lth__sim_part part, double x, double dot,
+                      uint32_t a, uint32_t b) {
     if (part == LTH__SIM_VALUE) return x;
     if (part == LTH__SIM_BY_RARITY) return x * (s->weight_slope[a] + s->weight_slope[b]);
     double t = s->temperature;
-    return known ? x * (1 - cosine_of(dot, a == b)) / (t * t) : 0;
+    return s->known[a] && s->known[b] ? x * (1 - cosine_of(dot, a == b)) / (t * t) : 0;
 }
 
 /* ---- Blocks ---- */
@@ -84,8 +88,10 @@ lth_status lth__similarity_block(const lth__similarity *s, lth__sim_part part, c
             blas->gemm_nt(rows, cols, d, 1, left, d, right, d, 0, dots, BLOCK);
             for (size_t r = 0; r < rows; r++) {
                 for (size_t c = 0; c < cols; c++) {
-                    double x = similarity_of(s, part, dots[r * BLOCK + c], a[i + r], b[j + c]);
-                    store(s, out, (i + r) * ld + j + c, x);
+                    double dot = dots[r * BLOCK + c];
+                    double x = similarity_of(s, dot, a[i + r], b[j + c]);
+                    store(s, out, (i + r) * ld + j + c,
+                          part_of(s, part, x, dot, a[i + r], b[j + c]));
                 }
             }
         }
@@ -117,19 +123,30 @@ static lth_status fill_dots(void *user, size_t index, unsigned worker) {
     return LTH_OK;
 }
 
-/* The rows of a few symbols, in every table. */
+/* The rows of a few symbols from their own columns on, in every table, and the same as columns. A
+ * square of it at a time: what is written down the columns then stays in the cache. */
 static lth_status fill_rows(void *user, size_t index, unsigned worker) {
     (void)worker;
     const table_job *job = user;
     lth__similarity *s = job->s;
-    size_t first = index * BLOCK, ld = s->symbols + 1;
-    for (size_t r = first; r < first + rows_of_block(s, index); r++) {
-        const double *dots = s->dots + r * s->symbols;
-        for (int part = 0; part < LTH__SIM_PARTS; part++) {
-            if (!s->table[part]) continue;
-            for (size_t c = 0; c < s->symbols; c++) {
-                double x = similarity_of(s, (lth__sim_part)part, dots[c], (uint32_t)r, (uint32_t)c);
-                store(s, s->table[part], r * ld + c, x);
+    enum { SQUARE = 64 };
+    size_t first = index * BLOCK, last = first + rows_of_block(s, index), ld = s->symbols + 1;
+    for (size_t top = first; top < last; top += SQUARE) {
+        for (size_t left = top; left < s->symbols; left += SQUARE) {
+            size_t bottom = top + SQUARE < last ? top + SQUARE : last;
+            size_t right = left + SQUARE < s->symbols ? left + SQUARE : s->symbols;
+            for (size_t r = top; r < bottom; r++) {
+                for (size_t c = left > r ? left : r; c < right; c++) {
+                    double dot = s->dots[r * s->symbols + c];
+                    double x = similarity_of(s, dot, (uint32_t)r, (uint32_t)c);
+                    for (int part = 0; part < LTH__SIM_PARTS; part++) {
+                        if (!s->table[part]) continue;
+                        double y =
+                            part_of(s, (lth__sim_part)part, x, dot, (uint32_t)r, (uint32_t)c);
+                        store(s, s->table[part], r * ld + c, y);
+                        store(s, s->table[part], c * ld + r, y);
+                    }
+                }
             }
         }
     }
