@@ -16,7 +16,8 @@ static const char usage[] =
     "  --json          print JSON instead of Markdown\n"
     "  --check         exit 1 when a row does not reach what is asked of it\n"
     "  --seconds S     time to spend on a row, about (default 3)\n"
-    "  --data DIR      the folder of semeval2007.tsv and glove_subset_100d.txt.gz\n"
+    "  --data DIR      the folder of semeval2007.tsv, glove_subset_100d.txt.gz and\n"
+    "                  ptb_sample_trees_clean.txt\n"
     "                  (default ../shared/data)\n"
     "  --peers FILE    times of other programs to show: lines of name, tab, seconds\n"
     "  --gp-peer FILE  a line of name, seconds and log evidence from peers/sklearn_gp.py\n"
@@ -115,6 +116,7 @@ static void measure_all(const plan *p, const char *part, report *r) {
         {"long strings", measure_long},
         {"dropping", measure_dropping},
         {"learning", measure_learning},
+        {"trees", measure_trees},
         {"instruction sets, lengths, orders", measure_speeds},
     };
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {

@@ -7,7 +7,7 @@
 typedef struct plan {
     double seconds;         /* to spend on a row, about                          */
     const char *program;    /* the command line                                  */
-    const char *data;       /* folder with semeval2007.tsv                       */
+    const char *data;       /* folder with semeval2007.tsv and the Penn trees    */
     const char *peers;      /* file with the times of other programs; NULL = none */
     const char *gp_peer;    /* file with scikit-learn's time and evidence; NULL = none */
     char folder[4096 - 64]; /* for temporary files                               */
@@ -27,6 +27,8 @@ void measure_dropping(const plan *p, report *r);  /* row 9       */
 /* Rows 12 to 14; row 15, which starts processes as well. */
 void measure_learning(const plan *p, report *r);
 void measure_fit_memory(const plan *p, report *r);
+
+void measure_trees(const plan *p, report *r); /* rows 16 to 18 */
 
 /* Speeds of instruction sets, lengths and orders, and of other programs. */
 void measure_speeds(const plan *p, report *r);

@@ -149,8 +149,9 @@ void open_workload(workload *w, const setup *s) {
     lth_error err = {0};
     *w = (workload){.ctx = make_context(s), .best = INFINITY};
     must(lth_kernel_parse(w->ctx, s->expression, &w->kernel, &err), &err);
-    must(lth_encoder_create(w->ctx, w->kernel, &w->encoder, &err), &err);
     lth_table *table = make_table(w->ctx, s);
+    must(lth_kernel_resolve(&w->kernel, table, &err), &err);
+    must(lth_encoder_create(w->ctx, w->kernel, &w->encoder, &err), &err);
     must(lth_encode(w->encoder, table, &w->items, &err), &err);
     lth_table_free(table);
     if (s->vectors) must(lth_encoder_read_vectors(w->encoder, s->vectors, &err), &err);

@@ -48,7 +48,6 @@ static int check_outputs(job *j) {
 
 static int check_kernel(job *j) {
     const options *o = j->options;
-    j->parameters = lth_kernel_params(j->kernel);
     j->orders = o->per_order ? lth_kernel_orders(j->kernel) : 1;
     if (!j->orders)
         return usage_error(o->command, "--per-order wants a kernel that is one string kernel and "
@@ -56,10 +55,22 @@ static int check_kernel(job *j) {
     return session_check_vectors(&j->session, j->kernel);
 }
 
+/* The first table also says which parameters the kernel has. */
+static int make_encoder(job *j, const char *path, const lth_table *table) {
+    lth_error err = {0};
+    int code = session_resolve_kernel(&j->session, path, table, &j->kernel);
+    if (code) return code;
+    j->parameters = lth_kernel_params(j->kernel);
+    if (lth_encoder_create(j->session.ctx, j->kernel, &j->encoder, &err) == LTH_OK)
+        return EXIT_DONE;
+    return session_fail(&j->session, &err);
+}
+
 static int encode_table(job *j, const char *path, lth_items **out) {
     lth_table *table = NULL;
     lth_error err = {0};
     int code = session_read_table(&j->session, path, j->kernel, NULL, &table);
+    if (!code && !j->encoder) code = make_encoder(j, path, table);
     if (!code && lth_encode(j->encoder, table, out, &err) != LTH_OK)
         code = session_fail_input(&j->session, &err, path);
     lth_table_free(table);
@@ -69,11 +80,7 @@ static int encode_table(job *j, const char *path, lth_items **out) {
 static int load(job *j) {
     int code = session_parse_kernel(&j->session, j->options->kernel, &j->kernel);
     if (!code) code = check_kernel(j);
-    if (code) return code;
-    lth_error err = {0};
-    if (lth_encoder_create(j->session.ctx, j->kernel, &j->encoder, &err) != LTH_OK)
-        return session_fail(&j->session, &err);
-    code = encode_table(j, j->options->arguments[0], &j->rows);
+    if (!code) code = encode_table(j, j->options->arguments[0], &j->rows);
     if (!code && j->options->against) code = encode_table(j, j->options->against, &j->cols);
     if (!code) code = session_read_vectors(&j->session, j->kernel, j->encoder);
     if (code) return code;

@@ -30,6 +30,7 @@ static int encode(job *j) {
     int code = session_parse_kernel(s, j->options->kernel, &j->kernel);
     if (!code) code = session_check_vectors(s, j->kernel);
     if (!code) code = session_read_table(s, path, j->kernel, NULL, &j->table);
+    if (!code) code = session_resolve_kernel(s, path, j->table, &j->kernel);
     if (code) return code;
     lth_error err = {0};
     if (lth_encoder_create(s->ctx, j->kernel, &j->encoder, &err) != LTH_OK)

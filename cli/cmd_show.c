@@ -1,9 +1,31 @@
 /* luthier show: what a model has learned, and how. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "model.h"
 #include "output.h"
+
+static size_t symbol_count(const lth_gp *gp) {
+    size_t count = 0;
+    while (lth_gp_symbol_at(gp, count).symbol) ++count;
+    return count;
+}
+
+static int by_descending_decay(const void *a, const void *b) {
+    const lth_gp_symbol *x = a, *y = b;
+    if (x->decay != y->decay) return x->decay > y->decay ? -1 : 1;
+    return x->count != y->count ? (x->count > y->count ? -1 : 1) : strcmp(x->symbol, y->symbol);
+}
+
+/* The symbols of all tree kernels by what was learned of them, freed with free(); NULL = out of
+ * memory. */
+static lth_gp_symbol *sorted_symbols(const lth_gp *gp, size_t count) {
+    lth_gp_symbol *symbols = malloc((count + 1) * sizeof *symbols);
+    for (size_t i = 0; symbols && i < count; ++i) symbols[i] = lth_gp_symbol_at(gp, i);
+    if (symbols) qsort(symbols, count, sizeof *symbols, by_descending_decay);
+    return symbols;
+}
 
 /* The i-th hyperparameter of the kernel, and after the last one the noise. */
 static lth_gp_param param_at(const lth_gp *gp, size_t i) {
@@ -56,6 +78,22 @@ static void print_orders(const lth_gp_report *r) {
     }
 }
 
+static int print_symbols(const lth_gp *gp) {
+    size_t count = symbol_count(gp);
+    if (count == 0) return EXIT_DONE;
+    lth_gp_symbol *symbols = sorted_symbols(gp, count);
+    if (!symbols) return out_of_memory();
+    printf("\nsymbol\tkernel\tdecay\talpha\tnodes\n");
+    for (const lth_gp_symbol *s = symbols; s < symbols + count; ++s) {
+        printf("%s\t%s", s->symbol, s->kernel);
+        print_cell(s->decay);
+        print_cell(s->alpha);
+        printf("\t%zu\n", s->count);
+    }
+    free(symbols);
+    return EXIT_DONE;
+}
+
 static const char *ending(const lth_gp_report *r) {
     return r->interrupted ? "interrupted" : r->converged ? "converged" : "not converged";
 }
@@ -83,8 +121,9 @@ static int print_text(const lth_gp *gp) {
     free(kernel);
     print_params(gp);
     print_orders(&r);
-    print_training(gp, &r);
-    return EXIT_DONE;
+    int code = print_symbols(gp);
+    if (!code) print_training(gp, &r);
+    return code;
 }
 
 /* ---- JSON ---- */
@@ -106,6 +145,25 @@ static void print_json_param(const lth_gp_param *p) {
     else
         printf("null");
     putchar('}');
+}
+
+static int print_json_symbols(const lth_gp *gp) {
+    size_t count = symbol_count(gp);
+    lth_gp_symbol *symbols = sorted_symbols(gp, count);
+    if (!symbols) return out_of_memory();
+    printf(",\"symbols\":[");
+    for (const lth_gp_symbol *s = symbols; s < symbols + count; ++s) {
+        printf("%s{\"symbol\":", s == symbols ? "" : ",");
+        print_json_string(s->symbol);
+        printf(",\"kernel\":");
+        print_json_string(s->kernel);
+        print_json_figure("decay", s->decay);
+        print_json_figure("alpha", s->alpha);
+        printf(",\"nodes\":%zu}", s->count);
+    }
+    putchar(']');
+    free(symbols);
+    return EXIT_DONE;
 }
 
 static void print_json_lists(const lth_gp *gp, const lth_gp_report *r) {
@@ -138,6 +196,8 @@ int print_model_json(const lth_gp *gp) {
     print_json_string(kernel);
     free(kernel);
     print_json_lists(gp, &r);
+    int code = symbol_count(gp) ? print_json_symbols(gp) : EXIT_DONE;
+    if (code) return code;
     printf(",\"rows\":%zu", r.rows);
     print_json_figure("log_evidence", r.evidence);
     print_json_figure("noise", r.noise);

@@ -110,7 +110,10 @@ int learning_read(learning *l, const char *also) {
     memcpy(columns, l->targets.at, l->targets.count * sizeof *columns);
     columns[l->targets.count] = also;
     list more = {columns, l->targets.count + (also != NULL)};
-    return session_read_table(&l->session, o->arguments[0], l->kernel, &more, &l->table);
+    const char *path = o->arguments[0];
+    code = session_read_table(&l->session, path, l->kernel, &more, &l->table);
+    if (!code) code = session_resolve_kernel(&l->session, path, l->table, &l->kernel);
+    return code;
 }
 
 int learning_fail(learning *l, const lth_error *err) {

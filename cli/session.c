@@ -268,6 +268,13 @@ int session_parse_kernel(session *s, const char *expression, lth_kernel **out) {
     return code;
 }
 
+int session_resolve_kernel(session *s, const char *path, const lth_table *table,
+                           lth_kernel **kernel) {
+    lth_error err = {0};
+    if (lth_kernel_resolve(kernel, table, &err) == LTH_OK) return EXIT_DONE;
+    return session_fail_input(s, &err, path);
+}
+
 static size_t count_columns(const lth_kernel *kernel) {
     size_t count = 0;
     while (lth_kernel_column(kernel, count)) ++count;

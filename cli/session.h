@@ -48,6 +48,10 @@ int out_of_memory(void);         /* says so; returns EXIT_FAILED */
 
 int session_parse_kernel(session *s, const char *expression, lth_kernel **out);
 
+/* The parameters of the kernel that depend on the data, by the table read from `path`. */
+int session_resolve_kernel(session *s, const char *path, const lth_table *table,
+                           lth_kernel **kernel);
+
 /* The columns of a table that the kernel reads, and `more`; a table without rows is an error. */
 int session_read_table(session *s, const char *path, const lth_kernel *kernel, const list *more,
                        lth_table **out); /* `more` may be NULL */

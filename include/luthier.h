@@ -135,10 +135,12 @@ LTH_API const char *lth_isa_available(size_t i);
 typedef struct lth_table lth_table;
 
 typedef enum lth_table_format {
-    LTH_TABLE_AUTO = 0, /* by extension (.tsv .txt .csv .jsonl .ndjson, each also .gz), else TSV */
+    LTH_TABLE_AUTO = 0, /* by extension, else TSV: .tsv .txt .csv .jsonl .ndjson .conllu, or .gz */
     LTH_TABLE_TSV,      /* header line, tab separated, no quoting                                */
     LTH_TABLE_CSV,      /* RFC 4180 with a header line                                           */
-    LTH_TABLE_JSONL     /* one JSON object a line                                                */
+    LTH_TABLE_JSONL,    /* one JSON object a line                                                */
+    LTH_TABLE_CONLLU    /* one row a sentence: its lines in the column "conllu", and a column for
+                           each "# key = value" comment of the first sentence                    */
 } lth_table_format;
 
 typedef struct lth_table_options {
@@ -202,13 +204,20 @@ LTH_API const char *lth_kernel_column(const lth_kernel *kernel, size_t i);
  * fill lth_gram_orders(). */
 LTH_API size_t lth_kernel_orders(const lth_kernel *kernel);
 
+/* Give a kernel the parameters that depend on the data: for symbols=all of a tree kernel, the
+ * labels that the inner nodes of the table's trees have, by descending frequency. *kernel is
+ * replaced by a kernel in which they are spelled out, with the same values; nothing happens when
+ * nothing is left open, or on failure. An encoder is made afterwards. lth_gp_fit() and lth_gp_cv()
+ * do it themselves. */
+LTH_API lth_status lth_kernel_resolve(lth_kernel **kernel, const lth_table *table, lth_error *err);
+
 /* Whether the kernel matches words by vectors (so that lth_encoder_read_vectors() is needed). */
 LTH_API bool lth_kernel_needs_vectors(const lth_kernel *kernel);
 
 /* Hyperparameters, one row for each scalar, in the order of every gradient. A tied parameter has
  * its own row and its own partial derivative; setting one sets all that share its tag. */
 typedef struct lth_param {
-    const char *path; /* "ssk.gap", "ssk.weights[2]"            */
+    const char *path; /* "ssk.gap", "ssk.weights[2]", "sstk.decay[NP]" */
     double value;     /* natural units                          */
     double lo, hi;
     bool held;       /* not learned                            */
@@ -347,6 +356,17 @@ typedef struct lth_gp_param {
     const char *tag;
 } lth_gp_param;
 LTH_API lth_gp_param lth_gp_param_at(const lth_gp *gp, size_t i);
+
+/* A symbol of a tree kernel with hyperparameters of its own, and how many inner nodes of the
+ * training trees have it. `i` counts over all kernels of the expression; past the last, `symbol`
+ * is NULL. */
+typedef struct lth_gp_symbol {
+    const char *kernel; /* "sstk", "sstk2" */
+    const char *symbol;
+    double decay, alpha; /* alpha 0 where the kernel has none */
+    size_t count;
+} lth_gp_symbol;
+LTH_API lth_gp_symbol lth_gp_symbol_at(const lth_gp *gp, size_t i);
 
 /* Quality of predictions, in the target's own units. nlpd counts the noise; coverage is the share
  * of targets inside their 95% interval. */

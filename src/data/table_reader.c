@@ -124,7 +124,7 @@ size_t lth__columns_count(const char *column) {
 /* ---- The filter ----------------------------------------------------------------------------- */
 
 static lth_status check_options(const lth_table_options *o, lth_error *err) {
-    if (o->format < LTH_TABLE_AUTO || o->format > LTH_TABLE_JSONL)
+    if (o->format < LTH_TABLE_AUTO || o->format > LTH_TABLE_CONLLU)
         return lth__fail(err, LTH_EARG, "unknown table format %d", (int)o->format);
     for (size_t i = 0; o->columns && i < o->column_count; i++)
         if (!o->columns[i]) return lth__fail(err, LTH_EARG, "column %zu is NULL", i + 1);
@@ -313,19 +313,25 @@ static lth_table_format format_of(const char *path) {
     if (has_extension(path, length, ".csv")) return LTH_TABLE_CSV;
     if (has_extension(path, length, ".jsonl") || has_extension(path, length, ".ndjson"))
         return LTH_TABLE_JSONL;
+    if (has_extension(path, length, ".conllu")) return LTH_TABLE_CONLLU;
     return LTH_TABLE_TSV;
+}
+
+static const char *what_is_needed(lth_table_format format) {
+    if (format == LTH_TABLE_JSONL) return "a JSON object on each line";
+    return format == LTH_TABLE_CONLLU ? "a sentence" : "a header line";
 }
 
 static lth_status read_format(lth__reader *r, lth_table_format format, lth_error *err) {
     switch (format) {
     case LTH_TABLE_CSV: LTH_TRY(lth__read_csv(r, err)); break;
     case LTH_TABLE_JSONL: LTH_TRY(lth__read_jsonl(r, err)); break;
+    case LTH_TABLE_CONLLU: LTH_TRY(lth__read_conllu(r, err)); break;
     default: LTH_TRY(lth__read_tsv(r, err)); break;
     }
     if (!r->has_header)
-        return lth__fail_at(
-            err, LTH_EFORMAT, lth__input_name(r->in), 1, 1, "the file is empty; %s is needed",
-            format == LTH_TABLE_JSONL ? "a JSON object on each line" : "a header line");
+        return lth__fail_at(err, LTH_EFORMAT, lth__input_name(r->in), 1, 1,
+                            "the file is empty; %s is needed", what_is_needed(format));
     lth__table_trim(r->table);
     return LTH_OK;
 }

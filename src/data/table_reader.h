@@ -1,4 +1,4 @@
-/* What the readers of the three formats share: checked lines, fields, the header, the filter. */
+/* What the readers of the formats share: checked lines, fields, the header, the filter. */
 #ifndef LTH_TABLE_READER_H
 #define LTH_TABLE_READER_H
 
@@ -48,5 +48,6 @@ lth_status lth__reader_record(lth__reader *r, size_t line, size_t end_line, size
 lth_status lth__read_tsv(lth__reader *r, lth_error *err);
 lth_status lth__read_csv(lth__reader *r, lth_error *err);
 lth_status lth__read_jsonl(lth__reader *r, lth_error *err);
+lth_status lth__read_conllu(lth__reader *r, lth_error *err);
 
 #endif

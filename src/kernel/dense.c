@@ -215,7 +215,7 @@ static size_t count_columns(const lth__expr *column) {
 
 lth_status lth__columns_configure(lth_kernel *kernel, lth__node *node, const lth__node *wrapper,
                                   lth_error *err) {
-    lth__field_def field = {.column = node->expr->name, .numbers = true};
+    lth__field_def field = {.column = node->expr->name, .kind = LTH__FIELD_NUMBERS};
     LTH_TRY(lth__kernel_field(kernel, &field, &node->field, err));
     const lth__wrap_config *config = wrapper->config;
     if (!config || !config->ard) return LTH_OK;

@@ -6,6 +6,7 @@
 #include "base/parallel.h"
 #include "data/table.h"
 #include "data/units.h"
+#include "kernel/tree_field.h"
 
 /* ---- Encoders ---- */
 
@@ -22,20 +23,38 @@ static void free_lexicon(lth__lexicon *l) {
     free_vectors(l);
     lth__symbols_free(l->symbols);
     lth__free(l->frequency);
+    lth__forest_free(l->forest);
+    lth__tree_index_free(l->index);
+}
+
+static bool create_lexicon(lth__field_kind kind, lth__lexicon *l) {
+    l->symbols = lth__symbols_create();
+    if (kind == LTH__FIELD_TREE) l->forest = lth__forest_create();
+    return l->symbols && (kind != LTH__FIELD_TREE || l->forest);
+}
+
+static lth_status check_resolved(const lth_kernel *kernel, lth_error *err) {
+    for (size_t n = 0; n < kernel->node_count; n++) {
+        if (!kernel->nodes[n]->unresolved) continue;
+        return lth__fail(err, LTH_EARG,
+                         "symbols=all of %s is open until the data are known: call "
+                         "lth_kernel_resolve() with a table first",
+                         kernel->nodes[n]->path);
+    }
+    return LTH_OK;
 }
 
 lth_status lth_encoder_create(lth_ctx *ctx, const lth_kernel *kernel, lth_encoder **out,
                               lth_error *err) {
+    LTH_TRY(check_resolved(kernel, err));
     lth_encoder *e = lth__calloc(1, sizeof *e);
     if (!e) return lth__fail_memory(err, sizeof *e);
     *e = (lth_encoder){.ctx = ctx, .kernel = kernel};
     e->lexicons = lth__calloc(kernel->field_count, sizeof *e->lexicons);
     e->spaces = lth__calloc(kernel->node_count, sizeof *e->spaces);
     bool ok = e->lexicons && e->spaces;
-    for (size_t f = 0; ok && f < kernel->field_count; f++) {
-        e->lexicons[f].symbols = lth__symbols_create();
-        ok = e->lexicons[f].symbols != NULL;
-    }
+    for (size_t f = 0; ok && f < kernel->field_count; f++)
+        ok = create_lexicon(kernel->fields[f].kind, &e->lexicons[f]);
     if (!ok) {
         lth_encoder_free(e);
         return lth__fail_memory(err, 0);
@@ -166,24 +185,17 @@ static lth_status encode_numbers(const lth__field_def *def, const lth_table *tab
     return status;
 }
 
-static lth_status encode_field(const lth_encoder *e, size_t field, const lth_table *table,
-                               lth__sequences *out, lth_error *err) {
-    const lth__field_def *def = &e->kernel->fields[field];
-    if (def->numbers) return encode_numbers(def, table, out, err);
-    size_t column = lth_table_find(table, def->column), rows = lth_table_rows(table);
-    if (column == LTH_NONE) {
-        return lth__fail_at(err, LTH_EFORMAT, lth_table_name(table), 1, 0, "no column \"%s\"",
-                            def->column);
-    }
-    size_t capacity = 0, used = 0;
+static lth_status encode_text(const lth__field_def *def, const lth_table *table, size_t column,
+                              lth__symbols *symbols, lth__sequences *out, lth_error *err) {
+    size_t capacity = 0, used = 0, rows = lth_table_rows(table);
     *out = (lth__sequences){.count = rows, .start = lth__alloc(rows + 1, sizeof *out->start)};
     if (!out->start) return lth__fail_memory(err, (rows + 1) * sizeof *out->start);
     out->start[0] = 0;
     for (size_t i = 0; i < rows; i++) {
         size_t length;
         const char *text = lth_table_cell(table, i, column, &length);
-        LTH_TRY(lth__units_split(text, length, (lth__units)def->units, def->lower,
-                                 e->lexicons[field].symbols, &out->symbols, &used, &capacity, err));
+        LTH_TRY(lth__units_split(text, length, (lth__units)def->units, def->lower, symbols,
+                                 &out->symbols, &used, &capacity, err));
         out->start[i + 1] = used;
         size_t units = lth__sequence_length(out, i);
         if (units > out->longest) out->longest = units;
@@ -197,9 +209,29 @@ static lth_status encode_field(const lth_encoder *e, size_t field, const lth_tab
     return LTH_OK;
 }
 
-/* How frequent each symbol is among these items. */
+static lth_status encode_field(const lth_encoder *e, size_t field, const lth_table *table,
+                               lth__sequences *out, lth_error *err) {
+    const lth__field_def *def = &e->kernel->fields[field];
+    lth__lexicon *l = &e->lexicons[field];
+    if (def->kind == LTH__FIELD_NUMBERS) return encode_numbers(def, table, out, err);
+    size_t column = lth_table_find(table, def->column);
+    if (column == LTH_NONE) {
+        return lth__fail_at(err, LTH_EFORMAT, lth_table_name(table), 1, 0, "no column \"%s\"",
+                            def->column);
+    }
+    if (def->kind == LTH__FIELD_TREE)
+        return lth__tree_field_encode(def, table, column, l->symbols, l->forest, out, err);
+    return encode_text(def, table, column, l->symbols, out, err);
+}
+
+/* How frequent each symbol is among these items; of trees only how many there are. */
 static lth_status count_symbols(const lth__sequences *s, lth__lexicon *l, lth_error *err) {
     size_t symbols = lth__symbols_count(l->symbols), units = s->start[s->count];
+    if (l->forest) {
+        l->frequencies = symbols;
+        l->known_subtrees = l->forest->count;
+        return LTH_OK;
+    }
     l->frequency = lth__calloc(symbols, sizeof *l->frequency);
     if (!l->frequency) return lth__fail_memory(err, symbols * sizeof *l->frequency);
     l->frequencies = symbols;
@@ -207,10 +239,22 @@ static lth_status count_symbols(const lth__sequences *s, lth__lexicon *l, lth_er
     return LTH_OK;
 }
 
+/* The index of a forest that has grown is made anew. */
+static lth_status index_trees(lth__lexicon *l, lth_error *err) {
+    if (!l->forest || (l->index && l->index->subtrees == l->forest->count)) return LTH_OK;
+    lth__tree_index *index = NULL;
+    LTH_TRY(lth__tree_index_create(l->forest, &index, err));
+    lth__tree_index_free(l->index);
+    l->index = index;
+    return LTH_OK;
+}
+
 lth_status lth__items_features(lth_items *items, lth_error *err) {
     const lth_kernel *kernel = items->encoder->kernel;
+    for (size_t f = 0; f < kernel->field_count; f++)
+        LTH_TRY(index_trees(&items->encoder->lexicons[f], err));
     for (size_t f = 0; !items->encoder->has_encoded && f < kernel->field_count; f++) {
-        if (!kernel->fields[f].numbers)
+        if (kernel->fields[f].kind != LTH__FIELD_NUMBERS)
             LTH_TRY(count_symbols(&items->fields[f], &items->encoder->lexicons[f], err));
     }
     for (size_t n = 0; n < kernel->node_count; n++) {

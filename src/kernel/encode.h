@@ -3,12 +3,15 @@
 #define LTH_ENCODE_H
 
 #include "base/context.h"
+#include "data/forest.h"
 #include "data/symbols.h"
 #include "data/vectors.h"
 #include "kernel/kernel.h"
 #include "kernel/similarity.h"
+#include "kernel/tree_index.h"
 
-/* The sequences of one field: item i is symbols[start[i]] .. symbols[start[i + 1] - 1]. */
+/* The sequences of one field: item i is symbols[start[i]] .. symbols[start[i + 1] - 1]. Of a tree
+ * they are the subtrees at its nodes, in post-order. */
 typedef struct lth__sequences {
     lth__symbol *symbols;
     size_t *start; /* count + 1 entries */
@@ -52,6 +55,10 @@ typedef struct lth__lexicon {
     double *frequency;  /* of the symbols of the first table encoded, relative */
     size_t frequencies;
     lth__similarity *similarities; /* list; see lth__lexicon_similarity() */
+    /* Of a field of trees, whose symbols are labels and words: */
+    lth__forest *forest;
+    lth__tree_index *index;
+    size_t known_subtrees; /* that the first table encoded has */
 } lth__lexicon;
 
 /* The features of a node, and what the first table that was encoded says of them. */

@@ -176,6 +176,23 @@ static lth_status parse_list(parser *p, lth__value *out) {
     return LTH_OK;
 }
 
+/* A quoted text, in which two quotes stand for one. */
+static lth_status parse_text(parser *p, lth__value *out) {
+    const char *start = p->at, *end = start + 1;
+    while (*end && (*end != '"' || end[1] == '"')) end += *end == '"' ? 2 : 1;
+    if (!*end) return mistake(p, start, "this quoted text is not closed");
+    char *text = lth__pool_alloc(p->pool, (size_t)(end - start));
+    if (!text) return lth__fail_memory(p->err, (size_t)(end - start));
+    out->word = text;
+    for (const char *c = start + 1; c < end; c++) {
+        *text++ = *c;
+        c += *c == '"';
+    }
+    *text = 0;
+    p->at = end + 1;
+    return LTH_OK;
+}
+
 static lth_status parse_value(parser *p, lth__value *out) {
     skip_space(p);
     if (*p->at == '[') {
@@ -186,6 +203,7 @@ static lth_status parse_value(parser *p, lth__value *out) {
     }
     if (*p->at == '$' || at_number(p)) return parse_number(p, out);
     *out = (lth__value){.kind = LTH__VALUE_WORD, .column = column_of(p, p->at)};
+    if (*p->at == '"') return parse_text(p, out);
     return take_name(p, "a number, a word or a list", &out->word);
 }
 

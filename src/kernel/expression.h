@@ -5,11 +5,12 @@
  *     factor   := number | call | "(" sum ")"
  *     call     := NAME "(" [ argument { "," argument } ] ")"
  *     argument := NAME "=" value | sum | COLUMN | COLUMN ".." COLUMN
- *     value    := number | NAME | "[" [ value { "," value } ] "]" [ "!" ]
+ *     value    := number | NAME | TEXT | "[" [ value { "," value } ] "]" [ "!" ]
  *     number   := NUMBER [ "!" ] | "$" NAME [ "=" NUMBER [ "!" ] ]
  *
  * A NAME is letters, digits, "_" and "-" (not first); a column whose name is anything else is
- * quoted: "my column". Numbers are held with "!", and shared by all places with the same $NAME.
+ * quoted: "my column". A TEXT is quoted, too; a quote in it is written twice. Numbers are held with
+ * "!", and shared by all places with the same $NAME.
  */
 #ifndef LTH_EXPRESSION_H
 #define LTH_EXPRESSION_H
@@ -28,6 +29,7 @@ typedef struct lth__value {
     size_t column;            /* where it begins, from 1                                  */
     bool given;               /* a number was written (a later "$tag" has none)           */
     bool held;                /* "!"                                                      */
+    bool constant;            /* printed with "!", whether it was written or not          */
     double number;            /* when given                                               */
     const char *tag;          /* without "$"; NULL if none                                */
     const char *word;         /* WORD                                                     */
@@ -65,7 +67,7 @@ typedef struct lth__expr {
 lth_status lth__expr_parse(const char *text, lth__pool *pool, const lth__expr **out,
                            lth_error *err);
 
-/* Whether a column name can be written without quotes. */
+/* Whether a column name or a word can be written without quotes. */
 bool lth__expr_is_name(const char *text);
 
 #endif

@@ -72,6 +72,23 @@ lth_status lth__node_integer(const lth__node *node, const char *name, long lo, l
     return LTH_OK;
 }
 
+lth_status lth__node_constant(const lth__node *node, const char *name, double standard, double *out,
+                              lth_error *err) {
+    *out = standard;
+    for (size_t i = 0; i < node->expr->argument_count; i++) {
+        lth__value *v = &node->expr->arguments[i].value;
+        if (strcmp(node->expr->arguments[i].name, name) != 0) continue;
+        if (v->kind != LTH__VALUE_NUMBER || !v->given || v->tag || !(v->number > 0)) {
+            return lth__fail_at(err, LTH_EFORMAT, NULL, 0, v->column,
+                                "%s of %s is a number above 0, such as 0.5", name,
+                                node->family->manual.name);
+        }
+        v->constant = true;
+        *out = v->number;
+    }
+    return LTH_OK;
+}
+
 static const char *argument_name_at(const void *arguments, size_t i) {
     return ((const lth_argument *)arguments)[i].name;
 }
@@ -102,13 +119,20 @@ static lth_status new_param(lth_kernel *kernel, lth__param **out, lth_error *err
     return LTH_OK;
 }
 
-/* "ssk.gap", "ssk2.weights[1]", a number's "variance". */
+/* Which of the rows of a parameter: the i-th of a list, or that of a name; neither for a scalar. */
+typedef struct row_key {
+    size_t position;
+    const char *name;
+} row_key;
+
+/* "ssk.gap", "ssk2.weights[1]", "sstk.decay[NP]", a number's "variance". */
 static lth_status make_path(lth_kernel *kernel, const char *node_path, const char *name,
-                            size_t position, const char **out, lth_error *err) {
+                            row_key key, const char **out, lth_error *err) {
     lth__string path = {0};
     lth__string_format(&path, "%s", node_path);
     if (name) lth__string_format(&path, ".%s", name);
-    if (position > 0) lth__string_format(&path, "[%zu]", position);
+    if (key.position > 0) lth__string_format(&path, "[%zu]", key.position);
+    if (key.name) lth__string_format(&path, "[%s]", key.name);
     *out = path.failed ? NULL : lth__pool_strndup(&kernel->pool, path.bytes, path.length);
     lth__string_free(&path);
     return *out ? LTH_OK : lth__fail_memory(err, 0);
@@ -177,36 +201,66 @@ static lth_status apply_value(lth_kernel *kernel, lth__param *p, const lth__valu
 }
 
 static lth_status add_param(lth_kernel *kernel, lth__node *node, const lth__node *source,
-                            const char *name, size_t position, lth__param start,
-                            const lth__value *v, lth_error *err) {
+                            const char *name, row_key key, lth__param start, const lth__value *v,
+                            lth_error *err) {
     lth__param *p = NULL;
     LTH_TRY(new_param(kernel, &p, err));
     *p = start;
-    LTH_TRY(make_path(kernel, source->path, name, position, &p->path, err));
+    LTH_TRY(make_path(kernel, source->path, name, key, &p->path, err));
     if (v) LTH_TRY(apply_value(kernel, p, v, err));
     kernel->param_count++;
     node->param_count++;
     return LTH_OK;
 }
 
+static lth__param start_of(const lth__node *source, const char *name, double initial, bool held) {
+    const lth_argument *manual = manual_argument(source->family, name);
+    return (lth__param){
+        .value = initial, .initial = initial, .lo = manual->lo, .hi = manual->hi, .held = held};
+}
+
+static const lth__value *given_value(const lth__node *source, const char *name) {
+    const lth__argument *given = lth__node_argument(source, name);
+    return given ? &given->value : NULL;
+}
+
+static bool is_list(const lth__value *v) {
+    return v && v->kind == LTH__VALUE_LIST;
+}
+
+static lth_status check_count(const lth__node *source, const char *name, const lth__value *v,
+                              size_t count, lth_error *err) {
+    if (!is_list(v) || v->count == count) return LTH_OK;
+    return lth__fail_at(err, LTH_EFORMAT, NULL, 0, v->column,
+                        "%s of %s needs %zu numbers, but has %zu", name,
+                        source->family->manual.name, count, v->count);
+}
+
 static lth_status declare(lth_kernel *kernel, lth__node *node, const lth__node *source,
                           const char *name, size_t count, double initial, bool held,
                           lth_error *err) {
-    const lth_argument *manual = manual_argument(source->family, name);
-    const lth__argument *given = lth__node_argument(source, name);
-    const lth__value *v = given ? &given->value : NULL;
-    lth__param start = {
-        .value = initial, .initial = initial, .lo = manual->lo, .hi = manual->hi, .held = held};
-    if (count == 0) return add_param(kernel, node, source, name, 0, start, v, err);
-
-    bool list = v && v->kind == LTH__VALUE_LIST;
-    if (list && v->count != count) {
-        return lth__fail_at(err, LTH_EFORMAT, NULL, 0, v->column,
-                            "%s of %s needs %zu numbers, but has %zu", name,
-                            source->family->manual.name, count, v->count);
+    const lth__value *v = given_value(source, name);
+    lth__param start = start_of(source, name, initial, held);
+    if (count == 0) return add_param(kernel, node, source, name, (row_key){0}, start, v, err);
+    LTH_TRY(check_count(source, name, v, count, err));
+    for (size_t i = 0; i < count; i++) {
+        LTH_TRY(add_param(kernel, node, source, name, (row_key){.position = i + 1}, start,
+                          is_list(v) ? &v->items[i] : v, err));
     }
-    for (size_t i = 0; i < count; i++)
-        LTH_TRY(add_param(kernel, node, source, name, i + 1, start, list ? &v->items[i] : v, err));
+    return LTH_OK;
+}
+
+lth_status lth__node_param_named(lth_kernel *kernel, lth__node *node, const char *name,
+                                 const char *const *names, size_t count, double initial, bool held,
+                                 lth_error *err) {
+    const lth__value *v = given_value(node, name);
+    lth__param start = start_of(node, name, initial, held);
+    LTH_TRY(check_count(node, name, v, count + 1, err));
+    for (size_t i = 0; i <= count; i++) {
+        row_key key = {.name = i > 0 ? names[i - 1] : NULL};
+        LTH_TRY(
+            add_param(kernel, node, node, name, key, start, is_list(v) ? &v->items[i] : v, err));
+    }
     return LTH_OK;
 }
 
@@ -226,8 +280,9 @@ lth_status lth__kernel_field(lth_kernel *kernel, const lth__field_def *def, size
                              lth_error *err) {
     for (size_t i = 0; i < kernel->field_count; i++) {
         lth__field_def *f = &kernel->fields[i];
-        if (strcmp(f->column, def->column) == 0 && f->numbers == def->numbers &&
-            f->units == def->units && f->lower == def->lower && f->parts == def->parts) {
+        if (strcmp(f->column, def->column) == 0 && f->kind == def->kind && f->units == def->units &&
+            f->format == def->format && f->strip == def->strip && f->lower == def->lower &&
+            f->parts == def->parts) {
             f->vectors |= def->vectors;
             *out = i;
             return LTH_OK;
@@ -370,7 +425,7 @@ static lth_status build_number(lth_kernel *kernel, const lth__expr *expr, bool f
     const char *name = factor ? "variance" : "constant";
     LTH_TRY(new_node(kernel, expr, &lth__family_number, name, out, err));
     lth__param start = {.value = 1, .initial = 1, .lo = 0, .hi = 1e12};
-    return add_param(kernel, *out, *out, NULL, 0, start, &expr->number, err);
+    return add_param(kernel, *out, *out, NULL, (row_key){0}, start, &expr->number, err);
 }
 
 static lth_status build_operator(lth_kernel *kernel, const lth__expr *expr, lth__node **out,

@@ -28,6 +28,7 @@ typedef struct lth__param {
     const char *tag;  /* shared with every parameter of the same tag, or NULL */
     bool tag_given;   /* some place gave the tag its value                    */
     double initial;   /* default of the family                                */
+    bool linear;      /* learned as it is, not by its logarithm: 0 may be the best value */
 } lth__param;
 
 /* ---- Nodes ---- */
@@ -43,16 +44,25 @@ typedef struct lth__node {
     size_t first_param, param_count, params_end; /* its own; end of those below it too */
     size_t field;                                /* encoded column it reads; leaves     */
     void *config;                                /* structural arguments, by the family */
+    bool unresolved; /* its parameters depend on the data: see lth_kernel_resolve() */
 } lth__node;
+
+typedef enum lth__field_kind {
+    LTH__FIELD_TEXT,
+    LTH__FIELD_NUMBERS,
+    LTH__FIELD_TREE
+} lth__field_kind;
 
 /* A column that some node reads, and how it is to be encoded; nodes that agree share one field. */
 typedef struct lth__field_def {
-    const char *column; /* or a range, first..last           */
-    bool numbers;       /* number columns; otherwise a text: */
-    int units;          /* lth__units                        */
-    bool lower;
-    bool vectors; /* needs word vectors */
-    bool parts;   /* a word without a vector has the mean of its parts' */
+    const char *column; /* or a range, first..last                          */
+    lth__field_kind kind;
+    int units;      /* TEXT: lth__units                                     */
+    int format;     /* TREE: lth__tree_format                               */
+    unsigned strip; /* TREE: what is left out of labels and trees           */
+    bool lower;     /* TEXT, TREE: lower-case it; of trees the leaves       */
+    bool vectors;   /* TEXT: needs word vectors                             */
+    bool parts;     /* TEXT: a word without a vector has the mean of its parts' */
 } lth__field_def;
 
 struct lth_kernel {
@@ -78,6 +88,10 @@ lth_status lth__node_choice(const lth__node *node, const char *name, int standar
 lth_status lth__node_integer(const lth__node *node, const char *name, long lo, long hi,
                              long standard, long *out, lth_error *err);
 
+/* A number above 0 that is never learned: printed with "!" whether it was written so or not. */
+lth_status lth__node_constant(const lth__node *node, const char *name, double standard, double *out,
+                              lth_error *err);
+
 /* Declare the parameter called `name` in the manual, with its default and bounds; a list when
  * `count` is not 0, else a scalar. `held` is its state when the expression does not give it. The
  * number of the first row is node->first_param for the first declared, and so on. */
@@ -88,6 +102,13 @@ lth_status lth__node_param(lth_kernel *kernel, lth__node *node, const char *name
  * arguments. */
 lth_status lth__node_param_of(lth_kernel *kernel, lth__node *node, const lth__node *source,
                               const char *name, size_t count, double initial, lth_error *err);
+
+/* Declare a parameter with a value for each of `names` beside the shared one: rows "decay",
+ * "decay[NP]", ... A single number in the expression is the start of all of them, a list has the
+ * shared one first. */
+lth_status lth__node_param_named(lth_kernel *kernel, lth__node *node, const char *name,
+                                 const char *const *names, size_t count, double initial, bool held,
+                                 lth_error *err);
 
 /* The field for a column with this encoding, made if it is new. */
 lth_status lth__kernel_field(lth_kernel *kernel, const lth__field_def *def, size_t *out,
@@ -188,6 +209,15 @@ struct lth__family {
      * about `scale`: value[i] for its i-th. The nodes below it have theirs. */
     lth_status (*guess)(const lth__node *node, const lth__eval *eval, double scale, double *value,
                         lth_error *err);
+
+    /* Optional: a prior of its own. Returns the penalty at the present values, and adds its
+     * derivatives to gradient[parameter], natural units. */
+    double (*penalty)(const lth__node *node, const lth_kernel *kernel, double *gradient);
+
+    /* Optional, tree kernels: its i-th symbol with parameters of its own, counted in `items`; false
+     * past the last. */
+    bool (*symbol)(const lth__node *node, const lth_kernel *kernel, const lth_items *items,
+                   size_t i, lth_gp_symbol *out);
 
     /* Optional: numbers for each pair worth keeping between evaluations; 0 = none. */
     size_t (*memo_planes)(const lth__node *node, const lth__eval *eval);

@@ -50,10 +50,22 @@ static void print_list(printer *p, const lth__param *first, size_t count) {
     lth__string_format(&p->text, all_held ? "]!" : "]");
 }
 
+/* A word is quoted when it is not a name; a quote in it is then written twice. */
+static void print_word(printer *p, const char *word) {
+    if (lth__expr_is_name(word)) {
+        lth__string_format(&p->text, "%s", word);
+        return;
+    }
+    lth__string_format(&p->text, "\"");
+    for (; *word; word++) lth__string_format(&p->text, "%s%c", *word == '"' ? "\"" : "", *word);
+    lth__string_format(&p->text, "\"");
+}
+
 /* Structural arguments are printed as they were given. */
 static void print_value(printer *p, const lth__value *v) {
-    if (v->kind == LTH__VALUE_WORD) lth__string_format(&p->text, "%s", v->word);
+    if (v->kind == LTH__VALUE_WORD) print_word(p, v->word);
     if (v->kind == LTH__VALUE_NUMBER) print_number(p, v->number);
+    if (v->kind == LTH__VALUE_NUMBER && v->constant) lth__string_format(&p->text, "!");
     if (v->kind != LTH__VALUE_LIST) return;
     for (size_t i = 0; i < v->count; i++) {
         lth__string_format(&p->text, i == 0 ? "[" : ",");
@@ -62,7 +74,18 @@ static void print_value(printer *p, const lth__value *v) {
     lth__string_format(&p->text, v->count == 0 ? "[]" : "]");
 }
 
-/* The rows of parameter `name`: those whose paths are "NODE.name" or "NODE.name[i]". */
+/* Whether one number can stand for all rows of a parameter with names. */
+static bool is_same(const lth__param *first, size_t count) {
+    for (size_t i = 1; i < count; i++) {
+        const char *a = first->tag, *b = first[i].tag;
+        if (first[i].value != first->value || first[i].held != first->held) return false;
+        if (!a != !b || (a && strcmp(a, b) != 0)) return false;
+    }
+    return true;
+}
+
+/* The rows of parameter `name`: those whose paths are "NODE.name", "NODE.name[i]" or
+ * "NODE.name[SYMBOL]". */
 static size_t find_rows(const lth_kernel *kernel, const lth__node *node, const char *name,
                         const lth__param **first) {
     size_t count = 0, prefix = strlen(node->path), length = strlen(name);
@@ -88,8 +111,8 @@ static void print_argument(printer *p, const lth__node *node, const lth_argument
     size_t count = find_rows(p->kernel, node, manual->name, &first);
     if (count == 0 || !worth_printing(first, count)) return;
     lth__string_format(&p->text, ", %s=", manual->name);
-    bool list = strchr(first->path, '[') != NULL;
-    if (list)
+    bool list = first->path[strlen(node->path) + 1 + strlen(manual->name)] == '[';
+    if (list || !is_same(first, count))
         print_list(p, first, count);
     else
         print_param(p, first, true);

@@ -261,6 +261,7 @@ lth_status lth_gp_fit(lth_ctx *ctx, const char *expression, const lth_table *tab
     lth_gp *gp = NULL;
     if (target_count == 0) return lth__fail(err, LTH_EARG, "no target column is named");
     lth_status status = lth_kernel_parse(ctx, expression, &kernel, err);
+    if (status == LTH_OK) status = lth_kernel_resolve(&kernel, table, err);
     if (status == LTH_OK) status = lth_encoder_create(ctx, kernel, &encoder, err);
     if (status == LTH_OK) status = lth_encode(encoder, table, &items, err);
     if (status == LTH_OK && options.vectors && lth_kernel_needs_vectors(kernel))

@@ -131,6 +131,7 @@ lth_status lth_gp_cv(lth_ctx *ctx, const char *expression, const lth_table *tabl
             .options = &options};
     LTH_TRY(check_folds(fold, c.rows, folds, err));
     lth_status status = lth_kernel_parse(ctx, expression, &c.kernel, err);
+    if (status == LTH_OK) status = lth_kernel_resolve(&c.kernel, table, err);
     if (status == LTH_OK) status = lth_encoder_create(ctx, c.kernel, &c.encoder, err);
     if (status == LTH_OK) status = lth_encode(c.encoder, table, &c.items, err);
     if (status == LTH_OK && options.vectors && lth_kernel_needs_vectors(c.kernel))

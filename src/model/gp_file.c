@@ -150,6 +150,24 @@ static void save_sequences(saver *s, size_t field, const lth__sequences *q) {
               units > 0 ? q->symbols + q->start[0] : &none);
 }
 
+/* The subtrees of the training trees: labels, and children one list after another. */
+static void save_forest(saver *s, size_t field, const lth__lexicon *lexicon) {
+    const lth__forest *f = lexicon->forest;
+    size_t count = lexicon->known_subtrees;
+    uint32_t *labels = keep(&s->extras, lth__alloc(count + 1, sizeof *labels));
+    uint64_t *ends = keep(&s->extras, lth__alloc(count + 1, sizeof *ends));
+    s->ok = s->ok && labels && ends;
+    size_t children = 0;
+    for (size_t u = 0; s->ok && u < count; u++) {
+        labels[u] = f->subtrees[u].label;
+        ends[u] = children += f->subtrees[u].children;
+    }
+    put_field(s, field, "tree_labels", LTH__U32, count, 0, labels);
+    put_field(s, field, "tree_child_ends", LTH__U64, count, 0, ends);
+    const uint32_t none = 0;
+    put_field(s, field, "tree_children", LTH__U32, children, 0, children > 0 ? f->children : &none);
+}
+
 static void save_fields(saver *s, const lth_gp *gp) {
     for (size_t f = 0; f < gp->kernel->field_count; f++) {
         const lth__sequences *q = &gp->items->fields[f];
@@ -159,6 +177,7 @@ static void save_fields(saver *s, const lth_gp *gp) {
             continue;
         }
         save_vocabulary(s, f, l);
+        if (l->forest) save_forest(s, f, l);
         save_sequences(s, f, q);
         if (l->has_vectors) save_vectors(s, f, &l->vectors);
     }
@@ -343,6 +362,44 @@ static lth_status load_sequences(const loader *l, size_t field, size_t vocabular
     return start[rows] == units ? LTH_OK : damaged(l, "its training rows");
 }
 
+/* Subtrees must come after their children, have labels that there are, and be all different. */
+static lth_status load_forest(const loader *l, size_t field, size_t vocabulary, lth__forest *f) {
+    const lth__tensor *labels, *ends, *children;
+    LTH_TRY(get_field(l, field, "tree_labels", LTH__U32, 1, LTH_NONE, 0, &labels));
+    LTH_TRY(get_field(l, field, "tree_child_ends", LTH__U64, 1, labels->shape[0], 0, &ends));
+    LTH_TRY(get_field(l, field, "tree_children", LTH__U32, 1, LTH_NONE, 0, &children));
+    const uint32_t *label = labels->data, *child = children->data;
+    const uint64_t *end = ends->data;
+    uint64_t at = 0;
+    for (size_t u = 0; u < labels->shape[0]; u++) {
+        if (label[u] >= vocabulary || end[u] < at || end[u] > children->shape[0])
+            return damaged(l, "its trees");
+        for (uint64_t k = at; k < end[u]; k++) {
+            if (child[k] >= u) return damaged(l, "a tree that is part of itself");
+        }
+        uint32_t subtree = lth__forest_intern(f, label[u], child + at, (size_t)(end[u] - at));
+        if (subtree == LTH__NO_SUBTREE) return lth__fail_memory(l->err, 0);
+        if (subtree != u) return damaged(l, "it has a tree twice");
+        at = end[u];
+    }
+    return at == children->shape[0] ? LTH_OK : damaged(l, "its trees");
+}
+
+/* Each row must be one whole tree. */
+static lth_status load_trees(const loader *l, size_t field, lth__lexicon *lexicon,
+                             lth__sequences *q) {
+    lth__forest *f = lexicon->forest;
+    LTH_TRY(load_forest(l, field, lth__symbols_count(lexicon->symbols), f));
+    LTH_TRY(load_sequences(l, field, f->count, q));
+    for (size_t i = 0; i < q->count; i++) {
+        bool is_tree;
+        LTH_TRY(lth__forest_check(f, lth__sequence_symbols(q, i), lth__sequence_length(q, i),
+                                  &is_tree, l->err));
+        if (!is_tree) return damaged(l, "its training trees");
+    }
+    return LTH_OK;
+}
+
 /* Whether the kernel's number columns can be this many. */
 static bool fits_columns(const lth_kernel *kernel, size_t field, size_t width) {
     if (width != 1 && width != lth__columns_count(kernel->fields[field].column)) return false;
@@ -360,7 +417,7 @@ static lth_status load_fields(const loader *l) {
     for (size_t f = 0; f < gp->kernel->field_count; f++) {
         lth__sequences *q = &gp->items->fields[f];
         lth__lexicon *lexicon = &gp->encoder->lexicons[f];
-        if (gp->kernel->fields[f].numbers) {
+        if (gp->kernel->fields[f].kind == LTH__FIELD_NUMBERS) {
             const lth__tensor *t;
             LTH_TRY(get_field(l, f, "numbers", LTH__F64, 2, gp->rows, LTH_NONE, &t));
             if (!fits_columns(gp->kernel, f, t->shape[1])) return damaged(l, "its number columns");
@@ -370,6 +427,10 @@ static lth_status load_fields(const loader *l) {
             continue;
         }
         LTH_TRY(load_vocabulary(l, f, lexicon->symbols));
+        if (lexicon->forest) {
+            LTH_TRY(load_trees(l, f, lexicon, q));
+            continue;
+        }
         LTH_TRY(load_sequences(l, f, lth__symbols_count(lexicon->symbols), q));
         if (gp->kernel->fields[f].vectors) LTH_TRY(load_vectors(l, f, lexicon));
     }
@@ -460,7 +521,9 @@ static lth_status load_all(loader *l) {
     if (!model || strcmp(model, "gp") != 0 || !expression)
         return damaged(l, "it is not a Gaussian process");
     LTH_TRY(lth_kernel_parse(&gp->ctx, expression, &gp->kernel, l->err));
-    LTH_TRY(lth_encoder_create(&gp->ctx, gp->kernel, &gp->encoder, l->err));
+    if (lth_encoder_create(&gp->ctx, gp->kernel, &gp->encoder, l->err) == LTH_EARG)
+        return damaged(l, "its kernel has symbols=all");
+    if (!gp->encoder) return LTH_ENOMEM;
     LTH_TRY(load_targets(l));
     LTH_TRY(load_numbers(l));
     LTH_TRY(load_report(l));

@@ -1,8 +1,8 @@
 /* Learning: the evidence is maximised over transformed parameters, from several starts.
  *
- * A parameter between 0 and 1 is searched by its logit, any other by its logarithm; tied parameters
- * are one variable. The informed start and the scrambled ones race for a few iterations, and the
- * best of them is finished.
+ * A parameter between 0 and 1 is searched by its logit, most others by their logarithm, and one
+ * that may be best at 0 as it is; tied parameters are one variable. The informed start and the
+ * scrambled ones race for a few iterations, and the best of them is finished.
  */
 #include <math.h>
 #include <string.h>
@@ -18,7 +18,7 @@ enum { RACE_ITERATIONS = 10 };
 /* One variable of the optimiser. */
 typedef struct variable {
     size_t param; /* of the kernel; the first of its tag; param_count = the noise */
-    bool logit;
+    enum { BY_LOGARITHM, BY_LOGIT, AS_IT_IS } scale;
     double least, most;          /* values it may have                                   */
     double lo, hi;               /* of the transformed variable                          */
     double prior_mean, prior_sd; /* of the logarithm; sd 0 = none                        */
@@ -32,6 +32,7 @@ typedef struct search {
     variable *variables;
     size_t count;
     double *gradient; /* natural, of every parameter and the noise */
+    double *slope;    /* of the penalties, likewise                */
     double *lo, *hi;
     size_t start, evaluations, iterations;
     double jacobian; /* from the evidence of the scaled targets to that of the targets */
@@ -41,26 +42,32 @@ typedef struct search {
 
 /* ---- Variables ---- */
 
+static double clamp(double x, double lo, double hi) {
+    return x < lo ? lo : x > hi ? hi : x;
+}
+
 static double to_variable(const variable *v, double value) {
-    double x = v->logit ? log(value / (1 - value)) : log(value);
-    return x < v->lo || value <= 0 ? v->lo : x > v->hi ? v->hi : x;
+    if (v->scale == AS_IT_IS) return clamp(value, v->lo, v->hi);
+    if (value <= 0) return v->lo;
+    return clamp(v->scale == BY_LOGIT ? log(value / (1 - value)) : log(value), v->lo, v->hi);
 }
 
 /* Within the bounds of the parameter, which the rounding of exp could leave. */
 static double to_value(const variable *v, double x) {
-    double value = v->logit ? 1 / (1 + exp(-x)) : exp(x);
-    return value < v->least ? v->least : value > v->most ? v->most : value;
+    double value = v->scale == AS_IT_IS ? x : v->scale == BY_LOGIT ? 1 / (1 + exp(-x)) : exp(x);
+    return clamp(value, v->least, v->most);
 }
 
 /* d value / d x */
 static double slope_of(const variable *v, double value) {
-    return v->logit ? value * (1 - value) : value;
+    if (v->scale == AS_IT_IS) return 1;
+    return v->scale == BY_LOGIT ? value * (1 - value) : value;
 }
 
 static variable make_variable(size_t param, double lo, double hi, double value) {
     variable v = {.param = param, .least = lo, .most = hi};
     if (lo == 0 && hi == 1) {
-        v.logit = true;
+        v.scale = BY_LOGIT;
         v.lo = log(1e-6);
         v.hi = log(0.999 / 0.001);
         return v;
@@ -145,6 +152,8 @@ static lth_status apply_prior(search *s, const char *text, lth_error *err) {
         for (size_t i = 0; i < s->count; i++) {
             variable *v = &s->variables[i];
             if (!share_a_tag(kernel, p, v->param)) continue;
+            if (v->scale == AS_IT_IS) /* 0 has no place in this prior */
+                *v = make_variable(v->param, v->least, v->most, kernel->params[v->param].value);
             v->prior_mean = log(median);
             v->prior_sd = sd;
         }
@@ -172,6 +181,10 @@ static variable shared_variable(const lth_kernel *kernel, size_t param) {
         lo = fmax(lo, kernel->params[p].lo);
         hi = fmin(hi, kernel->params[p].hi);
     }
+    if (kernel->params[param].linear) {
+        return (variable){
+            .param = param, .scale = AS_IT_IS, .least = lo, .most = hi, .lo = lo, .hi = hi};
+    }
     return make_variable(param, lo, hi, kernel->params[param].value);
 }
 
@@ -193,9 +206,11 @@ static lth_status list_variables(search *s, lth_error *err) {
     size_t most = kernel->param_count + 1;
     s->variables = lth__alloc(most, sizeof *s->variables);
     s->gradient = lth__alloc(most, sizeof *s->gradient);
+    s->slope = lth__alloc(most, sizeof *s->slope);
     s->lo = lth__alloc(most, sizeof *s->lo);
     s->hi = lth__alloc(most, sizeof *s->hi);
-    if (!s->variables || !s->gradient || !s->lo || !s->hi) return lth__fail_memory(err, 0);
+    if (!s->variables || !s->gradient || !s->slope || !s->lo || !s->hi)
+        return lth__fail_memory(err, 0);
     for (size_t p = 0; p < kernel->param_count; p++) {
         if (s->gp->held[p] || !leads_its_tag(kernel, p)) continue;
         s->variables[s->count++] = shared_variable(kernel, p);
@@ -246,6 +261,19 @@ static double chain(const search *s, const variable *v, double value) {
     return sum * slope_of(v, value);
 }
 
+/* The priors that kernels have of their own; their slopes leave that of the evidence. */
+static double subtract_penalties(const search *s) {
+    const lth_kernel *kernel = s->gp->kernel;
+    double sum = 0;
+    memset(s->slope, 0, kernel->param_count * sizeof *s->slope);
+    for (size_t n = 0; n < kernel->node_count; n++) {
+        const lth__node *node = kernel->nodes[n];
+        if (node->family->penalty) sum += node->family->penalty(node, kernel, s->slope);
+    }
+    for (size_t p = 0; p < kernel->param_count; p++) s->gradient[p] -= s->slope[p];
+    return sum;
+}
+
 /* Minus the evidence (and the priors), for the optimiser. */
 static lth_status objective(void *user, const double *x, double *f, double *g, lth_error *err) {
     search *s = user;
@@ -259,7 +287,7 @@ static lth_status objective(void *user, const double *x, double *f, double *g, l
         return LTH_OK;
     }
     LTH_TRY(status);
-    *f = -evidence;
+    *f = subtract_penalties(s) - evidence;
     for (size_t i = 0; i < s->count; i++) {
         const variable *v = &s->variables[i];
         double value = to_value(v, x[i]);
@@ -290,11 +318,15 @@ static int told(void *user, size_t iteration, double f, double gradient) {
 static void scramble(const search *s, const double *informed, lth__random *random, double *x) {
     for (size_t i = 0; i < s->count; i++) {
         const variable *v = &s->variables[i];
-        double u = 2 * lth__random_uniform(random) - 1;
-        double centre = v->logit ? 0 : informed[i];
-        x[i] = centre + (v->logit ? 3 : 2.5) * u;
-        if (x[i] < v->lo) x[i] = v->lo;
-        if (x[i] > v->hi) x[i] = v->hi;
+        double u = 2 * lth__random_uniform(random) - 1, centre = informed[i], reach = 2.5;
+        if (v->scale == BY_LOGIT) {
+            centre = 0;
+            reach = 3;
+        } else if (v->scale == AS_IT_IS) {
+            centre = (v->lo + v->hi) / 2;
+            reach = (v->hi - v->lo) / 2;
+        }
+        x[i] = clamp(centre + reach * u, v->lo, v->hi);
     }
 }
 
@@ -387,6 +419,7 @@ lth_status lth__gp_search(lth_gp *gp, lth__gram *gram, double *inverse,
     gp->report.seconds = lth__seconds() - s.began;
     lth__free(s.variables);
     lth__free(s.gradient);
+    lth__free(s.slope);
     lth__free(s.lo);
     lth__free(s.hi);
     return status;

@@ -79,6 +79,8 @@ static const char *const inputs[][2] = {
     {"t.tsv", "text\tbody\nthe cat sat\ta cat\nthe dog sat\tA dog, too\n\tcat\nmat\t\n"},
     {"t.csv", "\"text\",body\nthe cat,\"a \"\"cat\"\"\"\n\"\",x\n"},
     {"t.jsonl", "{\"text\": \"the cat\", \"body\": \"a\"}\n{\"text\": \"sat\", \"body\": \"b\"}\n"},
+    {"trees.tsv",
+     "text\tbody\n(S (A a) (B (A b) c))\t(A a)\n(S (A a) (B d))\ta cat\n\t(A (A x))\n"},
     {"v.txt", "the 1 2 0.5\ncat 0.5 -1 1\nsat 2 0 0\nunused 1 1 1\na 1 0 1\n"},
 };
 enum { INPUTS = sizeof inputs / sizeof *inputs };
@@ -159,8 +161,10 @@ static lth_status open_all(run *r, const char *kernel, const char *table, lth_dr
     TRY(lth_table_read(r->ctx, in_folder(table), &wanted, &r->table, &r->err));
     wanted.where = where;
     wanted.where_count = 1;
-    TRY(lth_table_read(r->ctx, in_folder("t.tsv"), &wanted, &r->other, &r->err));
+    bool trees = strcmp(table, "trees.tsv") == 0;
+    TRY(lth_table_read(r->ctx, in_folder(trees ? table : "t.tsv"), &wanted, &r->other, &r->err));
     TRY(lth_kernel_parse(r->ctx, kernel, &r->kernel, &r->err));
+    TRY(lth_kernel_resolve(&r->kernel, r->table, &r->err));
     TRY(lth_encoder_create(r->ctx, r->kernel, &r->encoder, &r->err));
     TRY(lth_encode(r->encoder, r->table, &r->rows, &r->err));
     TRY(lth_encode(r->encoder, r->other, &r->cols, &r->err));
@@ -242,11 +246,19 @@ static void test_combined_kernel(void **state) {
             "t.tsv", LTH_DROP_OFF);
 }
 
+static void test_tree_kernels(void **state) {
+    (void)state;
+    run_all("sstk(text, symbols=all, leaves=yes, lower=yes)", "trees.tsv", LTH_DROP_AUTO);
+    run_all("normalize(sstk(text, symbols=[S,\",\"], strip=tags)) + 0.5 * stk(text)", "trees.tsv",
+            LTH_DROP_AUTO);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_exact_kernels),
         cmocka_unit_test(test_soft_kernel),
         cmocka_unit_test(test_combined_kernel),
+        cmocka_unit_test(test_tree_kernels),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
