@@ -413,9 +413,9 @@ LTH_API lth_status lth_gp_load(lth_ctx *ctx, const char *path, lth_gp **out, lth
 typedef struct lth_cv_result {
     lth_metrics *fold;   /* caller's, targets * folds entries   */
     double *seconds;     /* likewise                            */
-    double *evidence;    /* likewise, of the rows learned from; or NULL */
     lth_metrics *pooled; /* caller's, one for each target       */
     double *mean, *sd;
+    double *evidence; /* as `seconds`: of the rows learned from; may be NULL */
 } lth_cv_result;
 LTH_API lth_status lth_gp_cv(lth_ctx *ctx, const char *expression, const lth_table *table,
                              const char *const *targets, size_t target_count, const size_t *fold,

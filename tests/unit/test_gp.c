@@ -311,7 +311,7 @@ static void leaving_out(void **state) {
         /* Cross-validation with as many folds as rows does the same. */
         lth_metrics by_fold[N], pooled;
         double seconds[N], cv_mean[N], cv_sd[N];
-        lth_cv_result result = {by_fold, seconds, &pooled, cv_mean, cv_sd};
+        lth_cv_result result = {by_fold, seconds, &pooled, cv_mean, cv_sd, NULL};
         const char *name = "y";
         support_ok(lth_gp_cv(ctx, list[k], all, &name, 1, fold, N, &options, &result, &err), &err);
         compare_metrics(pooled, lth_gp_reported(gp).loo);
@@ -334,7 +334,7 @@ static void folds_out_of_range(void **state) {
     lth_gp_options options = support_fixed();
     lth_metrics by_fold[2], pooled;
     double seconds[2];
-    lth_cv_result result = {by_fold, seconds, &pooled, NULL, NULL};
+    lth_cv_result result = {by_fold, seconds, &pooled, NULL, NULL, NULL};
     const char *name = "y";
     const size_t beyond[] = {0, 1, 0, 2}, empty[] = {0, 0, 0, 0};
     assert_int_equal(lth_gp_cv(ctx, "rbf(f1)", all, &name, 1, beyond, 2, &options, &result, &err),
