@@ -154,14 +154,14 @@ static double number_at(const lth_table *table, size_t row, size_t column) {
     return strtod(text, NULL);
 }
 
-static void write_predictions(const job *j, const size_t *numbers, FILE *to) {
+static void write_predictions(const job *j, FILE *to) {
     fputs("row\ttarget\tfold\ty\tmean\tsd\n", to);
     for (size_t t = 0; t < j->targets; ++t) {
         size_t column = lth_table_find(j->l.table, j->l.targets.at[t]);
         for (size_t i = 0; i < j->rows; ++i) {
             double values[] = {number_at(j->l.table, i, column), j->result.mean[t * j->rows + i],
                                j->result.sd[t * j->rows + i]};
-            fprintf(to, "%zu\t%s\t%s", numbers[i], j->l.targets.at[t],
+            fprintf(to, "%zu\t%s\t%s", lth_table_number(j->l.table, i), j->l.targets.at[t],
                     j->folds.names[j->folds.of_row[i]]);
             for (size_t v = 0; v < 3; ++v) {
                 putc('\t', to);
@@ -173,19 +173,14 @@ static void write_predictions(const job *j, const size_t *numbers, FILE *to) {
 }
 
 static int save_predictions(job *j) {
-    size_t *numbers = NULL;
     text_file out;
-    const char *path = j->options->arguments[0];
-    int code = session_row_numbers(&j->l.session, path, j->l.table, &numbers);
-    if (code) return code;
     hold_interrupts();
-    code = text_open(&out, j->options->predictions);
+    int code = text_open(&out, j->options->predictions);
     if (!code) {
-        write_predictions(j, numbers, out.stream);
+        write_predictions(j, out.stream);
         code = text_close(&out, true);
     }
     release_interrupts();
-    free(numbers);
     return code;
 }
 

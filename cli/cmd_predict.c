@@ -12,7 +12,6 @@ typedef struct job {
     const options *options;
     lth_gp *gp;
     lth_table *table;
-    size_t *numbers; /* of the rows in their file */
     size_t rows, targets;
     double *mean, *sd; /* by target, then by row */
     text_file out;
@@ -29,7 +28,6 @@ static int read_inputs(job *j) {
     const char *path = j->options->arguments[1];
     int code = session_load_model(s, j->options->arguments[0], &j->gp);
     if (!code) code = session_read_table(s, path, lth_gp_kernel(j->gp), NULL, &j->table);
-    if (!code) code = session_row_numbers(s, path, j->table, &j->numbers);
     if (code) return code;
     j->rows = lth_table_rows(j->table);
     j->targets = lth_gp_targets(j->gp);
@@ -86,7 +84,7 @@ static void write_header(const job *j) {
 
 static void write_row(const job *j, size_t row) {
     double value[FIGURES];
-    fprintf(j->out.stream, "%zu", j->numbers[row]);
+    fprintf(j->out.stream, "%zu", lth_table_number(j->table, row));
     for (size_t t = 0; t < j->targets; ++t) {
         figures_at(j, t, row, value);
         for (size_t i = 0; i < FIGURES; ++i) {
@@ -99,7 +97,7 @@ static void write_row(const job *j, size_t row) {
 
 static void write_json_row(const job *j, size_t row) {
     double value[FIGURES];
-    fprintf(j->out.stream, "{\"schema\":1,\"row\":%zu", j->numbers[row]);
+    fprintf(j->out.stream, "{\"schema\":1,\"row\":%zu", lth_table_number(j->table, row));
     for (size_t t = 0; t < j->targets; ++t) {
         figures_at(j, t, row, value);
         for (size_t i = 0; i < FIGURES; ++i) {
@@ -141,7 +139,6 @@ int run_predict(const options *o) {
     if (!code) code = run_job(&j);
     free(j.mean);
     free(j.sd);
-    free(j.numbers);
     lth_table_free(j.table);
     lth_gp_free(j.gp);
     session_close(&j.session);

@@ -318,52 +318,6 @@ int session_read_table(session *s, const char *path, const lth_kernel *kernel, c
     return code;
 }
 
-/* Rows are recognised by the line on which they begin. */
-static void match_lines(const lth_table *whole, const lth_table *kept, size_t *numbers) {
-    size_t at = 0;
-    for (size_t i = 0; i < lth_table_rows(kept); ++i) {
-        size_t line = lth_table_line(kept, i);
-        while (at + 1 < lth_table_rows(whole) && lth_table_line(whole, at) < line) ++at;
-        numbers[i] = at + 1;
-    }
-}
-
-/* Standard input cannot be read twice; there a row is taken for a line. */
-static void guess_numbers(const session *s, const lth_table *kept, size_t *numbers) {
-    size_t header = s->options->format != LTH_TABLE_JSONL - 1;
-    for (size_t i = 0; i < lth_table_rows(kept); ++i) numbers[i] = lth_table_line(kept, i) - header;
-}
-
-int session_row_numbers(session *s, const char *path, const lth_table *table, size_t **out) {
-    size_t rows = lth_table_rows(table);
-    size_t *numbers = malloc((rows + 1) * sizeof *numbers);
-    if (!numbers) return out_of_memory();
-    lth_table *whole = NULL;
-    lth_error err = {0};
-    int code = EXIT_DONE;
-    if (s->options->where.count == 0) {
-        for (size_t i = 0; i < rows; ++i) numbers[i] = i + 1;
-    } else if (strcmp(path, "-") == 0) {
-        guess_numbers(s, table, numbers);
-    } else {
-        const char *column = lth_table_column_name(table, 0);
-        lth_table_options how = table_options(s);
-        how.where_count = 0;
-        how.columns = &column;
-        how.column_count = 1;
-        if (lth_table_read(s->ctx, path, &how, &whole, &err) != LTH_OK)
-            code = session_fail_input(s, &err, path);
-        else
-            match_lines(whole, table, numbers);
-    }
-    lth_table_free(whole);
-    if (code)
-        free(numbers);
-    else
-        *out = numbers;
-    return code;
-}
-
 int session_check_vectors(session *s, const lth_kernel *kernel) {
     const options *o = s->options;
     bool needed = lth_kernel_needs_vectors(kernel);

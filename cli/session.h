@@ -56,9 +56,6 @@ int session_resolve_kernel(session *s, const char *path, const lth_table *table,
 int session_read_table(session *s, const char *path, const lth_kernel *kernel, const list *more,
                        lth_table **out); /* `more` may be NULL */
 
-/* The number of each row in its file, from 1, freed with free(): they are not consecutive after
- * --where. */
-int session_row_numbers(session *s, const char *path, const lth_table *table, size_t **out);
 
 /* Whether --vectors is there if the kernel needs them. */
 int session_check_vectors(session *s, const lth_kernel *kernel);

@@ -180,6 +180,8 @@ LTH_API size_t lth_table_find(const lth_table *table, const char *column);
 LTH_API const char *lth_table_cell(const lth_table *table, size_t row, size_t column,
                                    size_t *length);
 LTH_API size_t lth_table_line(const lth_table *table, size_t row);
+/* Its number in the file, from 1: not row + 1 when rows were left out by `where`. */
+LTH_API size_t lth_table_number(const lth_table *table, size_t row);
 
 /* ---- Kernels ------------------------------------------------------------------------------- */
 

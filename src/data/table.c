@@ -60,6 +60,7 @@ void lth_table_free(lth_table *table) {
     for (size_t i = 0; i < table->chunk_count; i++) lth__free(table->chunks[i].bytes);
     lth__free(table->chunks);
     lth__free(table->marks);
+    lth__free(table->numbers);
     lth__symbols_free(table->columns);
     lth__free(table->name);
     lth__free(table);
@@ -168,6 +169,10 @@ const char *lth_table_cell(const lth_table *table, size_t row, size_t column, si
     }
     if (length) *length = size;
     return cell;
+}
+
+size_t lth_table_number(const lth_table *table, size_t row) {
+    return table->numbers && row < table->rows ? table->numbers[row] : row + 1;
 }
 
 size_t lth_table_line(const lth_table *table, size_t row) {

@@ -31,6 +31,8 @@ struct lth_table {
     size_t chunk_count, chunk_capacity;
     lth__table_mark *marks;
     size_t mark_count, mark_capacity;
+    size_t *numbers; /* of the rows in the file, from 1; NULL = all were kept */
+    size_t number_capacity;
 };
 
 /* One cell before it is packed, and the place in the file where it began. */

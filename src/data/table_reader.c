@@ -279,6 +279,14 @@ lth_status lth__reader_header(lth__reader *r, lth_error *err) {
     return LTH_OK;
 }
 
+static lth_status keep_number(const lth__reader *r, lth_error *err) {
+    lth_table *t = r->table;
+    if (!lth__reserve((void **)&t->numbers, &t->number_capacity, t->rows + 1, sizeof *t->numbers))
+        return lth__fail_memory(err, 0);
+    t->numbers[t->rows] = r->rows;
+    return LTH_OK;
+}
+
 lth_status lth__reader_row(lth__reader *r, size_t line, size_t end_line, size_t end_column,
                            lth_error *err) {
     size_t count = r->field_count, expected = lth__symbols_count(r->header);
@@ -290,7 +298,9 @@ lth_status lth__reader_row(lth__reader *r, size_t line, size_t end_line, size_t 
             count, count == 1 ? "" : "s", expected);
     }
     locate_texts(r);
+    r->rows++;
     if (!matches(r)) return LTH_OK;
+    if (r->options->where_count > 0) LTH_TRY(keep_number(r, err));
     return lth__table_append(r->table, line, r->fields, r->kept, err);
 }
 

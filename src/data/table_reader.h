@@ -17,6 +17,7 @@ typedef struct lth__reader {
     lth_table *table;
     lth__symbols *header; /* column names in file order                            */
     bool has_header;
+    size_t rows;          /* read so far, kept or not                              */
     bool *needed;         /* for each header column: is it kept or filtered by?    */
     size_t *kept;         /* header column of each kept one                        */
     lth__filter *filters; /* options->where_count                                  */
