@@ -59,16 +59,16 @@ typedef struct lth__wrapper {
     }                                                                                              \
     static void name##_values(const lth__wrap_row *x) {                                            \
         for (size_t c = 0; c < x->count; c++) {                                                    \
-            double aid = aid_of(x->theta, x->k[c], x->a, x->b[c]);                                 \
-            if (x->aid) x->aid[c] = aid;                                                           \
-            x->k[c] = at_(x->theta, x->k[c], x->a, x->b[c], aid).value;                            \
+            double aid_ = aid_of(x->theta, x->k[c], x->a, x->b[c]);                                \
+            if (x->aid) x->aid[c] = aid_;                                                          \
+            x->k[c] = at_(x->theta, x->k[c], x->a, x->b[c], aid_).value;                           \
         }                                                                                          \
     }                                                                                              \
     static void name##_pull(const lth__wrap_row *x, const double *w, double *to_k, double *to_b,   \
                             lth__wrap_sums *sums) {                                                \
         for (size_t c = 0; c < x->count; c++) {                                                    \
-            double aid = x->aid ? x->aid[c] : aid_of(x->theta, x->k[c], x->a, x->b[c]);            \
-            lth__wrapped y = at_(x->theta, x->k[c], x->a, x->b[c], aid);                           \
+            double aid_ = x->aid ? x->aid[c] : aid_of(x->theta, x->k[c], x->a, x->b[c]);           \
+            lth__wrapped y = at_(x->theta, x->k[c], x->a, x->b[c], aid_);                          \
             to_k[c] = w[c] * y.dk;                                                                 \
             to_b[c] += w[c] * y.db;                                                                \
             sums->a += w[c] * y.da;                                                                \
