@@ -56,7 +56,6 @@ int session_resolve_kernel(session *s, const char *path, const lth_table *table,
 int session_read_table(session *s, const char *path, const lth_kernel *kernel, const list *more,
                        lth_table **out); /* `more` may be NULL */
 
-
 /* Whether --vectors is there if the kernel needs them. */
 int session_check_vectors(session *s, const lth_kernel *kernel);
 
