@@ -80,6 +80,14 @@ static const char *const inputs[][2] = {
     {"t.csv", "\"text\",body\nthe cat,\"a \"\"cat\"\"\"\n\"\",x\n"},
     {"t.jsonl", "{\"text\": \"the cat\", \"body\": \"a\"}\n{\"text\": \"sat\", \"body\": \"b\"}\n"},
     {"v.txt", "the 1 2 0.5\ncat 0.5 -1 1\nsat 2 0 0\nunused 1 1 1\na 1 0 1\n"},
+    {"noun.exc", "mice mouse\n"},
+    {"index.noun", "cat n 1 1 @ 1 0 00000200\ndog n 1 1 @ 1 0 00000300\n"},
+    {"data.noun",
+     "00000100 05 n 01 pet 0 000 | a\n00000200 05 n 01 cat 0 001 @ 00000100 n 0000 | b\n"
+     "00000300 05 n 01 dog 0 001 @ 00000100 n 0000 | c\n"},
+    {"verb.exc", "sat sit\n"},
+    {"index.verb", "sit v 1 0 1 0 00000100\n"},
+    {"data.verb", "00000100 05 v 01 sit 0 000 | d\n"},
 };
 enum { INPUTS = sizeof inputs / sizeof *inputs };
 
@@ -242,11 +250,23 @@ static void test_combined_kernel(void **state) {
             "t.tsv", LTH_DROP_OFF);
 }
 
+static void test_feature_maps(void **state) {
+    (void)state;
+    run_all("normalize(intersection(ngrams(text, n=[1,2], idf=yes))) + rbf(tfidf(body))", "t.tsv",
+            LTH_DROP_AUTO);
+    run_all("approx_ssk(text, n=2, features=9) * normalize(approx_ssk(body, choose=random))",
+            "t.tsv", LTH_DROP_AUTO);
+    setenv("WNSEARCHDIR", folder, 1);
+    setenv("XDG_CACHE_HOME", "/dev/null", 1);
+    run_all("semantic(text, least=0.3)", "t.tsv", LTH_DROP_AUTO);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_exact_kernels),
         cmocka_unit_test(test_soft_kernel),
         cmocka_unit_test(test_combined_kernel),
+        cmocka_unit_test(test_feature_maps),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
