@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cv_labels.h"
 #include "folds.h"
 #include "learning.h"
 #include "output.h"
@@ -30,6 +31,8 @@ typedef struct job {
     folds folds;
     size_t rows, targets;
     lth_cv_result result;
+    lth_validation *validation; /* of a support vector machine */
+    bool labels;
 } job;
 
 /* ---- Scores ---- */
@@ -87,11 +90,14 @@ static score pooled_score(const job *j, size_t target) {
 
 /* ---- Printing ---- */
 
-static void print_row(const char *target, const char *fold, score s) {
+static void print_row(const char *target, const char *fold, score s, bool no_deviations) {
     printf("%s\t%s\t%zu", target, fold, s.count);
     for (size_t i = 0; i < FIGURES; ++i) {
         putchar('\t');
-        write_tsv_double(stdout, *figure(&s, i));
+        if (no_deviations && isnan(*figure(&s, i)))
+            putchar('-');
+        else
+            write_tsv_double(stdout, *figure(&s, i));
     }
     putchar('\n');
 }
@@ -103,11 +109,11 @@ static void print_text(const job *j) {
     for (size_t t = 0; t < j->targets; ++t) {
         const char *target = j->l.targets.at[t];
         for (size_t k = 0; k < j->folds.count; ++k)
-            print_row(target, j->folds.names[k], fold_score(j, t, k));
-        print_row(target, "mean", mean_over_folds(j, t));
-        print_row(target, "pooled", pooled_score(j, t));
+            print_row(target, j->folds.names[k], fold_score(j, t, k), j->l.svm);
+        print_row(target, "mean", mean_over_folds(j, t), j->l.svm);
+        print_row(target, "pooled", pooled_score(j, t), j->l.svm);
     }
-    print_row("mean", "mean", mean_over_targets(j));
+    print_row("mean", "mean", mean_over_targets(j), j->l.svm);
 }
 
 static void print_json_score(score s) {
@@ -172,12 +178,37 @@ static void write_predictions(const job *j, FILE *to) {
     }
 }
 
+static labels_report report_labels(const job *j, const char *kernel) {
+    return (labels_report){.validation = j->validation,
+                           .targets = j->l.targets.at,
+                           .target_count = j->targets,
+                           .folds = &j->folds,
+                           .kernel = kernel,
+                           .model = "svm"};
+}
+
+static int print_labels(const job *j) {
+    char *kernel = kernel_text(j->l.kernel);
+    if (!kernel) return out_of_memory();
+    labels_report report = report_labels(j, kernel);
+    if (j->options->json)
+        print_labels_json(&report);
+    else
+        print_labels_text(&report);
+    free(kernel);
+    return EXIT_DONE;
+}
+
 static int save_predictions(job *j) {
     text_file out;
     hold_interrupts();
     int code = text_open(&out, j->options->predictions);
     if (!code) {
-        write_predictions(j, out.stream);
+        labels_report report = report_labels(j, "");
+        if (j->labels)
+            write_label_predictions(&report, j->l.table, out.stream);
+        else
+            write_predictions(j, out.stream);
         code = text_close(&out, true);
     }
     release_interrupts();
@@ -212,6 +243,54 @@ static int allocate(job *j) {
     return code;
 }
 
+/* All targets must be of one kind; the figures of numbers go where those of other models are. */
+static int take_validation(job *j) {
+    const lth_validation *v = j->validation;
+    j->labels = lth_validation_has_labels(v, 0);
+    for (size_t t = 0; t < j->targets; ++t) {
+        if (lth_validation_has_labels(v, t) != j->labels)
+            return usage_error(j->options->command,
+                               "the targets %s and %s are of two kinds, labels "
+                               "and numbers; validate them one by one",
+                               j->l.targets.at[0], j->l.targets.at[t]);
+        for (size_t k = 0; k < j->folds.count && !j->labels; ++k) {
+            j->result.fold[t * j->folds.count + k] = lth_validation_metrics(v, t, k);
+            j->result.seconds[t * j->folds.count + k] = lth_validation_seconds(v, t, k);
+        }
+        if (!j->labels) j->result.pooled[t] = lth_validation_metrics(v, t, LTH_NONE);
+        for (size_t i = 0; i < j->rows && j->result.mean && !j->labels; ++i) {
+            j->result.mean[t * j->rows + i] = lth_validation_value(v, t, i);
+            j->result.sd[t * j->rows + i] = NAN;
+        }
+    }
+    return EXIT_DONE;
+}
+
+static int validate_svm(job *j) {
+    learning *l = &j->l;
+    lth_error err = {0};
+    double start = seconds_now();
+    lth_status status =
+        lth_svm_cv(l->session.ctx, j->options->kernel, l->table, l->targets.at, l->targets.count,
+                   j->folds.of_row, j->folds.count, &l->svm_how, &j->validation, &err);
+    if (status != LTH_OK) return learning_fail(l, &err);
+    session_note(&l->session, "%zu rows, %zu folds, %.3g s", j->rows, j->folds.count,
+                 seconds_now() - start);
+    int code = session_check_interrupt(&l->session);
+    return code ? code : take_validation(j);
+}
+
+/* Shuffled folds of a support vector machine have their share of every class of the first target.
+ */
+static int stratify(job *j) {
+    lth_error err = {0};
+    if (!j->l.svm || j->options->fold_by) return EXIT_DONE;
+    lth_status status =
+        lth_folds_stratified(j->options->seed, j->l.table, j->l.targets.at[0], j->l.svm_how.task,
+                             j->folds.count, j->folds.of_row, &err);
+    return status == LTH_OK ? EXIT_DONE : learning_fail(&j->l, &err);
+}
+
 static int validate(job *j) {
     learning *l = &j->l;
     lth_error err = {0};
@@ -234,10 +313,12 @@ static int run_job(job *j) {
     j->rows = lth_table_rows(j->l.table);
     j->targets = j->l.targets.count;
     code = make_folds(&j->l.session, j->l.table, &j->folds);
+    if (!code) code = stratify(j);
     if (!code) code = allocate(j);
-    if (!code) code = validate(j);
+    if (!code) code = j->l.svm ? validate_svm(j) : validate(j);
     if (!code && o->predictions) code = save_predictions(j);
     if (code) return code;
+    if (j->labels) return print_labels(j);
     if (o->json) return print_json(j);
     print_text(j);
     return EXIT_DONE;
@@ -249,6 +330,7 @@ int run_cv(const options *o) {
     job j = {.options = o};
     code = learning_open(&j.l, o);
     if (!code) code = run_job(&j);
+    lth_validation_free(j.validation);
     free(j.result.fold);
     free(j.result.seconds);
     free(j.result.evidence);

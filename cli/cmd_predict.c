@@ -1,16 +1,18 @@
-/* luthier predict: mean, standard deviation and 95% interval for each row of a table. */
+/* luthier predict: mean, standard deviation and 95% interval for each row of a table, or labels. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "model.h"
 #include "output.h"
+#include "svm_predict.h"
 
 static const double sds_95 = 1.959964; /* half the width of the interval that holds 95% */
 
 typedef struct job {
     session session;
     const options *options;
-    lth_gp *gp;
+    model model;
+    lth_gp *gp; /* of the model, if it is one */
     lth_table *table;
     size_t rows, targets;
     double *mean, *sd; /* by target, then by row */
@@ -26,11 +28,12 @@ static int check_usage(const options *o) {
 static int read_inputs(job *j) {
     session *s = &j->session;
     const char *path = j->options->arguments[1];
-    int code = session_load_model(s, j->options->arguments[0], &j->gp);
-    if (!code) code = session_read_table(s, path, lth_gp_kernel(j->gp), NULL, &j->table);
+    int code = session_load_model(s, j->options->arguments[0], &j->model);
+    if (!code) code = session_read_table(s, path, model_kernel(&j->model), NULL, &j->table);
     if (code) return code;
     j->rows = lth_table_rows(j->table);
-    j->targets = lth_gp_targets(j->gp);
+    j->gp = j->model.gp;
+    if (j->gp) j->targets = lth_gp_targets(j->gp);
     return EXIT_DONE;
 }
 
@@ -126,6 +129,7 @@ static int write_all(job *j) {
 static int run_job(job *j) {
     int code = j->options->output ? check_output(j->options->output) : EXIT_DONE;
     if (!code) code = read_inputs(j);
+    if (!code && j->model.svm) return predict_svm(&j->session, j->model.svm, j->table);
     if (!code) code = predict(j);
     if (!code) code = write_all(j);
     return code;
@@ -140,7 +144,7 @@ int run_predict(const options *o) {
     free(j.mean);
     free(j.sd);
     lth_table_free(j.table);
-    lth_gp_free(j.gp);
+    model_free(&j.model);
     session_close(&j.session);
     return code;
 }

@@ -218,13 +218,21 @@ int print_model_json(const lth_gp *gp) {
     return EXIT_DONE;
 }
 
+static int print_gp(const lth_gp *gp, bool json) {
+    return json ? print_model_json(gp) : print_text(gp);
+}
+
+static int print_svm(const lth_svm *svm, bool json) {
+    return json ? print_svm_json(svm) : print_svm_text(svm);
+}
+
 int run_show(const options *o) {
     session s;
-    lth_gp *gp = NULL;
+    model m = {0};
     int code = session_open(&s, o);
-    if (!code) code = session_load_model(&s, o->arguments[0], &gp);
-    if (!code) code = o->json ? print_model_json(gp) : print_text(gp);
-    lth_gp_free(gp);
+    if (!code) code = session_load_model(&s, o->arguments[0], &m);
+    if (!code) code = m.svm ? print_svm(m.svm, o->json) : print_gp(m.gp, o->json);
+    model_free(&m);
     session_close(&s);
     return code;
 }

@@ -25,10 +25,10 @@ static int check_usage(const options *o) {
     const command *c = o->command;
     if (o->target.count == 0) return usage_error(c, "%s wants --target COL[,COL...]", c->name);
     if (!o->kernel) return usage_error(c, "%s wants --kernel EXPR", c->name);
-    if (!o->model || strcmp(o->model, "gp") == 0) return EXIT_DONE;
-    if (strcmp(o->model, "svm") == 0)
-        return usage_error(c, "--model svm is not available in this version");
-    return usage_error(c, "--model wants gp, not \"%s\"", o->model);
+    bool svm = o->model && strcmp(o->model, "svm") == 0;
+    if (o->model && !svm && strcmp(o->model, "gp") != 0)
+        return usage_error(c, "--model wants gp or svm, not \"%s\"", o->model);
+    return check_model_options(o, svm);
 }
 
 static bool contains(const list *l, const char *name) {
@@ -84,6 +84,7 @@ int learning_open(learning *l, const options *o) {
     if (!code) code = split_names(o, "target", &o->target, &l->targets, &l->names[0]);
     if (!code) code = split_names(o, "fix", &o->fix, &l->fix, &l->names[1]);
     if (!code) code = fill_options(l);
+    if (!code) code = fill_svm_options(l);
     if (!code) code = session_open(&l->session, o);
     return code;
 }
@@ -95,6 +96,7 @@ void learning_close(learning *l) {
     free(l->fix.at);
     free(l->names[0]);
     free(l->names[1]);
+    for (size_t i = 0; i < sizeof l->numbers / sizeof *l->numbers; ++i) free(l->numbers[i]);
     session_close(&l->session);
 }
 
@@ -105,7 +107,7 @@ int learning_read(learning *l, const char *also) {
     int code = session_parse_kernel(&l->session, o->kernel, &l->kernel);
     if (!code) code = session_check_vectors(&l->session, l->kernel);
     if (code) return code;
-    if (lth_kernel_needs_vectors(l->kernel)) l->how.vectors = o->vectors;
+    if (lth_kernel_needs_vectors(l->kernel)) l->how.vectors = l->svm_how.vectors = o->vectors;
     const char *columns[l->targets.count + 1];
     memcpy(columns, l->targets.at, l->targets.count * sizeof *columns);
     columns[l->targets.count] = also;

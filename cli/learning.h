@@ -15,6 +15,9 @@ typedef struct learning {
     char *names[2];   /* the texts that they lie in              */
     lth_gp_step last; /* the step reported last                  */
     lth_gp_options how;
+    bool svm; /* --model svm, and how: */
+    lth_svm_options svm_how;
+    double *numbers[3]; /* the lists of --C, --epsilon and --nu */
 } learning;
 
 /* What can be wrong before anything is read: --kernel, --target, --model, --noise. Then the session
@@ -30,6 +33,10 @@ int learning_fail(learning *l, const lth_error *err);
 
 /* A variance as it is given to --noise; `held` NULL = no "!" is allowed. */
 int parse_noise(const options *o, double least, double *noise, bool *held);
+
+/* For --model svm: the options that do not go with the model, and those that do, in l->svm_how. */
+int check_model_options(const options *o, bool svm);
+int fill_svm_options(learning *l);
 
 /* For lth_gp_options.step, with a learning as user. */
 int show_step(void *user, const lth_gp_step *step);   /* shows it and stops after Ctrl-C */

@@ -19,14 +19,22 @@ static FILE *spool_stdin(void) {
     return spool;
 }
 
-static lth_status load_stdin(session *s, lth_gp **out, lth_error *err) {
+/* What is no model at all is left to the reader of Gaussian processes, which says why. */
+static lth_status load(session *s, const char *path, model *out, lth_error *err) {
+    char kind[16];
+    bool known = lth_model_kind(path, kind, NULL) == LTH_OK;
+    if (known && strcmp(kind, "svm") == 0) return lth_svm_load(s->ctx, path, &out->svm, err);
+    return lth_gp_load(s->ctx, path, &out->gp, err);
+}
+
+static lth_status load_stdin(session *s, model *out, lth_error *err) {
     errno = 0;
     FILE *spool = spool_stdin();
     lth_status status = LTH_EIO;
     if (spool) {
         char path[64];
         snprintf(path, sizeof path, "/dev/fd/%d", fileno(spool));
-        status = lth_gp_load(s->ctx, path, out, err);
+        status = load(s, path, out, err);
         fclose(spool);
     } else {
         err->status = LTH_EIO;
@@ -37,10 +45,20 @@ static lth_status load_stdin(session *s, lth_gp **out, lth_error *err) {
     return status;
 }
 
-int session_load_model(session *s, const char *path, lth_gp **out) {
+int session_load_model(session *s, const char *path, model *out) {
     lth_error err = {0};
     lth_status status =
-        strcmp(path, "-") == 0 ? load_stdin(s, out, &err) : lth_gp_load(s->ctx, path, out, &err);
+        strcmp(path, "-") == 0 ? load_stdin(s, out, &err) : load(s, path, out, &err);
     if (status != LTH_OK) return session_fail_input(s, &err, path);
     return session_check_interrupt(s);
+}
+
+void model_free(model *m) {
+    lth_gp_free(m->gp);
+    lth_svm_free(m->svm);
+    *m = (model){0};
+}
+
+const lth_kernel *model_kernel(const model *m) {
+    return m->svm ? lth_svm_kernel(m->svm) : lth_gp_kernel(m->gp);
 }

@@ -4,10 +4,20 @@
 
 #include "session.h"
 
+/* One of them, by the kind of model that was read. */
+typedef struct model {
+    lth_gp *gp;
+    lth_svm *svm;
+} model;
+
 /* "-" is standard input. */
-int session_load_model(session *s, const char *path, lth_gp **out);
+int session_load_model(session *s, const char *path, model *out);
+void model_free(model *m);
+const lth_kernel *model_kernel(const model *m);
 
 /* The object that show --json prints, to standard output. */
 int print_model_json(const lth_gp *gp);
+int print_svm_json(const lth_svm *svm);
+int print_svm_text(const lth_svm *svm);
 
 #endif

@@ -12,20 +12,24 @@
 
 const command commands[] = {
     {"fit", "TABLE --target COL[,COL...] --kernel EXPR -o M [options]",
-     "learn a Gaussian process from a table, and write it to a file",
+     "learn a model from a table, and write it to a file",
      "Learns the hyperparameters of the kernel EXPR, and the noise, by the evidence of the number "
      "column COL; several columns share them. The model M holds all that predict needs. Ctrl-C "
      "ends the learning early and still writes the best model so far; a second one stops at once "
-     "and writes nothing.",
+     "and writes nothing. With --model svm, a support vector machine for one column of labels or "
+     "numbers: lists of --C, --epsilon, --nu and --set are a grid, of which the best point by "
+     "inner folds is trained on all rows; Ctrl-C stops and writes nothing.",
      "luthier fit reviews.tsv --target score --kernel 'ssk(text)' -o score\n"
      "luthier fit t.tsv --target joy,fear --kernel 'ssk(text, order=3)' -o m\n"
-     "luthier fit t.tsv --target y --kernel 'ssk(text)' --noise 0.1! -o m",
+     "luthier fit t.tsv --target y --kernel 'ssk(text)' --noise 0.1! -o m\n"
+     "luthier fit t.tsv --model svm --target kind --kernel 'ssk(text)' -o m",
      1, 1, run_fit},
     {"predict", "M TABLE [options]", "mean, standard deviation and 95% interval for each row",
      "Prints for each row of TABLE what the model M expects: mean and standard deviation, and the "
      "interval from lo to hi that holds 95% of the values. With several targets the columns are "
-     "TARGET.mean and so on. Rows count from 1 in the file. The model holds the vectors of the "
-     "words it was trained on; --vectors finds those of others.",
+     "TARGET.mean and so on. A support vector machine prints the mean alone, or for labels label "
+     "and, if it has them, the probabilities p[CLASS]. Rows count from 1 in the file. The model "
+     "holds the vectors of the words it was trained on; --vectors finds those of others.",
      "luthier predict score new.tsv\n"
      "luthier predict score new.csv --json -o predictions.jsonl",
      2, 2, run_predict},
@@ -35,14 +39,17 @@ const command commands[] = {
      "Prints the negative log predictive density (nlpd), the mean absolute and the root mean "
      "square error (mae, rmse), Pearson's r, the explained variance (r2) and the share of values "
      "inside their 95% interval (coverage), in the target's own units: for each fold, as mean "
-     "over folds, and for all rows together (pooled).",
+     "over folds, and for all rows together (pooled). For labels, accuracy, micro and macro F1 "
+     "(and with two classes the area under the ROC curve, auc), then precision, recall and F1 of "
+     "each class, and which class was taken for which.",
      "luthier cv reviews.tsv --target score --kernel 'ssk(text)' --folds 5\n"
      "luthier cv t.tsv --target joy,fear --kernel 'ssk(text)' --fold-by fold --json",
      1, 1, run_cv},
     {"show", "M [options]", "what a model has learned, and how",
      "Prints the kernel with its learned values, ready to paste; its hyperparameters; what each "
      "order of a string kernel contributes; evidence, noise, and how well each training row is "
-     "predicted from the others (leave-one-out).",
+     "predicted from the others (leave-one-out). Of a support vector machine its type, classes, "
+     "support rows and grid.",
      "luthier show score\nluthier show score --json", 1, 1, run_show},
     {"sample", "TABLE --kernel EXPR --noise V [options]",
      "labels drawn from the prior, for synthetic experiments",
@@ -60,6 +67,14 @@ const command commands[] = {
      "luthier gram new.csv --against old.csv --kernel 'ssk(text, units=chars)' -o K.npy\n"
      "luthier gram reviews.tsv --kernel 'ssk(text, order=3)' --gradients G.npy",
      1, 1, run_gram},
+    {"align", "TABLE --kernel A --with B [options]", "how alike two kernels are on a table",
+     "Prints the alignment of the Gram matrices of two kernels, the cosine between them as "
+     "vectors: 1 if they are the same up to a factor. With --target instead of --with, the "
+     "alignment with the ideal kernel: y y^T for a column of numbers; for one of labels 1 where "
+     "two rows have the same, else 0.",
+     "luthier align t.tsv --kernel 'ssk(text, units=chars)' --with 'ngrams(text)'\n"
+     "luthier align t.tsv --kernel 'normalize(tfidf(text))' --target topic --center",
+     1, 1, run_align},
     {"kernels", "[NAME]", "every kernel with its hyperparameters, defaults and bounds",
      "Without NAME: a table with one line for each argument of each kernel. With NAME: all there "
      "is to know about that kernel.",
@@ -92,14 +107,15 @@ enum {
     SHOW = 1 << 3,
     SAMPLE = 1 << 4,
     GRAM = 1 << 5,
-    KERNELS = 1 << 6,
-    BENCH = 1 << 7,
-    DEMO = 1 << 8,
+    ALIGN = 1 << 6,
+    KERNELS = 1 << 7,
+    BENCH = 1 << 8,
+    DEMO = 1 << 9,
     COMMON = 1 << 30
 };
 enum {
     LEARNING = FIT | CV,
-    WITH_KERNEL = FIT | CV | SAMPLE | GRAM,
+    WITH_KERNEL = FIT | CV | SAMPLE | GRAM | ALIGN,
     READING = WITH_KERNEL | PREDICT | COMMON,
     WORKING = READING | BENCH | DEMO,
     ALL = WORKING | SHOW | KERNELS
@@ -108,14 +124,36 @@ enum {
 #define FIELD(name) offsetof(options, name)
 
 const option option_table[] = {
-    {0, "target", OPTION_LIST, "COL[,COL...]", FIELD(target), LEARNING, 0,
-     "the number columns to learn; may be repeated"},
+    {0, "target", OPTION_LIST, "COL[,COL...]", FIELD(target), LEARNING | ALIGN, 0,
+     "the columns to learn; may be repeated. For align one column, of numbers or labels"},
     {0, "kernel", OPTION_TEXT, "EXPR", FIELD(kernel), WITH_KERNEL, 0,
      "the kernel, such as 'normalize(ssk(text, order=5))'; luthier kernels lists them"},
     {'o', "output", OPTION_FILE, "FILE", FIELD(output), FIT | PREDICT | SAMPLE | GRAM, 0,
      "where to write the result; - is standard output"},
-    {0, "model", OPTION_TEXT, "gp", FIELD(model), LEARNING, 0,
-     "the kind of model: gp, a Gaussian process (default)"},
+    {0, "model", OPTION_TEXT, "gp|svm", FIELD(model), LEARNING, 0,
+     "the kind of model: gp, a Gaussian process (default), or svm, a support vector machine"},
+    {0, "task", OPTION_CHOICE, "auto|regression|classification", FIELD(task), LEARNING, 0,
+     "how to read the target: as numbers, or as labels, several of them separated by commas "
+     "(default auto: numbers if every cell is one)"},
+    {0, "svm", OPTION_CHOICE, "c|nu", FIELD(svm), LEARNING, 0,
+     "svm: C-SVC and epsilon-SVR (default c), or nu-SVC and nu-SVR"},
+    {0, "C", OPTION_TEXT, "V[,V...]", FIELD(C), LEARNING, 0,
+     "svm: the price of errors (default 1); several are a grid"},
+    {0, "epsilon", OPTION_TEXT, "V[,V...]", FIELD(epsilon), LEARNING, 0,
+     "svm: errors of numbers up to this are free (default 0.1); several are a grid"},
+    {0, "nu", OPTION_TEXT, "V[,V...]", FIELD(nu), LEARNING, 0,
+     "svm: with --svm nu, the least share of support rows (default 0.5); several are a grid"},
+    {0, "set", OPTION_PAIRS, "PATH=V[,V...]", FIELD(set), LEARNING, 0,
+     "svm: values of the kernel to try, such as ssk.gap=0.1,0.5 or ssk.order=3,4,5; may be "
+     "repeated"},
+    {0, "inner-folds", OPTION_NUMBER, "K", FIELD(inner_folds), LEARNING, 1000000,
+     "svm: folds of the training rows that a grid is judged by (default 3)"},
+    {0, "multi", OPTION_CHOICE, "ovo|ovr", FIELD(multi), LEARNING, 0,
+     "svm: several classes are told apart in pairs (default ovo) or each from the rest"},
+    {0, "class-weights", OPTION_TEXT, "balanced|NAME=W[,NAME=W...]", FIELD(class_weights), LEARNING,
+     0, "svm: factors of C for classes; balanced makes up for their sizes"},
+    {0, "probability", OPTION_FLAG, NULL, FIELD(probability), FIT, 0,
+     "svm: also calibrate probabilities, which predict then prints"},
     {0, "max-iter", OPTION_NUMBER, "N", FIELD(max_iter), LEARNING, 1000000,
      "iterations of the optimiser (default 200)"},
     {0, "restarts", OPTION_NUMBER, "N", FIELD(restarts), LEARNING, 1000000,
@@ -146,6 +184,9 @@ const option option_table[] = {
      "how many labels to draw for each row (default 1)"},
     {0, "against", OPTION_FILE, "TABLE2", FIELD(against), GRAM, 0,
      "compare the rows of TABLE with those of TABLE2; the result has shape (rows, rows2)"},
+    {0, "with", OPTION_TEXT, "EXPR", FIELD(with), ALIGN, 0, "the other kernel"},
+    {0, "center", OPTION_FLAG, NULL, FIELD(center), ALIGN, 0,
+     "take the means of rows and columns out of both matrices first"},
     {0, "gradients", OPTION_FILE, "FILE", FIELD(gradients), GRAM, 0,
      "also write the derivative by each hyperparameter, shape (parameters, rows, columns), and "
      "print the parameters' names in that order, one a line"},
@@ -412,11 +453,15 @@ int options_parse(int argc, char **argv, options *out) {
                      .format = -1,
                      .progress = -1,
                      .mean = -1,
+                     .task = -1,
+                     .svm = -1,
+                     .multi = -1,
+                     .inner_folds = NOT_GIVEN,
                      .draws = 1,
                      .max_iter = NOT_GIVEN,
                      .restarts = NOT_GIVEN,
                      .folds = NOT_GIVEN};
-    list *lists[] = {&out->where, &out->target, &out->fix, &out->prior};
+    list *lists[] = {&out->where, &out->target, &out->fix, &out->prior, &out->set};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; ++i) {
         lists[i]->at = calloc((size_t)argc + 1, sizeof *lists[i]->at);
         if (lists[i]->at) continue;
@@ -433,4 +478,5 @@ void options_free(options *o) {
     free(o->target.at);
     free(o->fix.at);
     free(o->prior.at);
+    free(o->set.at);
 }

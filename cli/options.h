@@ -27,7 +27,13 @@ typedef struct options {
     size_t argument_count;
 
     const char *kernel, *output, *against, *gradients, *model, *noise, *fold_by, *predictions;
-    bool per_order, no_learn, latent, unscaled;
+    const char *with;
+    const char *C, *epsilon, *nu, *class_weights; /* of a support vector machine */
+    list set;
+    bool probability;
+    uint64_t inner_folds;
+    int task, svm, multi;
+    bool per_order, no_learn, latent, unscaled, center;
     list target, fix, prior;
     uint64_t max_iter, restarts, folds; /* NOT_GIVEN = the default */
     uint64_t draws;
@@ -100,6 +106,7 @@ int run_cv(const options *o);
 int run_show(const options *o);
 int run_sample(const options *o);
 int run_gram(const options *o);
+int run_align(const options *o);
 int run_kernels(const options *o);
 int run_bench(const options *o);
 int run_demo(const options *o);

@@ -295,6 +295,12 @@ LTH_API lth_status lth_gram_gradients(const lth_kernel *kernel, const lth_items 
 LTH_API lth_status lth_gram_orders(const lth_kernel *kernel, const lth_items *rows,
                                    const lth_items *cols, double *K, lth_error *err);
 
+/* Kernel alignment of two matrices of `rows` rows and columns: sum A_ij B_ij divided by the square
+ * root of sum A_ij^2 sum B_ij^2; 1 = the same up to a factor. With `center`, after the means of
+ * rows and columns were taken out of both. A matrix of zeros has none: LTH_ENUMERIC. */
+LTH_API lth_status lth_gram_align(const double *A, const double *B, size_t rows, bool center,
+                                  double *out, lth_error *err);
+
 /* Cells of string kernel tables, |s| |t| summed over the pairs that lth_gram() computes, times
  * order: the unit of the speed figures. */
 LTH_API double lth_gram_cell_orders(const lth_kernel *kernel, const lth_items *rows,
@@ -430,6 +436,171 @@ LTH_API void lth_folds_shuffled(uint64_t seed, size_t rows, size_t folds, size_t
 /* Labels drawn from the prior: y[d * rows + i] ~ N(0, K + noise I), for `draws` draws. */
 LTH_API lth_status lth_gp_sample(const lth_kernel *kernel, const lth_items *items, double noise,
                                  size_t draws, double *y, lth_error *err);
+
+/* ---- Labels --------------------------------------------------------------------------------- */
+
+/* What a target column holds. AUTO: numbers if every cell is one, else labels. A column in which
+ * some cell has a comma is multi-label: a row then has none, one or several labels. Classes are
+ * numbered by the bytes of their names. */
+typedef enum lth_task { LTH_TASK_AUTO = 0, LTH_TASK_REGRESSION, LTH_TASK_CLASSIFICATION } lth_task;
+
+/* Quality of the predictions of one class. `support` counts the rows that have it. */
+typedef struct lth_class_metrics {
+    size_t support;
+    double precision, recall, f1;
+} lth_class_metrics;
+
+/* Quality of predicted labels. A row counts as accurate when all of its labels are right. Macro
+ * figures are means over the classes that occur, in truth or prediction. */
+typedef struct lth_label_metrics {
+    size_t count;
+    double accuracy;
+    double micro_precision, micro_recall, micro_f1;
+    double macro_precision, macro_recall, macro_f1;
+    double auc; /* area under the ROC curve; only with two classes and their decision values */
+} lth_label_metrics;
+
+/* Metrics of predicted labels: truth[i * classes + c] says whether row i has class c. `each`, one
+ * for each class, may be NULL. auc is NaN. */
+LTH_API lth_label_metrics lth_label_metrics_of(const bool *truth, const bool *predicted,
+                                               size_t count, size_t classes,
+                                               lth_class_metrics *each);
+
+/* Folds of a seeded shuffle in which each class of the target has its share of every fold; for a
+ * target of numbers or of several labels a row, lth_folds_shuffled(). */
+LTH_API lth_status lth_folds_stratified(uint64_t seed, const lth_table *table, const char *target,
+                                        lth_task task, size_t folds, size_t *fold, lth_error *err);
+
+/* What a cross-validation found, for targets of numbers and of labels. */
+typedef struct lth_validation lth_validation;
+LTH_API void lth_validation_free(lth_validation *v);
+
+LTH_API bool lth_validation_has_labels(const lth_validation *v, size_t target);
+/* By fold; LTH_NONE = all rows together. The first is for numbers (what needs standard deviations
+ * is NaN), the second for labels. */
+LTH_API lth_metrics lth_validation_metrics(const lth_validation *v, size_t target, size_t fold);
+LTH_API lth_label_metrics lth_validation_label_metrics(const lth_validation *v, size_t target,
+                                                       size_t fold);
+LTH_API double lth_validation_seconds(const lth_validation *v, size_t target, size_t fold);
+/* Classes of a target of labels, over all rows together. */
+LTH_API size_t lth_validation_classes(const lth_validation *v, size_t target);
+LTH_API const char *lth_validation_class(const lth_validation *v, size_t target, size_t i);
+LTH_API lth_class_metrics lth_validation_class_metrics(const lth_validation *v, size_t target,
+                                                       size_t i);
+/* Rows of class `truth` that were taken for class `predicted`; one label a row. */
+LTH_API bool lth_validation_has_confusion(const lth_validation *v, size_t target);
+LTH_API size_t lth_validation_confusion(const lth_validation *v, size_t target, size_t truth,
+                                        size_t predicted);
+/* What was predicted for a row: a number, or whether it has class `i`; and whether it really has.
+ */
+LTH_API double lth_validation_value(const lth_validation *v, size_t target, size_t row);
+LTH_API bool lth_validation_predicted(const lth_validation *v, size_t target, size_t row, size_t i);
+LTH_API bool lth_validation_true(const lth_validation *v, size_t target, size_t row, size_t i);
+
+/* ---- Support vector machines ---------------------------------------------------------------- */
+
+/* A support vector machine, by LIBSVM: for labels (one problem for each pair of classes, or for
+ * each class against the rest; for several labels a row, one for each label) or for numbers. The
+ * kernel's hyperparameters are not learned: they are as written, or from a grid. */
+typedef struct lth_svm lth_svm;
+
+typedef struct lth_svm_options {
+    size_t size;            /* set by lth_svm_options_init()                                      */
+    lth_task task;          /* default AUTO                                                       */
+    bool nu_svm;            /* nu-SVC and nu-SVR instead of C-SVC and epsilon-SVR                 */
+    bool one_vs_rest;       /* several classes: one problem for each; default one for each pair   */
+    bool probability;       /* calibrate probabilities (labels only)                              */
+    const double *C;        /* a list of more than one value is a grid; default 1                 */
+    size_t C_count;         /* entries of `C`; likewise below                                     */
+    const double *epsilon;  /* epsilon-SVR: errors up to this are free; default 0.1               */
+    size_t epsilon_count;   /*                                                                    */
+    const double *nu;       /* nu-SVC, nu-SVR: least share of support rows; default 0.5           */
+    size_t nu_count;        /*                                                                    */
+    const char *const *set; /* "PATH=V1,V2,...": values of the kernel to try: "ssk.gap=0.1,0.5", or
+                               of what is fixed in its expression: "ssk.order=3,4,5"              */
+    size_t set_count;       /* entries of `set`                                                   */
+    size_t inner_folds;     /* a grid is judged by these folds of the training rows; default 3    */
+    const char *class_weights; /* "balanced", or "NAME=W,NAME=W": factors of C; NULL = all 1    */
+    const char *vectors;       /* file of word vectors; NULL = none                             */
+} lth_svm_options;
+
+LTH_API void lth_svm_options_init(lth_svm_options *options);
+
+/* Fit `expression` to one column of a table. With a grid, the point with the best accuracy (macro
+ * F1 for several labels a row, root mean square error for numbers) over the inner folds is taken,
+ * ties to the smaller C, and trained on all rows. `options` NULL = defaults. */
+LTH_API lth_status lth_svm_fit(lth_ctx *ctx, const char *expression, const lth_table *table,
+                               const char *target, const lth_svm_options *options, lth_svm **out,
+                               lth_error *err);
+LTH_API void lth_svm_free(lth_svm *svm);
+
+/* Borrowed from the model. */
+LTH_API const lth_kernel *lth_svm_kernel(const lth_svm *svm);
+LTH_API const char *lth_svm_target(const lth_svm *svm);
+
+typedef struct lth_svm_report {
+    const char *type;  /* "C-SVC", "nu-SVC", "epsilon-SVR", "nu-SVR"; static             */
+    const char *score; /* what the grid was judged by: "accuracy", "macro_f1", "rmse"    */
+    bool regression, multi_label, one_vs_rest, probability;
+    double C, epsilon, nu; /* as chosen                                                  */
+    double inner;          /* score of the chosen point; NaN without a grid              */
+    size_t rows, support;  /* training rows, and those that the model needs              */
+    size_t classes;        /* 0 for numbers                                              */
+    size_t problems;       /* with a decision value each                                 */
+    size_t points;         /* of the grid                                                */
+    size_t inner_folds;
+    double seconds;
+} lth_svm_report;
+LTH_API lth_svm_report lth_svm_reported(const lth_svm *svm);
+
+/* A class, the training rows that have it, and how many of these are support rows. */
+typedef struct lth_svm_class {
+    const char *name;
+    size_t rows, support;
+} lth_svm_class;
+LTH_API lth_svm_class lth_svm_class_at(const lth_svm *svm, size_t i);
+
+/* A point of the grid, with its score over the inner folds: NaN if it could not be trained. What
+ * the type does not use is NaN too. */
+typedef struct lth_svm_point {
+    const char *kernel;
+    double C, epsilon, nu, score;
+} lth_svm_point;
+LTH_API lth_svm_point lth_svm_point_at(const lth_svm *svm, size_t i);
+
+/* The classes of problem `i`: `positive` where its decision value is above 0. `negative` is
+ * LTH_NONE for the rest; both are for numbers. */
+LTH_API void lth_svm_problem_at(const lth_svm *svm, size_t i, size_t *positive, size_t *negative);
+
+/* As lth_gp_use_vectors(). */
+LTH_API lth_status lth_svm_use_vectors(lth_svm *svm, const char *path, lth_error *err);
+
+/* Predict every row of a table into the caller's arrays; NULL = not wanted. `label` is for one
+ * label a row, `probability` for models that were trained with it. */
+typedef struct lth_svm_prediction {
+    double *value;       /* numbers: [row]                      */
+    size_t *label;       /* its class: [row]                    */
+    bool *has;           /* [row * classes + class]             */
+    double *probability; /* [row * classes + class]             */
+    double *decision;    /* [row * problems + problem]          */
+} lth_svm_prediction;
+LTH_API lth_status lth_svm_predict(lth_svm *svm, const lth_table *table,
+                                   const lth_svm_prediction *to, lth_error *err);
+
+LTH_API lth_status lth_svm_save(const lth_svm *svm, const char *path, lth_error *err);
+LTH_API lth_status lth_svm_load(lth_ctx *ctx, const char *path, lth_svm **out, lth_error *err);
+
+/* Cross-validation, as lth_gp_cv(): every fold searches the grid anew on its own training rows. The
+ * Gram matrix of all rows is computed once for each kernel of the grid. */
+LTH_API lth_status lth_svm_cv(lth_ctx *ctx, const char *expression, const lth_table *table,
+                              const char *const *targets, size_t target_count, const size_t *fold,
+                              size_t folds, const lth_svm_options *options, lth_validation **out,
+                              lth_error *err);
+
+/* ---- Model files ----------------------------------------------------------------------------- */
+
+/* What kind of model a file holds: "gp" or "svm". Only the file's header is looked at. */
+LTH_API lth_status lth_model_kind(const char *path, char kind[16], lth_error *err);
 
 /* ---- Arrays on disk ------------------------------------------------------------------------ */
 

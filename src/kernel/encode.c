@@ -71,6 +71,8 @@ void lth_encoder_free(lth_encoder *e) {
         lth__symbols_free(e->spaces[n].grams);
         lth__free(e->spaces[n].seen);
         lth__free(e->spaces[n].rows_with);
+        lth__free(e->spaces[n].kept);
+        if (e->spaces[n].own) e->spaces[n].free_own(e->spaces[n].own);
     }
     lth__free(e->lexicons);
     lth__free(e->spaces);
@@ -232,6 +234,7 @@ static lth_status count_symbols(const lth__sequences *s, lth__lexicon *l, lth_er
         l->known_subtrees = l->forest->count;
         return LTH_OK;
     }
+    lth__free(l->frequency); /* of a table that could not be encoded */
     l->frequency = lth__calloc(symbols, sizeof *l->frequency);
     if (!l->frequency) return lth__fail_memory(err, symbols * sizeof *l->frequency);
     l->frequencies = symbols;

@@ -67,6 +67,13 @@ typedef struct lth__feature_space {
     size_t rows, known;  /* of that table: its rows, and features 0 .. known-1      */
     size_t *seen;        /* how often each feature occurs there                    */
     size_t *rows_with;   /* in how many rows                                       */
+    /* What else a family keeps for tables to come, and how to free it. */
+    void *own;
+    void (*free_own)(void *own);
+    /* Bytes that the rows alone do not give again: they are stored with a model. */
+    uint8_t *kept;
+    size_t kept_size;
+    bool restored; /* they come from a model, not from the first table */
 } lth__feature_space;
 
 struct lth_encoder {

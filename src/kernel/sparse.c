@@ -1,32 +1,25 @@
-/* Inner products of sparse features of a text: bow, tfidf, ngrams.
- *
- *     k_ab = sum_f w_af w_bf
+/* Sparse features of a text by counting: bow, tfidf, ngrams.
  *
  * A feature is a unit of the text or a tuple of units next to one another, and its weight depends
- * on how often the text has it: count, presence = 1, log = 1 + ln count; in tfidf times
+ * on how often the text has it: count, presence = 1, log = 1 + ln count; in tfidf, and with
+ * idf=yes, times
  *
  *     idf = ln((1 + N) / (1 + df)) + 1
  *
  * where df of the N rows of the first encoded table have it: later tables do not move the features
- * of earlier ones. The weights are made once, when a table is encoded. A tile costs its non-zeros
- * and the features that its pairs share.
+ * of earlier ones. The weights are made once, when a table is encoded.
  */
+#include "kernel/sparse.h"
+
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "data/units.h"
-#include "kernel/encode.h"
 
 enum { COUNT, PRESENCE, LOG }; /* weightings */
 enum { MAX_N = 32 };
 
-typedef struct config {
-    size_t from, to; /* units in a tuple */
-    int weighting;
-    bool idf;
-    size_t min_count;
-} config;
+typedef lth__sparse_config config;
 
 /* ---- Encoding ---- */
 
@@ -116,7 +109,7 @@ static lth_status learn(lth__feature_space *space, const lth__features *f, size_
 }
 
 /* One that the first table lacks has been seen now, so once. */
-static bool is_rare(const config *c, const lth__feature_space *space, uint32_t feature) {
+bool lth__sparse_is_rare(const config *c, const lth__feature_space *space, uint32_t feature) {
     return (feature < space->known ? space->seen[feature] : 1) < c->min_count;
 }
 
@@ -135,7 +128,7 @@ static void weigh_all(const config *c, const lth__feature_space *space, lth__fea
     for (size_t r = 0; r < rows; r++) {
         size_t last = f->start[r + 1];
         for (size_t i = first; i < last; i++) {
-            if (is_rare(c, space, f->feature[i])) continue;
+            if (lth__sparse_is_rare(c, space, f->feature[i])) continue;
             f->weight[used] = weigh(c, space, f->feature[i], f->weight[i]);
             f->feature[used++] = f->feature[i];
         }
@@ -152,7 +145,7 @@ static void fit(lth__features *f, size_t rows) {
     if (weight) f->weight = weight;
 }
 
-static lth_status encode(const lth__node *node, lth_items *items, lth_error *err) {
+lth_status lth__sparse_encode(const lth__node *node, lth_items *items, lth_error *err) {
     lth_encoder *encoder = items->encoder;
     lth__feature_space *space = &encoder->spaces[node->index];
     collector c = {.config = node->config, .space = space};
@@ -173,165 +166,31 @@ static lth_status encode(const lth__node *node, lth_items *items, lth_error *err
     return LTH_OK;
 }
 
-/* ---- The features of a tile's rows: for each feature, which rows have it ---- */
-
-typedef struct slot {
-    uint32_t feature, count; /* count 0 = empty */
-    size_t first;            /* of its entries  */
-} slot;
-
-typedef struct entry {
-    size_t row;
-    double weight;
-} entry;
-
-typedef struct table {
-    slot *slots; /* open addressing; at most half are used */
-    unsigned shift;
-    entry *entries;
-} table;
-
-static slot *find_slot(const table *t, uint32_t feature) {
-    uint32_t mask = (uint32_t)(UINT64_C(0xffffffff) >> t->shift);
-    uint32_t i = (uint32_t)((feature * UINT64_C(2654435769) & 0xffffffff) >> t->shift);
-    while (t->slots[i].count > 0 && t->slots[i].feature != feature) i = (i + 1) & mask;
-    return &t->slots[i];
-}
-
-/* Count, give each feature its place, and fill the places from their ends. */
-static void fill_table(table *t, const lth__features *f, const lth__tile *tile) {
-    for (size_t r = 0; r < tile->rows; r++) {
-        for (size_t i = f->start[tile->row[r]]; i < f->start[tile->row[r] + 1]; i++) {
-            slot *s = find_slot(t, f->feature[i]);
-            s->feature = f->feature[i];
-            s->count++;
-        }
-    }
-    for (size_t i = 0, used = 0; i < (size_t)1 << (32 - t->shift); i++) {
-        used += t->slots[i].count;
-        t->slots[i].first = used;
-    }
-    for (size_t r = 0; r < tile->rows; r++) {
-        for (size_t i = f->start[tile->row[r]]; i < f->start[tile->row[r] + 1]; i++)
-            t->entries[--find_slot(t, f->feature[i])->first] = (entry){r, f->weight[i]};
-    }
-}
-
-static lth_status make_table(const lth__features *f, const lth__tile *tile, table *out,
-                             lth_error *err) {
-    size_t used = 0;
-    for (size_t r = 0; r < tile->rows; r++)
-        used += f->start[tile->row[r] + 1] - f->start[tile->row[r]];
-    unsigned shift = 31;
-    while (shift > 0 && (size_t)1 << (32 - shift) < 2 * used) shift--;
-    size_t slots = (size_t)1 << (32 - shift);
-    table t = {.slots = lth__calloc(slots, sizeof *t.slots),
-               .shift = shift,
-               .entries = lth__alloc(used, sizeof *t.entries)};
-    if (!t.slots || !t.entries) {
-        lth__free(t.slots);
-        lth__free(t.entries);
-        return lth__fail_memory(err, slots * sizeof *t.slots + used * sizeof *t.entries);
-    }
-    fill_table(&t, f, tile);
-    *out = t;
-    return LTH_OK;
-}
-
-/* One column of the tile with all its rows; features in ascending order, as on the diagonal. */
-static void multiply_column(const table *t, const lth__features *f, size_t item, double *product) {
-    for (size_t i = f->start[item]; i < f->start[item + 1]; i++) {
-        const slot *s = find_slot(t, f->feature[i]);
-        for (const entry *e = t->entries + s->first, *end = e + s->count; e < end; e++)
-            product[e->row] += e->weight * f->weight[i];
-    }
-}
-
-static lth_status multiply(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
-                           double *K, lth_error *err) {
-    const lth__features *cols = &eval->cols->features[node->index];
-    table t = {0};
-    LTH_TRY(make_table(&eval->rows->features[node->index], tile, &t, err));
-    double *product = lth__alloc(tile->rows, sizeof *product);
-    for (size_t c = 0; product && c < tile->cols; c++) {
-        memset(product, 0, tile->rows * sizeof *product);
-        multiply_column(&t, cols, tile->col[c], product);
-        for (size_t r = 0; r < tile->rows; r++) K[r * tile->cols + c] = product[r];
-    }
-    bool ok = product != NULL;
-    lth__free(product);
-    lth__free(t.slots);
-    lth__free(t.entries);
-    return ok ? LTH_OK : lth__fail_memory(err, tile->rows * sizeof *product);
-}
-
-/* ---- Values ---- */
-
-static lth_status diagonal(const lth__node *node, const lth__eval *eval, const lth_items *items,
-                           double *a, double *slope, lth_error *err) {
-    (void)eval, (void)slope, (void)err;
-    const lth__features *f = &items->features[node->index];
-    for (size_t n = 0; n < items->count; n++) {
-        a[n] = 0;
-        for (size_t i = f->start[n]; i < f->start[n + 1]; i++) a[n] += f->weight[i] * f->weight[i];
-    }
-    return LTH_OK;
-}
-
-/* Nothing here is learned: what was computed once is right for ever. */
-static size_t memo_planes(const lth__node *node, const lth__eval *eval) {
-    (void)node, (void)eval;
-    return 1;
-}
-
-static lth_status tile_values(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
-                              double *K, lth_error *err) {
-    return lth__memo_constant(node, eval, tile, multiply, K, err);
-}
-
-static lth_status pull(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
-                       const double *W, double *K, const lth__sink *sink, lth_error *err) {
-    (void)W, (void)sink;
-    return K ? tile_values(node, eval, tile, K, err) : LTH_OK;
-}
-
 /* ---- Families ---- */
 
-#define UNITS_ARGUMENT(initial_)                                                                   \
-    {                                                                                              \
-        .name = "units",                                                                           \
-        .help = "what a text is cut into: words at white space, tokens with punctuation apart, "   \
-                "chars (code points), bytes",                                                      \
-        .initial = initial_, .choices = "words|tokens|chars|bytes"                                 \
-    }
-#define LOWER_ARGUMENT(initial_)                                                                   \
-    {                                                                                              \
-        .name = "lower",                                                                           \
-        .help = "lower-case the text first; yes for words and tokens, no for chars and bytes "     \
-                "unless given",                                                                    \
-        .initial = initial_, .choices = "no|yes"                                                   \
-    }
-#define MIN_COUNT_ARGUMENT                                                                         \
-    {                                                                                              \
-        .name = "min_count", .help = "what the first table has fewer times is left out",           \
-        .initial = "1", .choices = "1..1000000000"                                                 \
-    }
-#define WEIGHTING_ARGUMENT                                                                         \
-    {                                                                                              \
-        .name = "weighting", .help = "by how often a text has it: count, 1, or 1 + ln count",      \
-        .initial = "count", .choices = "count|presence|log"                                        \
-    }
 #define N_ARGUMENT                                                                                 \
     {                                                                                              \
         .name = "n", .help = "units next to one another, or a range of that: [2,4]",               \
         .initial = "3", .choices = "1..32"                                                         \
     }
+#define IDF_ARGUMENT                                                                               \
+    {                                                                                              \
+        .name = "idf", .help = "times ln((1 + N) / (1 + df)) + 1: rare ones count for more",       \
+        .initial = "no", .choices = "no|yes"                                                       \
+    }
 
-static const lth_argument unit_arguments[] = {
-    UNITS_ARGUMENT("words"), LOWER_ARGUMENT("yes"), MIN_COUNT_ARGUMENT, WEIGHTING_ARGUMENT, {0}};
-static const lth_argument ngrams_arguments[] = {N_ARGUMENT,           UNITS_ARGUMENT("chars"),
-                                                LOWER_ARGUMENT("no"), MIN_COUNT_ARGUMENT,
-                                                WEIGHTING_ARGUMENT,   {0}};
+static const lth_argument unit_arguments[] = {LTH__UNITS_ARGUMENT("words"),
+                                              LTH__LOWER_ARGUMENT("yes"),
+                                              LTH__MIN_COUNT_ARGUMENT,
+                                              LTH__WEIGHTING_ARGUMENT,
+                                              {0}};
+static const lth_argument ngrams_arguments[] = {N_ARGUMENT,
+                                                LTH__UNITS_ARGUMENT("chars"),
+                                                LTH__LOWER_ARGUMENT("no"),
+                                                LTH__MIN_COUNT_ARGUMENT,
+                                                LTH__WEIGHTING_ARGUMENT,
+                                                IDF_ARGUMENT,
+                                                {0}};
 
 static bool whole_number(const lth__value *v, size_t *out) {
     if (v->kind != LTH__VALUE_NUMBER || !v->given || v->tag) return false;
@@ -354,11 +213,8 @@ static lth_status read_n(const lth__node *node, config *c, lth_error *err) {
                         MAX_N);
 }
 
-static lth_status configure(lth_kernel *kernel, lth__node *node, config start, int standard_units,
-                            lth_error *err) {
-    config *c = lth__pool_alloc(&kernel->pool, sizeof *c);
-    if (!c) return lth__fail_memory(err, sizeof *c);
-    *c = start;
+lth_status lth__sparse_configure(lth_kernel *kernel, lth__node *node, config *c, int standard_units,
+                                 lth_error *err) {
     node->config = c;
     int units, lower;
     long min_count;
@@ -368,9 +224,20 @@ static lth_status configure(lth_kernel *kernel, lth__node *node, config start, i
     LTH_TRY(lth__node_integer(node, "min_count", 1, 1000000000, 1, &min_count, err));
     LTH_TRY(lth__node_choice(node, "weighting", COUNT, &c->weighting, err));
     c->min_count = (size_t)min_count;
-    LTH_TRY(read_n(node, c, err));
     lth__field_def field = {.column = node->expr->inputs[0]->name, .units = units, .lower = lower};
     return lth__kernel_field(kernel, &field, &node->field, err);
+}
+
+static lth_status configure(lth_kernel *kernel, lth__node *node, config start, int standard_units,
+                            lth_error *err) {
+    config *c = lth__pool_alloc(&kernel->pool, sizeof *c);
+    if (!c) return lth__fail_memory(err, sizeof *c);
+    *c = start;
+    int idf;
+    LTH_TRY(lth__node_choice(node, "idf", c->idf, &idf, err));
+    c->idf = idf;
+    LTH_TRY(read_n(node, c, err));
+    return lth__sparse_configure(kernel, node, c, standard_units, err);
 }
 
 static lth_status configure_bow(lth_kernel *kernel, lth__node *node, lth_error *err) {
@@ -390,11 +257,8 @@ static lth_status configure_ngrams(lth_kernel *kernel, lth__node *node, lth_erro
         .manual = {.name = #name_, .help = help_, .usage = usage_, .arguments = arguments_},       \
         .traits = LTH__TAKES_COLUMN,                                                               \
         .configure = configure_##name_,                                                            \
-        .encode = encode,                                                                          \
-        .diagonal = diagonal,                                                                      \
-        .tile = tile_values,                                                                       \
-        .pull = pull,                                                                              \
-        .memo_planes = memo_planes,                                                                \
+        .encode = lth__sparse_encode,                                                              \
+        LTH__SPARSE_FUNCTIONS,                                                                     \
     }
 
 FAMILY(bow, "feature map: how often a text has each word", "bow(COLUMN), as in rbf(bow(text))",

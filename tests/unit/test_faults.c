@@ -82,6 +82,14 @@ static const char *const inputs[][2] = {
     {"trees.tsv",
      "text\tbody\n(S (A a) (B (A b) c))\t(A a)\n(S (A a) (B d))\ta cat\n\t(A (A x))\n"},
     {"v.txt", "the 1 2 0.5\ncat 0.5 -1 1\nsat 2 0 0\nunused 1 1 1\na 1 0 1\n"},
+    {"noun.exc", "mice mouse\n"},
+    {"index.noun", "cat n 1 1 @ 1 0 00000200\ndog n 1 1 @ 1 0 00000300\n"},
+    {"data.noun",
+     "00000100 05 n 01 pet 0 000 | a\n00000200 05 n 01 cat 0 001 @ 00000100 n 0000 | b\n"
+     "00000300 05 n 01 dog 0 001 @ 00000100 n 0000 | c\n"},
+    {"verb.exc", "sat sit\n"},
+    {"index.verb", "sit v 1 0 1 0 00000100\n"},
+    {"data.verb", "00000100 05 v 01 sit 0 000 | d\n"},
 };
 enum { INPUTS = sizeof inputs / sizeof *inputs };
 
@@ -253,12 +261,24 @@ static void test_tree_kernels(void **state) {
             LTH_DROP_AUTO);
 }
 
+static void test_feature_maps(void **state) {
+    (void)state;
+    run_all("normalize(intersection(ngrams(text, n=[1,2], idf=yes))) + rbf(tfidf(body))", "t.tsv",
+            LTH_DROP_AUTO);
+    run_all("approx_ssk(text, n=2, features=9) * normalize(approx_ssk(body, choose=random))",
+            "t.tsv", LTH_DROP_AUTO);
+    setenv("WNSEARCHDIR", folder, 1);
+    setenv("XDG_CACHE_HOME", "/dev/null", 1);
+    run_all("semantic(text, least=0.3)", "t.tsv", LTH_DROP_AUTO);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_exact_kernels),
         cmocka_unit_test(test_soft_kernel),
         cmocka_unit_test(test_combined_kernel),
         cmocka_unit_test(test_tree_kernels),
+        cmocka_unit_test(test_feature_maps),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -30,6 +30,7 @@ typedef struct map {
     weighting weighting;
     bool idf;
     double min_count;
+    bool intersect;
 } map;
 
 static void add_gram(bag *b, const char *gram, double count) {
@@ -100,8 +101,9 @@ static double *naive(const corpus *c, const map *m, char **rows, size_t n, char 
         for (size_t j = 0; j < k; j++) {
             count_text(cols[j], m, b);
             for (size_t g = 0; g < a->size; g++) {
-                K[i * k + j] += weight_of(c, m, a->gram[g], a->count[g]) *
-                                weight_of(c, m, a->gram[g], count_of(b, a->gram[g]));
+                double x = weight_of(c, m, a->gram[g], a->count[g]);
+                double y = weight_of(c, m, a->gram[g], count_of(b, a->gram[g]));
+                K[i * k + j] += m->intersect ? fmin(x, y) : x * y;
             }
         }
     }
@@ -117,22 +119,30 @@ static const struct {
     map map;
     bool spaced;
 } cases[] = {
-    {"linear(bow(text))", {1, 1, COUNT, false, 1}, true},
-    {"linear(bow(text, units=tokens, weighting=count))", {1, 1, COUNT, false, 1}, true},
-    {"bow(text, weighting=presence)", {1, 1, PRESENCE, false, 1}, true},
-    {"bow(text, weighting=log, min_count=3)", {1, 1, LOG, false, 3}, true},
-    {"bow(text, units=chars, min_count=40)", {1, 1, COUNT, false, 40}, false},
-    {"linear(tfidf(text))", {1, 1, COUNT, true, 1}, true},
-    {"tfidf(text, weighting=presence, min_count=2)", {1, 1, PRESENCE, true, 2}, true},
-    {"tfidf(text, units=bytes, weighting=log)", {1, 1, LOG, true, 1}, false},
-    {"linear(ngrams(text))", {3, 3, COUNT, false, 1}, false},
-    {"linear(ngrams(text, n=3, units=chars))", {3, 3, COUNT, false, 1}, false},
-    {"ngrams(text, n=1)", {1, 1, COUNT, false, 1}, false},
-    {"ngrams(text, n=2, units=words)", {2, 2, COUNT, false, 1}, true},
-    {"ngrams(text, n=[1,4])", {1, 4, COUNT, false, 1}, false},
-    {"ngrams(text, n=[2,2], weighting=log)", {2, 2, LOG, false, 1}, false},
-    {"ngrams(text, n=[2,4], units=tokens, weighting=presence)", {2, 4, PRESENCE, false, 1}, true},
-    {"ngrams(text, n=[1,3], min_count=5, units=bytes)", {1, 3, COUNT, false, 5}, false},
+    {"linear(bow(text))", {1, 1, COUNT, false, 1, false}, true},
+    {"linear(bow(text, units=tokens, weighting=count))", {1, 1, COUNT, false, 1, false}, true},
+    {"bow(text, weighting=presence)", {1, 1, PRESENCE, false, 1, false}, true},
+    {"bow(text, weighting=log, min_count=3)", {1, 1, LOG, false, 3, false}, true},
+    {"bow(text, units=chars, min_count=40)", {1, 1, COUNT, false, 40, false}, false},
+    {"linear(tfidf(text))", {1, 1, COUNT, true, 1, false}, true},
+    {"tfidf(text, weighting=presence, min_count=2)", {1, 1, PRESENCE, true, 2, false}, true},
+    {"tfidf(text, units=bytes, weighting=log)", {1, 1, LOG, true, 1, false}, false},
+    {"linear(ngrams(text))", {3, 3, COUNT, false, 1, false}, false},
+    {"linear(ngrams(text, n=3, units=chars))", {3, 3, COUNT, false, 1, false}, false},
+    {"ngrams(text, n=1)", {1, 1, COUNT, false, 1, false}, false},
+    {"ngrams(text, n=2, units=words)", {2, 2, COUNT, false, 1, false}, true},
+    {"ngrams(text, n=[1,4])", {1, 4, COUNT, false, 1, false}, false},
+    {"ngrams(text, n=[2,2], weighting=log)", {2, 2, LOG, false, 1, false}, false},
+    {"ngrams(text, n=[2,4], units=tokens, weighting=presence)",
+     {2, 4, PRESENCE, false, 1, false},
+     true},
+    {"ngrams(text, n=[1,3], min_count=5, units=bytes)", {1, 3, COUNT, false, 5, false}, false},
+    {"ngrams(text, n=[1,2], idf=yes, weighting=log)", {1, 2, LOG, true, 1, false}, false},
+    {"ngrams(text, n=2, idf=no)", {2, 2, COUNT, false, 1, false}, false},
+    {"intersection(ngrams(text, n=[1,3]))", {1, 3, COUNT, false, 1, true}, false},
+    {"intersection(bow(text, weighting=presence))", {1, 1, PRESENCE, false, 1, true}, true},
+    {"linear(intersection(tfidf(text, min_count=2)))", {1, 1, COUNT, true, 2, true}, true},
+    {"intersection(ngrams(text, n=2, weighting=log, idf=yes))", {2, 2, LOG, true, 1, true}, false},
 };
 enum { CASES = sizeof cases / sizeof *cases, TRAIN = 40, OTHER = 25 };
 
@@ -220,6 +230,18 @@ static void test_weights(void **state) {
     check_values("tfidf(text)", texts, 2, (double[]){9 + rare * rare, 3, 3, 1 + rare * rare});
 }
 
+static void test_intersection(void **state) {
+    (void)state;
+    const char *const texts[] = {"a a a b", "a a c", ""};
+    check_values("intersection(bow(text))", texts, 3, (double[]){4, 2, 0, 2, 3, 0, 0, 0, 0});
+    double n = 2 / sqrt(12);
+    check_values("normalize(intersection(bow(text)))", texts, 3,
+                 (double[]){1, n, 0, n, 1, 0, 0, 0, 0});
+    check_values(
+        "intersection(bow(text)) * bow(text) + intersection(ngrams(text, units=words, n=2))", texts,
+        3, (double[]){40 + 3, 12 + 1, 0, 12 + 1, 15 + 2, 0, 0, 0, 0});
+}
+
 /* A word that the first table lacks has df 0, and is left out from min_count=2 on. */
 static void test_unseen(void **state) {
     (void)state;
@@ -263,7 +285,7 @@ static void test_many_rows(void **state) {
     enum { SAMPLE = sizeof sample / sizeof *sample };
     char *few[SAMPLE];
     for (size_t i = 0; i < SAMPLE; i++) few[i] = texts[sample[i]];
-    const map m = {1, 2, COUNT, false, 1};
+    const map m = {1, 2, COUNT, false, 1, false};
     corpus none = {.rows = 0};
     double *wanted = naive(&none, &m, few, SAMPLE, few, SAMPLE);
     for (size_t i = 0; i < SAMPLE; i++) {
@@ -353,6 +375,15 @@ static void test_mistakes(void **state) {
         {"tfidf(text, units=letters)", 19, "units of tfidf is one of words|tokens|chars|bytes"},
         {"bow(f1..f3)", 5, "bow works on one column, not on a range"},
         {"bow(bow(text))", 5, "bow works on a column, not on a kernel"},
+        {"bow(text, idf=yes)", 11, "bow has no argument \"idf\""},
+        {"ngrams(text, idf=1)", 18, "idf of ngrams is one of no|yes"},
+        {"intersection(text)", 14, "intersection works on a kernel, not on a column"},
+        {"intersection(ssk(text))", 14, "intersection works on a sparse feature map (bow, tfidf"},
+        {"intersection(linear(bow(text)))", 14, "intersection works on a sparse feature map"},
+        {"intersection(mean(text))", 14, "intersection works on a sparse feature map"},
+        {"intersection(2 * bow(text))", 14, "intersection works on a sparse feature map"},
+        {"intersection(bag(text))", 14, "unknown kernel \"bag\""},
+        {"intersection(bow(text), n=2)", 25, "intersection has no argument \"n\""},
     };
     lth_ctx *ctx = NULL;
     assert_int_equal(lth_ctx_create(NULL, &ctx, NULL), LTH_OK);
@@ -375,6 +406,7 @@ static void test_printing(void **state) {
         "rbf(tfidf(text), lengthscale=2)",
         "linear(ngrams(text, n=[2,4], units=words))",
         "ngrams(text, n=3)",
+        "normalize(intersection(ngrams(text, n=[5,8], idf=yes)))",
     };
     for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
         char text[128];
@@ -391,11 +423,17 @@ static void test_printing(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_naive_counting), cmocka_unit_test(test_units),
-        cmocka_unit_test(test_weights),        cmocka_unit_test(test_unseen),
-        cmocka_unit_test(test_many_rows),      cmocka_unit_test(test_parts_of_items),
-        cmocka_unit_test(test_no_rows),        cmocka_unit_test(test_first_table_fails),
-        cmocka_unit_test(test_mistakes),       cmocka_unit_test(test_printing),
+        cmocka_unit_test(test_naive_counting),
+        cmocka_unit_test(test_units),
+        cmocka_unit_test(test_weights),
+        cmocka_unit_test(test_intersection),
+        cmocka_unit_test(test_unseen),
+        cmocka_unit_test(test_many_rows),
+        cmocka_unit_test(test_parts_of_items),
+        cmocka_unit_test(test_no_rows),
+        cmocka_unit_test(test_first_table_fails),
+        cmocka_unit_test(test_mistakes),
+        cmocka_unit_test(test_printing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,86 @@
+/* The options of a support vector machine. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "learning.h"
+
+/* Options of one kind of model that were given, by their fields. */
+static const char *given_for_svm(const options *o) {
+    if (o->svm >= 0) return "svm";
+    if (o->C) return "C";
+    if (o->epsilon) return "epsilon";
+    if (o->nu) return "nu";
+    if (o->set.count > 0) return "set";
+    if (o->inner_folds != NOT_GIVEN) return "inner-folds";
+    if (o->multi >= 0) return "multi";
+    if (o->class_weights) return "class-weights";
+    return o->probability ? "probability" : NULL;
+}
+
+static const char *given_for_gp(const options *o) {
+    if (o->max_iter != NOT_GIVEN) return "max-iter";
+    if (o->restarts != NOT_GIVEN) return "restarts";
+    if (o->mean >= 0) return "mean";
+    if (o->unscaled) return "unscaled";
+    if (o->noise) return "noise";
+    if (o->fix.count > 0) return "fix";
+    if (o->prior.count > 0) return "prior";
+    return o->no_learn ? "no-learn" : NULL;
+}
+
+int check_model_options(const options *o, bool svm) {
+    const char *foreign = svm ? given_for_gp(o) : given_for_svm(o);
+    if (foreign)
+        return usage_error(o->command, "--%s goes with --model %s", foreign, svm ? "gp" : "svm");
+    if (!svm && o->task == LTH_TASK_CLASSIFICATION)
+        return usage_error(o->command, "--task classification goes with --model svm");
+    return EXIT_DONE;
+}
+
+/* "0.1,1,10" */
+static int parse_list(const options *o, const char *name, const char *text, double **out,
+                      size_t *count) {
+    double *values = malloc((strlen(text) + 1) * sizeof *values);
+    if (!values) return out_of_memory();
+    *out = values;
+    *count = 0;
+    for (const char *at = text;; ++at) {
+        char *end;
+        double value = strtod(at, &end);
+        if (end == at || (*end && *end != ',') || !isfinite(value))
+            return usage_error(o->command, "--%s wants numbers, such as 0.1,1,10, not \"%s\"", name,
+                               text);
+        values[(*count)++] = value;
+        if (!*end) return EXIT_DONE;
+        at = end;
+    }
+}
+
+int fill_svm_options(learning *l) {
+    const options *o = l->options;
+    lth_svm_options *how = &l->svm_how;
+    lth_svm_options_init(how);
+    l->svm = o->model && strcmp(o->model, "svm") == 0;
+    if (o->task >= 0) how->task = (lth_task)o->task;
+    how->nu_svm = o->svm == 1;
+    how->one_vs_rest = o->multi == 1;
+    how->probability = o->probability;
+    how->class_weights = o->class_weights;
+    how->set = o->set.at;
+    how->set_count = o->set.count;
+    if (o->inner_folds != NOT_GIVEN) how->inner_folds = (size_t)o->inner_folds;
+    int code = EXIT_DONE;
+    const char *texts[] = {o->C, o->epsilon, o->nu}, *names[] = {"C", "epsilon", "nu"};
+    const double **to[] = {&how->C, &how->epsilon, &how->nu};
+    size_t *counts[] = {&how->C_count, &how->epsilon_count, &how->nu_count};
+    for (size_t i = 0; i < 3 && !code; ++i) {
+        if (!texts[i]) continue;
+        code = parse_list(o, names[i], texts[i], &l->numbers[i], counts[i]);
+        *to[i] = l->numbers[i];
+    }
+    if (!code && o->nu && !how->nu_svm) code = usage_error(o->command, "--nu goes with --svm nu");
+    if (!code && o->epsilon && how->nu_svm)
+        code = usage_error(o->command, "--epsilon does not go with --svm nu");
+    return code;
+}
