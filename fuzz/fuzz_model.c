@@ -39,10 +39,27 @@ static void prepare(void) {
     close(fd);
 }
 
+static void load_svm(const char *path) {
+    lth_error err;
+    lth_svm *svm;
+    if (lth_svm_load(ctx, path, &svm, &err) != LTH_OK) return;
+    lth_svm_report r = lth_svm_reported(svm);
+    double value;
+    bool *has = calloc(r.classes + 1, sizeof *has);
+    lth_svm_prediction to = {.value = r.regression ? &value : NULL,
+                             .has = r.regression ? NULL : has};
+    if (has) lth_svm_predict(svm, table, &to, &err);
+    free(has);
+    lth_svm_free(svm);
+}
+
 static void load(const char *path) {
     lth_error err;
     lth_gp *gp;
-    if (lth_gp_load(ctx, path, &gp, &err) != LTH_OK) return;
+    if (lth_gp_load(ctx, path, &gp, &err) != LTH_OK) {
+        load_svm(path);
+        return;
+    }
     size_t targets = lth_gp_targets(gp);
     double *mean = calloc(2 * targets, sizeof *mean);
     if (mean) lth_gp_predict(gp, table, false, mean, mean + targets, &err);
