@@ -274,10 +274,8 @@ static void test_feature_maps(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_exact_kernels),
-        cmocka_unit_test(test_soft_kernel),
-        cmocka_unit_test(test_combined_kernel),
-        cmocka_unit_test(test_tree_kernels),
+        cmocka_unit_test(test_exact_kernels),   cmocka_unit_test(test_soft_kernel),
+        cmocka_unit_test(test_combined_kernel), cmocka_unit_test(test_tree_kernels),
         cmocka_unit_test(test_feature_maps),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
