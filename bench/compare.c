@@ -12,15 +12,17 @@
 
 static const char usage[] =
     "usage: luthier-bench-compare [--json] [--check] [--seconds S] [--data DIR] [--peers FILE]\n"
-    "                             [--gp-peer FILE] [--luthier FILE] [--part TEXT]\n"
+    "                             [--gp-peer FILE] [--svm-peer FILE] [--luthier FILE]\n"
+    "                             [--part TEXT]\n"
     "  --json          print JSON instead of Markdown\n"
     "  --check         exit 1 when a row does not reach what is asked of it\n"
     "  --seconds S     time to spend on a row, about (default 3)\n"
-    "  --data DIR      the folder of semeval2007.tsv, glove_subset_100d.txt.gz and\n"
-    "                  ptb_sample_trees_clean.txt\n"
+    "  --data DIR      the folder of semeval2007.tsv, glove_subset_100d.txt.gz,\n"
+    "                  ptb_sample_trees_clean.txt and reuters_modapte.tsv.gz\n"
     "                  (default ../shared/data)\n"
     "  --peers FILE    times of other programs to show: lines of name, tab, seconds\n"
     "  --gp-peer FILE  a line of name, seconds and log evidence from peers/sklearn_gp.py\n"
+    "  --svm-peer FILE a line of name, seconds, micro and macro F1 from peers/sklearn_svm.py\n"
     "  --luthier FILE  the command line (default: the one beside this program)\n"
     "  --part TEXT     measure only the parts that have TEXT in their names\n";
 
@@ -59,12 +61,17 @@ static void find_program(wishes *w) {
 }
 
 static void read_options(int argc, char **argv, wishes *w) {
-    static const struct option options[] = {
-        {"json", no_argument, NULL, 'j'},          {"check", no_argument, NULL, 'c'},
-        {"seconds", required_argument, NULL, 's'}, {"data", required_argument, NULL, 'd'},
-        {"peers", required_argument, NULL, 'p'},   {"luthier", required_argument, NULL, 'l'},
-        {"gp-peer", required_argument, NULL, 'g'}, {"part", required_argument, NULL, 't'},
-        {"help", no_argument, NULL, 'h'},          {0}};
+    static const struct option options[] = {{"json", no_argument, NULL, 'j'},
+                                            {"check", no_argument, NULL, 'c'},
+                                            {"seconds", required_argument, NULL, 's'},
+                                            {"data", required_argument, NULL, 'd'},
+                                            {"peers", required_argument, NULL, 'p'},
+                                            {"luthier", required_argument, NULL, 'l'},
+                                            {"gp-peer", required_argument, NULL, 'g'},
+                                            {"svm-peer", required_argument, NULL, 'v'},
+                                            {"part", required_argument, NULL, 't'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {0}};
     int option;
     while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
         switch (option) {
@@ -74,6 +81,7 @@ static void read_options(int argc, char **argv, wishes *w) {
         case 'd': w->plan.data = optarg; break;
         case 'p': w->plan.peers = optarg; break;
         case 'g': w->plan.gp_peer = optarg; break;
+        case 'v': w->plan.svm_peer = optarg; break;
         case 't': w->part = optarg; break;
         case 'l': w->plan.program = optarg; break;
         case 'h': fputs(usage, stdout); exit(0);
@@ -108,6 +116,7 @@ static void measure_all(const plan *p, const char *part, report *r) {
     } parts[] = {
         {"start-up and memory", measure_processes},
         {"memory of learning", measure_fit_memory},
+        {"classification", measure_classification},
         {"the engine and a plain loop", measure_engine},
         {"soft matching", measure_soft},
         {"gradients", measure_gradient},

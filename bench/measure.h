@@ -10,6 +10,7 @@ typedef struct plan {
     const char *data;       /* folder with semeval2007.tsv and the Penn trees    */
     const char *peers;      /* file with the times of other programs; NULL = none */
     const char *gp_peer;    /* file with scikit-learn's time and evidence; NULL = none */
+    const char *svm_peer;   /* file with its time and scores on Reuters; NULL = none    */
     char folder[4096 - 64]; /* for temporary files                               */
 } plan;
 
@@ -29,6 +30,8 @@ void measure_learning(const plan *p, report *r);
 void measure_fit_memory(const plan *p, report *r);
 
 void measure_trees(const plan *p, report *r); /* rows 16 to 18 */
+
+void measure_classification(const plan *p, report *r); /* row 19 */
 
 /* Speeds of instruction sets, lengths and orders, and of other programs. */
 void measure_speeds(const plan *p, report *r);

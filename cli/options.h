@@ -32,7 +32,7 @@ typedef struct options {
     list set;
     bool probability;
     uint64_t inner_folds;
-    int task, svm, multi;
+    int task, svm, multi, solver;
     bool per_order, no_learn, latent, unscaled, center;
     list target, fix, prior;
     uint64_t max_iter, restarts, folds; /* NOT_GIVEN = the default */

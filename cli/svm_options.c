@@ -14,6 +14,7 @@ static const char *given_for_svm(const options *o) {
     if (o->set.count > 0) return "set";
     if (o->inner_folds != NOT_GIVEN) return "inner-folds";
     if (o->multi >= 0) return "multi";
+    if (o->solver >= 0) return "solver";
     if (o->class_weights) return "class-weights";
     return o->probability ? "probability" : NULL;
 }
@@ -63,6 +64,7 @@ int fill_svm_options(learning *l) {
     lth_svm_options_init(how);
     l->svm = o->model && strcmp(o->model, "svm") == 0;
     if (o->task >= 0) how->task = (lth_task)o->task;
+    if (o->solver >= 0) how->solver = (lth_svm_solver)o->solver;
     how->nu_svm = o->svm == 1;
     how->one_vs_rest = o->multi == 1;
     how->probability = o->probability;

@@ -25,6 +25,7 @@ static void print_machine(const lth_svm *svm, const lth_svm_report *r) {
                r->multi_label   ? "one for each label"
                : r->one_vs_rest ? "each class against the rest"
                                 : "in pairs");
+    if (r->linear) printf("solver\tlinear\nweights\t%zu\n", r->weights);
     if (!r->regression) printf("probabilities\t%s\n", r->probability ? "yes" : "no");
     printf("rows\t%zu\nsupport rows\t%zu\n", r->rows, r->support);
     if (r->points > 1) {
@@ -128,6 +129,7 @@ int print_svm_json(const lth_svm *svm) {
     printf(",\"multi_label\":%s,\"one_vs_rest\":%s,\"probability\":%s", truth(r.multi_label),
            truth(r.one_vs_rest), truth(r.probability));
     printf(",\"rows\":%zu,\"support\":%zu,\"problems\":%zu", r.rows, r.support, r.problems);
+    printf(",\"solver\":\"%s\",\"weights\":%zu", r.linear ? "linear" : "kernel", r.weights);
     print_json_lists(svm, &r);
     printf(",\"inner_folds\":%zu,\"inner\":{\"%s\":", r.inner_folds, r.score);
     print_json_double(r.inner);

@@ -504,6 +504,15 @@ LTH_API bool lth_validation_true(const lth_validation *v, size_t target, size_t 
  * kernel's hyperparameters are not learned: they are as written, or from a grid. */
 typedef struct lth_svm lth_svm;
 
+/* How the problems are solved. A kernel that is an inner product of sparse features (bow, tfidf,
+ * ngrams, approx_ssk, semantic; linear(), normalize(), a number times and sums of these) needs no
+ * Gram matrix: LINEAR learns a weight for each feature. It counts the offset as a weight too. */
+typedef enum lth_svm_solver {
+    LTH_SVM_AUTO,   /* LINEAR where it can be and there are more than 2,000 rows */
+    LTH_SVM_KERNEL, /* by LIBSVM, from the Gram matrix                          */
+    LTH_SVM_LINEAR
+} lth_svm_solver;
+
 typedef struct lth_svm_options {
     size_t size;            /* set by lth_svm_options_init()                                      */
     lth_task task;          /* default AUTO                                                       */
@@ -522,6 +531,7 @@ typedef struct lth_svm_options {
     size_t inner_folds;     /* a grid is judged by these folds of the training rows; default 3    */
     const char *class_weights; /* "balanced", or "NAME=W,NAME=W": factors of C; NULL = all 1    */
     const char *vectors;       /* file of word vectors; NULL = none                             */
+    lth_svm_solver solver;     /* default AUTO                                                  */
 } lth_svm_options;
 
 LTH_API void lth_svm_options_init(lth_svm_options *options);
@@ -550,6 +560,8 @@ typedef struct lth_svm_report {
     size_t points;         /* of the grid                                                */
     size_t inner_folds;
     double seconds;
+    bool linear;    /* LTH_SVM_LINEAR was used: the model has weights of features */
+    size_t weights; /* those that are not 0, of all problems                      */
 } lth_svm_report;
 LTH_API lth_svm_report lth_svm_reported(const lth_svm *svm);
 

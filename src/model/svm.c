@@ -56,6 +56,18 @@ static lth_status count_class_support(lth_svm *svm, const lth__svm_target *targe
     return LTH_OK;
 }
 
+/* Weights of features need no rows. */
+static void drop_rows(lth__svm_machine *m) {
+    for (size_t p = 0; p < m->part_count; p++) {
+        lth__svm_solution *s = &m->parts[p].solution;
+        lth__free(s->row);
+        lth__free(s->coef);
+        s->row = NULL;
+        s->coef = NULL;
+        s->count = 0;
+    }
+}
+
 /* Rows of the machine become numbers of support rows, and the items are picked. */
 static lth_status keep_support(lth_svm *svm, const lth_items *all, lth_error *err) {
     size_t rows = all->count;
@@ -72,7 +84,8 @@ static lth_status keep_support(lth_svm *svm, const lth_items *all, lth_error *er
             row[place[i]] = i;
             svm->support_at[place[i]] = whole ? i : place[i];
         }
-        if (status == LTH_OK) status = lth__items_pick(all, row, count, &svm->support, err);
+        if (status == LTH_OK && !svm->report.linear)
+            status = lth__items_pick(all, row, count, &svm->support, err);
         for (size_t p = 0; p < svm->machine.part_count; p++) {
             lth__svm_solution *s = &svm->machine.parts[p].solution;
             for (size_t i = 0; i < s->count; i++) s->row[i] = place[s->row[i]];
@@ -119,8 +132,7 @@ static lth_status prepare(fitting *f, const char *expression, const lth_table *t
     f->score = lth__alloc(points, sizeof *f->score);
     if (!f->rows || !f->score) return lth__fail_memory(err, 0);
     for (size_t i = 0; i < rows; i++) f->rows[i] = i;
-    LTH_TRY(lth__svm_available(err));
-    return lth__svm_gram_create(f->ctx, rows, &f->gram, err);
+    return lth__svm_kernels_room(&f->kernels, o, &f->gram, err);
 }
 
 static void log_scores(const fitting *f, size_t point) {
@@ -163,12 +175,19 @@ void lth__svm_report_texts(lth_svm_report *r, bool nu_svm) {
     r->score = r->regression ? "rmse" : r->multi_label ? "macro_f1" : "accuracy";
 }
 
+static size_t count_weights(const lth__svm_machine *m) {
+    size_t count = 0;
+    for (size_t p = 0; p < m->part_count; p++) count += m->parts[p].solution.weight_count;
+    return count;
+}
+
 static void fill_report(lth_svm *svm, const fitting *f) {
     const lth__svm_choice *c = &f->choice;
     svm->report = (lth_svm_report){.regression = f->target.y != NULL,
                                    .multi_label = f->target.labels.multi,
                                    .one_vs_rest = f->options.one_vs_rest,
                                    .probability = f->target.probability,
+                                   .linear = f->gram.linear,
                                    .C = c->setting.C,
                                    .epsilon = c->setting.epsilon,
                                    .nu = c->setting.nu,
@@ -177,7 +196,8 @@ static void fill_report(lth_svm *svm, const fitting *f) {
                                    .classes = c->machine.classes,
                                    .problems = c->machine.part_count,
                                    .points = f->kernels.count * f->settings.count,
-                                   .inner_folds = f->options.inner_folds};
+                                   .inner_folds = f->options.inner_folds,
+                                   .weights = count_weights(&c->machine)};
     lth__svm_report_texts(&svm->report, f->options.nu_svm);
 }
 
@@ -229,6 +249,7 @@ static lth_status make_model(lth_svm *svm, fitting *f, const char *target, lth_e
     LTH_TRY(copy_points(svm, f, err));
     if (!svm->report.regression) LTH_TRY(count_class_support(svm, &f->target, err));
     LTH_TRY(keep_support(svm, svm->items, err));
+    if (svm->report.linear) drop_rows(&svm->machine);
     if (lth__svm_keeps_all_rows(svm->kernel)) return LTH_OK;
     lth_items_free(svm->items);
     svm->items = NULL; /* the support rows are all there is */

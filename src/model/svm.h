@@ -1,5 +1,5 @@
-/* Inside support vector machines: the Gram matrix as LIBSVM reads it, single problems, machines
- * made of them, the grid of kernels, and the choice among its points. */
+/* Inside support vector machines: the Gram matrix as LIBSVM reads it or the features in its place,
+ * single problems, machines made of them, the grid of kernels, and the choice among its points. */
 #ifndef LTH_SVM_H
 #define LTH_SVM_H
 
@@ -8,12 +8,38 @@
 
 struct svm_node;
 
+/* ---- Features (svm_features.c) ---- */
+
+/* Each row as a vector whose inner products are the kernel: the features of some maps, one map's
+ * beside the other's. Row i has scale[i] weight at the number feature * block_count + block. The
+ * maps' own arrays are used, not copied. */
+typedef struct lth__svm_block {
+    const lth__features *features;
+    double *scale;
+} lth__svm_block;
+
+typedef struct lth__svm_features {
+    size_t rows, width, block_count;
+    lth__svm_block *blocks;
+} lth__svm_features;
+
+/* Whether the kernel is such an inner product. */
+bool lth__svm_is_linear(const lth_kernel *kernel);
+/* Of such a kernel; `items` must live as long. */
+lth_status lth__svm_features_make(const lth_kernel *kernel, const lth_items *items,
+                                  lth__svm_features *out, lth_error *err);
+void lth__svm_features_free(lth__svm_features *f);
+/* The squared length of a row. */
+double lth__svm_features_square(const lth__svm_features *f, size_t row);
+
 /* ---- The Gram matrix (svm_gram.c) ---- */
 
 typedef struct lth__svm_gram {
     lth_ctx *ctx;
     size_t rows;
     double *cells;
+    bool linear; /* no cells; the features stand for them */
+    lth__svm_features features;
 } lth__svm_gram;
 
 lth_status lth__svm_gram_create(lth_ctx *ctx, size_t rows, lth__svm_gram *out, lth_error *err);
@@ -53,16 +79,30 @@ typedef struct lth__svm_problem {
     double weight[2];
 } lth__svm_problem;
 
-/* f(x) = sum_i coef_i k(x, row_i) - rho */
+/* f(x) = sum_i coef_i k(x, row_i) - rho, where a linear kernel has sum_i weight_i x[feature_i] for
+ * the sum; features in ascending order. */
 typedef struct lth__svm_solution {
     size_t count, *row;
     double *coef, rho;
+    size_t weight_count;
+    uint32_t *feature;
+    double *weight;
+    bool unfinished; /* the solver gave up before it was as exact as it should be */
 } lth__svm_solution;
 
 lth_status lth__svm_solve(const lth__svm_problem *problem, const lth__svm_setting *setting,
                           lth__svm_solution *out, lth_error *err);
 void lth__svm_solution_free(lth__svm_solution *s);
 double lth__svm_decide(const lth__svm_solution *s, const lth__svm_gram *g, size_t row);
+/* out[i * stride] for row rows[i], with a Gram matrix or with features. */
+lth_status lth__svm_decide_rows(const lth__svm_solution *s, const lth__svm_gram *g,
+                                const size_t *rows, size_t count, double *out, size_t stride);
+
+/* With features (svm_linear.c). */
+lth_status lth__svm_linear_solve(const lth__svm_problem *problem, const lth__svm_setting *setting,
+                                 lth__svm_solution *out, lth_error *err);
+lth_status lth__svm_linear_decide(const lth__svm_solution *s, const lth__svm_features *f,
+                                  const size_t *rows, size_t count, double *out, size_t stride);
 
 /* Whether LIBSVM can be loaded. */
 lth_status lth__svm_available(lth_error *err);
@@ -115,6 +155,9 @@ lth_status lth__svm_train(const lth__svm_target *target, const lth__svm_gram *gr
                           const size_t *rows, size_t count, const lth__svm_setting *setting,
                           lth__svm_machine *out, lth_error *err);
 void lth__svm_machine_free(lth__svm_machine *m);
+/* decision[i * part_count + part] of row rows[i]. */
+lth_status lth__svm_decide_all(const lth__svm_machine *m, const lth__svm_gram *g,
+                               const size_t *rows, size_t count, double *decision);
 
 /* What decision values mean: the classes of a row, and their probabilities. `votes` is room for a
  * number for each class, `room` for 2 classes * (classes + 1). */
@@ -151,7 +194,11 @@ lth_status lth__svm_kernels_open(lth_ctx *ctx, const char *expression, const lth
                                  const char *const *set, size_t set_count, const char *vectors,
                                  lth__svm_kernels *out, lth_error *err);
 void lth__svm_kernels_close(lth__svm_kernels *k);
-lth_status lth__svm_kernels_gram(lth__svm_kernels *k, size_t point, const lth__svm_gram *gram,
+/* Room for the Gram matrix of each point, or for the features in its place, as the options, the
+ * kernel and the number of rows decide. */
+lth_status lth__svm_kernels_room(const lth__svm_kernels *k, const lth_svm_options *options,
+                                 lth__svm_gram *out, lth_error *err);
+lth_status lth__svm_kernels_gram(lth__svm_kernels *k, size_t point, lth__svm_gram *gram,
                                  lth_error *err);
 /* The point's kernel with its items is at hand. */
 lth_status lth__svm_kernels_take(lth__svm_kernels *k, size_t point, lth_error *err);
@@ -203,7 +250,7 @@ struct lth_svm {
     lth_kernel *kernel;
     lth_encoder *encoder;
     lth_items *items;   /* training rows that are kept; see lth__svm_keeps_all_rows() */
-    lth_items *support; /* those of them that predictions need                      */
+    lth_items *support; /* those of them that predictions need; NULL for weights    */
     size_t *support_at; /* their numbers among `items`                               */
     char *vectors;      /* file for words that training did not have, or NULL        */
     char *target;

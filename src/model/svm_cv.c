@@ -1,5 +1,6 @@
-/* Cross-validation of support vector machines: the Gram matrix of all rows is computed once for
- * each kernel of the grid, and every fold of every target searches and trains inside of it. */
+/* Cross-validation of support vector machines: the Gram matrix of all rows, or their features, are
+ * computed once for each kernel of the grid, and every fold of every target searches and trains
+ * inside of it. */
 #include "base/clock.h"
 #include "base/parallel.h"
 #include "model/svm.h"
@@ -21,24 +22,33 @@ typedef struct cv {
 
 /* ---- One fold of one target ---- */
 
-static lth_status predict_fold(const cv *c, const lth__svm_machine *m, size_t target, size_t fold) {
+/* `rows` are those of the fold. */
+static lth_status predict_fold(const cv *c, const lth__svm_machine *m, size_t target,
+                               const size_t *rows, size_t count) {
     lth__validated *v = &c->validation->targets[target];
-    double *decision = lth__alloc(m->part_count, sizeof *decision);
+    double *decisions = lth__alloc(count * m->part_count, sizeof *decisions);
     size_t *votes = lth__alloc(m->classes, sizeof *votes);
-    lth_status status = decision && votes ? LTH_OK : LTH_ENOMEM;
-    for (size_t i = 0; status == LTH_OK && i < c->rows; i++) {
-        if (c->fold[i] != fold) continue;
-        for (size_t p = 0; p < m->part_count; p++)
-            decision[p] = lth__svm_decide(&m->parts[p].solution, &c->gram, i);
+    lth_status status = decisions && votes ? LTH_OK : LTH_ENOMEM;
+    if (status == LTH_OK) status = lth__svm_decide_all(m, &c->gram, rows, count, decisions);
+    for (size_t i = 0; status == LTH_OK && i < count; i++) {
+        const double *decision = decisions + i * m->part_count;
         if (m->classes == 0)
-            v->value[i] = decision[0];
+            v->value[rows[i]] = decision[0];
         else
-            lth__svm_classify(m, decision, votes, v->predicted + i * m->classes);
-        if (v->decision) v->decision[i] = m->part_count > 0 ? decision[0] : 0;
+            lth__svm_classify(m, decision, votes, v->predicted + rows[i] * m->classes);
+        if (v->decision) v->decision[rows[i]] = m->part_count > 0 ? decision[0] : 0;
     }
-    lth__free(decision);
+    lth__free(decisions);
     lth__free(votes);
     return status;
+}
+
+/* The rows of a fold, or all others. */
+static void list_rows(const cv *c, size_t fold, bool inside, size_t *rows, size_t *count) {
+    *count = 0;
+    for (size_t i = 0; i < c->rows; i++) {
+        if ((c->fold[i] == fold) == inside) rows[(*count)++] = i;
+    }
 }
 
 static lth_status run_fold(void *user, size_t index, unsigned worker) {
@@ -48,16 +58,15 @@ static lth_status run_fold(void *user, size_t index, unsigned worker) {
     double began = lth__seconds();
     size_t *rows = lth__alloc(c->rows, sizeof *rows);
     if (!rows) return LTH_ENOMEM;
-    for (size_t i = 0; i < c->rows; i++) {
-        if (c->fold[i] != fold) rows[count++] = i;
-    }
+    list_rows(c, fold, false, rows, &count);
     const lth__svm_settings *settings = &c->settings[target];
     lth__svm_choice *choice = &c->choices[index];
     bool better = false, alone = c->kernels.count * settings->count == 1;
     lth_status status =
         lth__svm_choose(&c->targets[target], &c->gram, rows, count, c->options.inner_folds,
                         c->point, settings, alone, choice, NULL, &better, NULL);
-    if (status == LTH_OK && better) status = predict_fold(c, &choice->machine, target, fold);
+    list_rows(c, fold, true, rows, &count);
+    if (status == LTH_OK && better) status = predict_fold(c, &choice->machine, target, rows, count);
     lth__svm_machine_free(&choice->machine);
     lth__free(rows);
     c->validation->targets[target].seconds[fold] += lth__seconds() - began;
@@ -118,8 +127,7 @@ static lth_status check_chosen(const cv *c, lth_error *err) {
 }
 
 static lth_status run(cv *c, lth_error *err) {
-    LTH_TRY(lth__svm_available(err));
-    LTH_TRY(lth__svm_gram_create(c->ctx, c->rows, &c->gram, err));
+    LTH_TRY(lth__svm_kernels_room(&c->kernels, &c->options, &c->gram, err));
     for (c->point = 0; c->point < c->kernels.count; c->point++) {
         double began = lth__seconds();
         LTH_TRY(lth__svm_kernels_gram(&c->kernels, c->point, &c->gram, err));

@@ -25,6 +25,14 @@ enum {
     REPORT_NUMBERS
 };
 
+static const char *number_array(bool linear) {
+    return linear ? "problem.features" : "problem.rows";
+}
+
+static const char *factor_array(bool linear) {
+    return linear ? "problem.weights" : "problem.coefficients";
+}
+
 /* ---- Saving ---- */
 
 static const lth_items *kept_items(const lth_svm *svm) {
@@ -60,17 +68,34 @@ static void save_report(lth__saver *s, const lth_svm *svm) {
     lth__saver_put(s, "grid", LTH__F64, r->points, 4, svm->point);
 }
 
+/* Of a solution: the coefficients of support rows, or the weights of features. */
+typedef struct terms {
+    size_t count;
+    const double *factor;
+} terms;
+
+static terms terms_of(const lth_svm *svm, size_t part) {
+    const lth__svm_solution *s = &svm->machine.parts[part].solution;
+    return svm->report.linear ? (terms){s->weight_count, s->weight} : (terms){s->count, s->coef};
+}
+
+static uint32_t term_number(const lth_svm *svm, size_t part, size_t i) {
+    const lth__svm_solution *s = &svm->machine.parts[part].solution;
+    return svm->report.linear ? s->feature[i] : (uint32_t)s->row[i];
+}
+
 static void save_machine(lth__saver *s, const lth_svm *svm) {
     const lth__svm_machine *m = &svm->machine;
     size_t parts = m->part_count, total = 0, support = svm->report.support;
-    for (size_t p = 0; p < parts; p++) total += m->parts[p].solution.count;
+    bool linear = svm->report.linear;
+    for (size_t p = 0; p < parts; p++) total += terms_of(svm, p).count;
     uint64_t *class = lth__saver_keep(s, lth__alloc(2 * parts, sizeof *class));
     uint64_t *end = lth__saver_keep(s, lth__alloc(parts, sizeof *end));
     double *constant = lth__saver_keep(s, lth__alloc(3 * parts, sizeof *constant));
-    uint32_t *row = lth__saver_keep(s, lth__alloc(total, sizeof *row));
-    double *coef = lth__saver_keep(s, lth__alloc(total, sizeof *coef));
+    uint32_t *number = lth__saver_keep(s, lth__alloc(total, sizeof *number));
+    double *factor = lth__saver_keep(s, lth__alloc(total, sizeof *factor));
     uint64_t *at = lth__saver_keep(s, lth__alloc(support, sizeof *at));
-    s->ok = s->ok && class && end && constant && row && coef && at;
+    s->ok = s->ok && class && end && constant && number && factor && at;
     if (!s->ok) return;
     total = 0;
     for (size_t p = 0; p < parts; p++) {
@@ -80,9 +105,10 @@ static void save_machine(lth__saver *s, const lth_svm *svm) {
         constant[3 * p] = part->solution.rho;
         constant[3 * p + 1] = part->sigmoid.slope;
         constant[3 * p + 2] = part->sigmoid.offset;
-        for (size_t i = 0; i < part->solution.count; i++) {
-            row[total] = (uint32_t)part->solution.row[i];
-            coef[total++] = part->solution.coef[i];
+        terms t = terms_of(svm, p);
+        for (size_t i = 0; i < t.count; i++) {
+            number[total] = term_number(svm, p, i);
+            factor[total++] = t.factor[i];
         }
         end[p] = total;
     }
@@ -90,8 +116,8 @@ static void save_machine(lth__saver *s, const lth_svm *svm) {
     lth__saver_put(s, "problem.classes", LTH__U64, parts, 2, class);
     lth__saver_put(s, "problem.constants", LTH__F64, parts, 3, constant);
     lth__saver_put(s, "problem.ends", LTH__U64, parts, 0, end);
-    lth__saver_put(s, "problem.rows", LTH__U32, total, 0, row);
-    lth__saver_put(s, "problem.coefficients", LTH__F64, total, 0, coef);
+    lth__saver_put(s, number_array(linear), LTH__U32, total, 0, number);
+    lth__saver_put(s, factor_array(linear), LTH__F64, total, 0, factor);
     lth__saver_put(s, "support", LTH__U64, support, 0, at);
 }
 
@@ -188,6 +214,21 @@ static lth_status load_classes(const loader *l) {
     return LTH_OK;
 }
 
+static lth_status load_weights(const loader *l, const uint32_t *feature, const double *weight,
+                               size_t count, lth__svm_solution *s) {
+    s->feature = lth__alloc(count, sizeof *s->feature);
+    s->weight = lth__alloc(count, sizeof *s->weight);
+    if (!s->feature || !s->weight) return lth__fail_memory(l->in.err, 0);
+    s->weight_count = count;
+    for (size_t i = 0; i < count; i++) {
+        if ((i > 0 && feature[i] <= feature[i - 1]) || !isfinite(weight[i]))
+            return damaged(l, "its weights");
+        s->feature[i] = feature[i];
+        s->weight[i] = weight[i];
+    }
+    return LTH_OK;
+}
+
 /* One problem for numbers; one for each of some labels; or one for each pair of some classes. */
 static lth_status check_problems(const loader *l) {
     const lth__svm_machine *m = &l->svm->machine;
@@ -230,14 +271,16 @@ static size_t class_number(uint64_t x) {
 
 static lth_status load_machine(const loader *l) {
     lth__svm_machine *m = &l->svm->machine;
-    const lth__tensor *class, *constant, *ends, *rows, *coefs;
+    const lth__tensor *class, *constant, *ends, *numbers, *factors;
+    bool linear = l->svm->report.linear;
     LTH_TRY(lth__loader_get(&l->in, "problem.classes", LTH__U64, 2, LTH_NONE, 2, &class));
     size_t parts = class->shape[0], at = 0;
     LTH_TRY(lth__loader_get(&l->in, "problem.constants", LTH__F64, 2, parts, 3, &constant));
     LTH_TRY(lth__loader_get(&l->in, "problem.ends", LTH__U64, 1, parts, 0, &ends));
-    LTH_TRY(lth__loader_get(&l->in, "problem.rows", LTH__U32, 1, LTH_NONE, 0, &rows));
-    size_t total = rows->shape[0];
-    LTH_TRY(lth__loader_get(&l->in, "problem.coefficients", LTH__F64, 1, total, 0, &coefs));
+    LTH_TRY(lth__loader_get(&l->in, number_array(linear), LTH__U32, 1, LTH_NONE, 0, &numbers));
+    size_t total = numbers->shape[0];
+    LTH_TRY(lth__loader_get(&l->in, factor_array(linear), LTH__F64, 1, total, 0, &factors));
+    l->svm->report.weights = linear ? total : 0;
     m->parts = lth__calloc(parts, sizeof *m->parts);
     if (!m->parts) return lth__fail_memory(l->in.err, 0);
     m->part_count = l->svm->report.problems = parts;
@@ -251,9 +294,11 @@ static lth_status load_machine(const loader *l) {
                                       .negative = class_number(c[1]),
                                       .solution.rho = x[0],
                                       .sigmoid = {x[1], x[2]}};
-        LTH_TRY(load_solution(l, (const uint32_t *)rows->data + at,
-                              (const double *)coefs->data + at, (size_t)end - at,
-                              &m->parts[p].solution));
+        const uint32_t *number = (const uint32_t *)numbers->data + at;
+        const double *factor = (const double *)factors->data + at;
+        size_t count = (size_t)end - at;
+        LTH_TRY((linear ? load_weights : load_solution)(l, number, factor, count,
+                                                        &m->parts[p].solution));
         at = (size_t)end;
     }
     return check_problems(l);
@@ -280,11 +325,15 @@ static lth_status load_all(loader *l) {
     LTH_TRY(lth__loader_kernel(&l->in, &svm->ctx, "svm", "it is not a support vector machine",
                                &svm->kernel, &svm->encoder));
     LTH_TRY(load_texts(l));
+    svm->report.linear = lth__tensors_find(l->in.file, number_array(true)) != NULL;
+    if (svm->report.linear && !lth__svm_is_linear(svm->kernel))
+        return damaged(l, "its kernel has no features to be weighed");
     LTH_TRY(load_report(l));
     LTH_TRY(load_classes(l));
     LTH_TRY(load_support(l));
     LTH_TRY(load_machine(l));
     LTH_TRY(lth__loader_fields(&l->in, l->items, &svm->items));
+    if (svm->report.linear) return LTH_OK;
     return lth__items_pick(svm->items, svm->support_at, svm->report.support, &svm->support,
                            l->in.err);
 }

@@ -43,6 +43,7 @@ lth_status lth__svm_gram_create(lth_ctx *ctx, size_t rows, lth__svm_gram *out, l
 
 void lth__svm_gram_free(lth__svm_gram *g) {
     lth__free(g->cells);
+    lth__svm_features_free(&g->features);
     *g = (lth__svm_gram){0};
 }
 

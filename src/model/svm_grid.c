@@ -235,26 +235,26 @@ static void tally_labels(const judge *j, size_t row, const bool *has, tally *t) 
     t->right += right;
 }
 
-static lth_status tally_rows(const judge *j, const lth__svm_machine *m, size_t fold, tally *t) {
-    double *decision = lth__alloc(m->part_count, sizeof *decision);
+/* `rows` are those of the fold. */
+static lth_status tally_rows(const judge *j, const lth__svm_machine *m, const size_t *rows,
+                             size_t count, tally *t) {
+    double *decisions = lth__alloc(count * m->part_count, sizeof *decisions);
     size_t *votes = lth__alloc(m->classes, sizeof *votes);
     bool *has = lth__alloc(m->classes, sizeof *has);
-    lth_status status = decision && votes && has ? LTH_OK : LTH_ENOMEM;
-    for (size_t i = 0; status == LTH_OK && i < j->count; i++) {
-        if (j->fold[i] != fold) continue;
-        size_t row = j->rows[i];
-        for (size_t p = 0; p < m->part_count; p++)
-            decision[p] = lth__svm_decide(&m->parts[p].solution, j->gram, row);
+    lth_status status = decisions && votes && has ? LTH_OK : LTH_ENOMEM;
+    if (status == LTH_OK) status = lth__svm_decide_all(m, j->gram, rows, count, decisions);
+    for (size_t i = 0; status == LTH_OK && i < count; i++) {
+        const double *decision = decisions + i * m->part_count;
         t->rows++;
         if (j->target->y) {
-            double error = decision[0] - j->target->y[row];
+            double error = decision[0] - j->target->y[rows[i]];
             t->squares += error * error;
         } else {
             lth__svm_classify(m, decision, votes, has);
-            tally_labels(j, row, has, t);
+            tally_labels(j, rows[i], has, t);
         }
     }
-    lth__free(decision);
+    lth__free(decisions);
     lth__free(votes);
     lth__free(has);
     return status;
@@ -280,7 +280,11 @@ static lth_status judge_one(void *user, size_t index, unsigned worker) {
         status = lth__svm_train(&plain, j->gram, rows, count, setting, &machine, NULL);
         t->failed = status == LTH_EARG;
         if (status == LTH_OK) {
-            status = tally_rows(j, &machine, fold, t);
+            count = 0;
+            for (size_t i = 0; i < j->count; i++) {
+                if (j->fold[i] == fold) rows[count++] = j->rows[i];
+            }
+            status = tally_rows(j, &machine, rows, count, t);
             lth__svm_machine_free(&machine);
         }
         if (t->failed) status = LTH_OK;
@@ -337,7 +341,7 @@ static lth_status judge_all(judge *j, double *score, lth_error *err) {
     j->tallies = lth__calloc(jobs, sizeof *j->tallies);
     lth_status status = fold && j->tallies ? LTH_OK : lth__fail_memory(err, 0);
     if (status == LTH_OK) status = make_folds(j, fold, err);
-    if (status == LTH_OK) status = lth__svm_available(err);
+    if (status == LTH_OK && !j->gram->linear) status = lth__svm_available(err);
     if (status == LTH_OK)
         status = lth__parallel_for(j->gram->ctx, j->target->quiet ? NULL : "grid", jobs, NULL,
                                    judge_one, j, err);

@@ -467,8 +467,13 @@ static lth_status sum_planes(const lth__svm_kernels *k, size_t point, double *K,
     return status;
 }
 
-lth_status lth__svm_kernels_gram(lth__svm_kernels *k, size_t point, const lth__svm_gram *gram,
+lth_status lth__svm_kernels_gram(lth__svm_kernels *k, size_t point, lth__svm_gram *gram,
                                  lth_error *err) {
+    if (gram->linear) {
+        LTH_TRY(lth__svm_kernels_take(k, point, err));
+        lth__svm_features_free(&gram->features);
+        return lth__svm_features_make(k->hand.kernel, k->hand.items, &gram->features, err);
+    }
     size_t ld, group = point / k->orders;
     double *K = lth__svm_gram_plain(gram, &ld);
     if (k->orders > 1 && k->planes_of != group + 1) LTH_TRY(fill_planes(k, group, err));

@@ -123,8 +123,8 @@ static void weigh(const trainer *t, const lth__svm_part *part, lth__svm_problem 
     if (negative > 0) p->weight[1] = n / (classes * negative);
 }
 
-/* Decision values of rows that the solution has not seen, fold by fold. `fold`, `row` and `y` are
- * room for the other rows of a fold. */
+/* Decision values of rows that the solution has not seen, fold by fold. `row` and `y` are room for
+ * rows and their targets. */
 static lth_status decide_unseen(const lth__svm_problem *all, const lth__svm_setting *setting,
                                 const size_t *fold, size_t folds, size_t *row, double *y,
                                 double *decision, lth_error *err) {
@@ -140,10 +140,16 @@ static lth_status decide_unseen(const lth__svm_problem *all, const lth__svm_sett
             y[p.count++] = all->y[i];
         }
         LTH_TRY(lth__svm_solve(&p, setting, &s, err));
+        size_t unseen = 0;
         for (size_t i = 0; i < all->count; i++) {
-            if (fold[i] == f) decision[i] = lth__svm_decide(&s, all->gram, all->row[i]);
+            if (fold[i] == f) row[unseen++] = all->row[i];
         }
+        lth_status status = lth__svm_decide_rows(&s, all->gram, row, unseen, y, 1);
         lth__svm_solution_free(&s);
+        LTH_TRY(status);
+        for (size_t i = all->count; i-- > 0;) {
+            if (fold[i] == f) decision[i] = y[--unseen];
+        }
     }
     return LTH_OK;
 }
@@ -204,6 +210,17 @@ static lth_status check_nu(const trainer *t, lth_error *err) {
     return LTH_OK;
 }
 
+static void warn_unfinished(const trainer *t) {
+    size_t count = 0;
+    for (size_t p = 0; p < t->machine->part_count; p++)
+        count += t->machine->parts[p].solution.unfinished;
+    if (count > 0)
+        lth__log(t->gram->ctx, LTH_LOG_WARNING,
+                 "%zu of %zu problems were not solved to the end: a smaller C, or normalize(), "
+                 "makes them easier",
+                 count, t->machine->part_count);
+}
+
 lth_status lth__svm_train(const lth__svm_target *target, const lth__svm_gram *gram,
                           const size_t *rows, size_t count, const lth__svm_setting *setting,
                           lth__svm_machine *out, lth_error *err) {
@@ -214,17 +231,27 @@ lth_status lth__svm_train(const lth__svm_target *target, const lth__svm_gram *gr
                  .count = count,
                  .setting = setting,
                  .machine = &machine};
-    LTH_TRY(lth__svm_available(err)); /* the problems have no place for its message */
+    /* The problems have no place for its message. */
+    if (!gram->linear) LTH_TRY(lth__svm_available(err));
     lth_status status = make_parts(&t, err);
     if (status == LTH_OK) status = check_nu(&t, err);
     if (status == LTH_OK)
         status = lth__parallel_for(gram->ctx, target->quiet ? NULL : "support vectors",
                                    machine.part_count, NULL, train_part, &t, err);
+    if (status == LTH_OK && !target->quiet) warn_unfinished(&t);
     if (status == LTH_OK)
         *out = machine;
     else
         lth__svm_machine_free(&machine);
     return status;
+}
+
+lth_status lth__svm_decide_all(const lth__svm_machine *m, const lth__svm_gram *g,
+                               const size_t *rows, size_t count, double *decision) {
+    for (size_t p = 0; p < m->part_count; p++)
+        LTH_TRY(lth__svm_decide_rows(&m->parts[p].solution, g, rows, count, decision + p,
+                                     m->part_count));
+    return LTH_OK;
 }
 
 /* ---- What decision values mean ---- */

@@ -4,13 +4,15 @@
 #include "base/parallel.h"
 #include "model/svm.h"
 
-enum { BLOCK = 512 };
+enum { BLOCK = 512, LONG_BLOCK = 8192 };
 
 typedef struct block {
     lth_svm *svm;
     const lth_svm_prediction *to;
     size_t first, rows;
     double *K, *decision; /* rows x support rows, rows x problems */
+    lth__svm_features features;
+    size_t *row; /* 0, 1, ... */
 } block;
 
 static void decide_row(const block *b, size_t r) {
@@ -37,7 +39,7 @@ static lth_status predict_row(void *user, size_t r, unsigned worker) {
     const lth_svm_prediction *to = b->to;
     size_t row = b->first + r, classes = m->classes, parts = m->part_count;
     const double *decision = b->decision + r * parts;
-    decide_row(b, r);
+    if (b->K) decide_row(b, r);
     if (to->decision) memcpy(to->decision + row * parts, decision, parts * sizeof *decision);
     if (classes == 0) {
         if (to->value) to->value[row] = decision[0];
@@ -59,6 +61,49 @@ static lth_status predict_row(void *user, size_t r, unsigned worker) {
     lth__free(room);
     return status;
 }
+
+/* ---- With weights of features: a problem at a time ---- */
+
+static lth_status decide_part(void *user, size_t p, unsigned worker) {
+    (void)worker;
+    const block *b = user;
+    const lth__svm_machine *m = &b->svm->machine;
+    return lth__svm_linear_decide(&m->parts[p].solution, &b->features, b->row, b->rows,
+                                  b->decision + p, m->part_count);
+}
+
+static lth_status predict_slice(block *b, const lth_items *slice, lth_error *err) {
+    LTH_TRY(lth__svm_features_make(b->svm->kernel, slice, &b->features, err));
+    lth_status status = lth__parallel_for(&b->svm->ctx, NULL, b->svm->machine.part_count, NULL,
+                                          decide_part, b, err);
+    if (status == LTH_OK)
+        status = lth__parallel_for(&b->svm->ctx, NULL, b->rows, NULL, predict_row, b, err);
+    lth__svm_features_free(&b->features);
+    return status;
+}
+
+static lth_status predict_by_weights(lth_svm *svm, const lth_items *items,
+                                     const lth_svm_prediction *to, lth_error *err) {
+    size_t most = items->count < LONG_BLOCK ? items->count : LONG_BLOCK;
+    block b = {.svm = svm,
+               .to = to,
+               .row = lth__alloc(most, sizeof *b.row),
+               .decision = lth__alloc(most * svm->machine.part_count, sizeof *b.decision)};
+    lth_status status = b.row && b.decision ? LTH_OK : lth__fail_memory(err, 0);
+    for (size_t i = 0; status == LTH_OK && i < most; i++) b.row[i] = i;
+    for (; b.first < items->count && status == LTH_OK; b.first += LONG_BLOCK) {
+        lth_items *slice = NULL;
+        b.rows = items->count - b.first < LONG_BLOCK ? items->count - b.first : LONG_BLOCK;
+        status = lth__items_slice(items, b.first, b.rows, &slice, err);
+        if (status == LTH_OK) status = predict_slice(&b, slice, err);
+        lth_items_free(slice);
+    }
+    lth__free(b.row);
+    lth__free(b.decision);
+    return status;
+}
+
+/* ---- With support rows ---- */
 
 static lth_status predict_items(lth_svm *svm, const lth_items *items, const lth_svm_prediction *to,
                                 lth_error *err) {
@@ -111,7 +156,9 @@ lth_status lth_svm_predict(lth_svm *svm, const lth_table *table, const lth_svm_p
     LTH_TRY(lth_encode(svm->encoder, table, &items, err));
     lth_status status = LTH_OK;
     if (svm->vectors) status = lth__encoder_add_vectors(svm->encoder, svm->vectors, err);
-    if (status == LTH_OK) status = predict_items(svm, items, to, err);
+    if (status == LTH_OK)
+        status = svm->report.linear ? predict_by_weights(svm, items, to, err)
+                                    : predict_items(svm, items, to, err);
     lth_items_free(items);
     return status;
 }

@@ -108,11 +108,12 @@ static bool is_one_sided(const lth__svm_problem *p, const lth__svm_setting *s) {
 lth_status lth__svm_solve(const lth__svm_problem *p, const lth__svm_setting *s,
                           lth__svm_solution *out, lth_error *err) {
     const lth__libsvm *svm;
-    LTH_TRY(lth__libsvm_get(&svm, err));
     if (is_one_sided(p, s)) {
         *out = (lth__svm_solution){.rho = p->count > 0 ? -p->y[0] : 0};
         return LTH_OK;
     }
+    if (p->gram->linear) return lth__svm_linear_solve(p, s, out, err);
+    LTH_TRY(lth__libsvm_get(&svm, err));
     struct svm_node **x = lth__alloc(p->count, sizeof *x);
     if (!x) return lth__fail_memory(err, p->count * sizeof *x);
     for (size_t i = 0; i < p->count; i++) x[i] = lth__svm_gram_row(p->gram, p->row[i]);
@@ -140,6 +141,8 @@ lth_status lth__svm_solve(const lth__svm_problem *p, const lth__svm_setting *s,
 void lth__svm_solution_free(lth__svm_solution *s) {
     lth__free(s->row);
     lth__free(s->coef);
+    lth__free(s->feature);
+    lth__free(s->weight);
     *s = (lth__svm_solution){0};
 }
 
@@ -147,4 +150,11 @@ double lth__svm_decide(const lth__svm_solution *s, const lth__svm_gram *g, size_
     double sum = 0;
     for (size_t i = 0; i < s->count; i++) sum += s->coef[i] * lth__svm_gram_at(g, row, s->row[i]);
     return sum - s->rho;
+}
+
+lth_status lth__svm_decide_rows(const lth__svm_solution *s, const lth__svm_gram *g,
+                                const size_t *rows, size_t count, double *out, size_t stride) {
+    if (g->linear) return lth__svm_linear_decide(s, &g->features, rows, count, out, stride);
+    for (size_t i = 0; i < count; i++) out[i * stride] = lth__svm_decide(s, g, rows[i]);
+    return LTH_OK;
 }

@@ -95,15 +95,19 @@ static const char lines[] = "text\tf\tkind\tseveral\ty\n"
 
 enum { ROWS = 6 };
 
-static lth_svm_options options_for(const char *target) {
+/* A kernel without a string kernel takes the linear way. */
+static lth_svm_options options_for(const char *kernel, const char *target) {
     static const double C[] = {1, 5};
     static const char *const set[] = {"ssk.order=1,2", "ssk.gap=0.3,0.6"};
+    static const char *const weightings[] = {"tfidf.weighting=count,log"};
+    bool linear = !strstr(kernel, "ssk(");
     lth_svm_options options;
     lth_svm_options_init(&options);
     options.C = C;
     options.C_count = 2;
-    options.set = set;
-    options.set_count = 2;
+    options.solver = linear ? LTH_SVM_LINEAR : LTH_SVM_KERNEL;
+    options.set = linear ? weightings : set;
+    options.set_count = linear ? 1 : 2;
     options.inner_folds = 2;
     options.probability = strcmp(target, "y") != 0;
     options.class_weights = strcmp(target, "kind") == 0 ? "x=2,y=1" : NULL;
@@ -113,7 +117,7 @@ static lth_svm_options options_for(const char *target) {
 /* Fit, save, load, predict; whether it went through without coming to the one that fails. */
 static lth_status use_model(const char *kernel, const lth_table *table, const char *target,
                             lth_error *err) {
-    lth_svm_options options = options_for(target);
+    lth_svm_options options = options_for(kernel, target);
     lth_svm *svm = NULL, *loaded = NULL;
     double decision[ROWS * 3];
     lth_status status = lth_svm_fit(ctx, kernel, table, target, &options, &svm, err);
@@ -130,7 +134,7 @@ static lth_status use_model(const char *kernel, const lth_table *table, const ch
 static lth_status use_cv(const char *kernel, const lth_table *table, const char *target,
                          lth_error *err) {
     const size_t fold[ROWS] = {0, 1, 0, 1, 0, 1};
-    lth_svm_options options = options_for(target);
+    lth_svm_options options = options_for(kernel, target);
     lth_validation *v = NULL;
     lth_status status = lth_svm_cv(ctx, kernel, table, &target, 1, fold, 2, &options, &v, err);
     assert_true((status == LTH_OK) == (v != NULL));
@@ -169,6 +173,15 @@ static void test_fit(void **state) {
     fail_everywhere(use_model, "normalize(ssk(text))", "kind");
     fail_everywhere(use_model, "ssk(text) + linear(f)", "several");
     fail_everywhere(use_model, "ssk(text) + linear(tfidf(text))", "y");
+}
+
+static void test_linear(void **state) {
+    (void)state;
+    const char *kernel = "normalize(2 * tfidf(text) + linear(ngrams(text, n=2)))";
+    fail_everywhere(use_model, kernel, "kind");
+    fail_everywhere(use_model, kernel, "several");
+    fail_everywhere(use_model, kernel, "y");
+    fail_everywhere(use_cv, kernel, "kind");
 }
 
 static void test_cv(void **state) {
@@ -325,9 +338,8 @@ static void test_hostile(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fit),
-        cmocka_unit_test(test_cv),
-        cmocka_unit_test(test_truncated),
+        cmocka_unit_test(test_fit),     cmocka_unit_test(test_cv),
+        cmocka_unit_test(test_linear),  cmocka_unit_test(test_truncated),
         cmocka_unit_test(test_hostile),
     };
     return cmocka_run_group_tests(tests, open_folder, close_folder);
