@@ -31,7 +31,7 @@ typedef struct job {
     folds folds;
     size_t rows, targets;
     lth_cv_result result;
-    lth_validation *validation; /* of a support vector machine */
+    lth_validation *validation; /* of a support vector machine, or of labels */
     bool labels;
 } job;
 
@@ -184,7 +184,8 @@ static labels_report report_labels(const job *j, const char *kernel) {
                            .target_count = j->targets,
                            .folds = &j->folds,
                            .kernel = kernel,
-                           .model = "svm"};
+                           .model = j->l.svm ? "svm" : "gp",
+                           .probabilities = !j->l.svm};
 }
 
 static int print_labels(const job *j) {
@@ -266,13 +267,18 @@ static int take_validation(job *j) {
     return EXIT_DONE;
 }
 
-static int validate_svm(job *j) {
+/* What has a validation: support vector machines, and labels. */
+static int validate_any(job *j) {
     learning *l = &j->l;
     lth_error err = {0};
     double start = seconds_now();
-    lth_status status =
-        lth_svm_cv(l->session.ctx, j->options->kernel, l->table, l->targets.at, l->targets.count,
-                   j->folds.of_row, j->folds.count, &l->svm_how, &j->validation, &err);
+    l->how.step = silent_step;
+    lth_status status = l->svm ? lth_svm_cv(l->session.ctx, j->options->kernel, l->table,
+                                            l->targets.at, l->targets.count, j->folds.of_row,
+                                            j->folds.count, &l->svm_how, &j->validation, &err)
+                               : lth_gp_cv_labels(l->session.ctx, j->options->kernel, l->table,
+                                                  l->targets.at, l->targets.count, j->folds.of_row,
+                                                  j->folds.count, &l->how, &j->validation, &err);
     if (status != LTH_OK) return learning_fail(l, &err);
     session_note(&l->session, "%zu rows, %zu folds, %.3g s", j->rows, j->folds.count,
                  seconds_now() - start);
@@ -280,14 +286,14 @@ static int validate_svm(job *j) {
     return code ? code : take_validation(j);
 }
 
-/* Shuffled folds of a support vector machine have their share of every class of the first target.
- */
+/* Shuffled folds of labels, and of support vector machines, have their share of every class of the
+ * first target. */
 static int stratify(job *j) {
     lth_error err = {0};
-    if (!j->l.svm || j->options->fold_by) return EXIT_DONE;
-    lth_status status =
-        lth_folds_stratified(j->options->seed, j->l.table, j->l.targets.at[0], j->l.svm_how.task,
-                             j->folds.count, j->folds.of_row, &err);
+    if ((!j->l.svm && !j->l.labels) || j->options->fold_by) return EXIT_DONE;
+    lth_task task = j->l.svm ? j->l.svm_how.task : LTH_TASK_CLASSIFICATION;
+    lth_status status = lth_folds_stratified(j->options->seed, j->l.table, j->l.targets.at[0], task,
+                                             j->folds.count, j->folds.of_row, &err);
     return status == LTH_OK ? EXIT_DONE : learning_fail(&j->l, &err);
 }
 
@@ -315,7 +321,7 @@ static int run_job(job *j) {
     code = make_folds(&j->l.session, j->l.table, &j->folds);
     if (!code) code = stratify(j);
     if (!code) code = allocate(j);
-    if (!code) code = j->l.svm ? validate_svm(j) : validate(j);
+    if (!code) code = j->l.svm || j->l.labels ? validate_any(j) : validate(j);
     if (!code && o->predictions) code = save_predictions(j);
     if (code) return code;
     if (j->labels) return print_labels(j);

@@ -40,9 +40,12 @@ static int summarise(learning *l, const lth_gp *gp) {
     char *kernel = kernel_text(lth_gp_kernel(gp));
     if (!kernel) return out_of_memory();
     bool unfinished = l->how.learn && !r.converged && !r.interrupted;
-    session_say(&l->session, "%zu row%s, log evidence %.6g, noise %.4g, %zu iteration%s%s, %.2f s",
-                r.rows, r.rows == 1 ? "" : "s", r.evidence, r.noise, r.iterations,
-                r.iterations == 1 ? "" : "s",
+    lth_gp_param own = lth_gp_param_at(gp, LTH_NONE); /* the noise, or of labels the scale */
+    char classes[32] = "";
+    if (l->labels) snprintf(classes, sizeof classes, "%zu classes, ", lth_gp_classes(gp));
+    session_say(&l->session, "%zu row%s, %slog evidence %.6g, %s %.4g, %zu iteration%s%s, %.2f s",
+                r.rows, r.rows == 1 ? "" : "s", classes, r.evidence, own.path, own.value,
+                r.iterations, r.iterations == 1 ? "" : "s",
                 unfinished ? " (the most that --max-iter allows)" : "", r.seconds);
     session_say(&l->session, "%s", kernel);
     free(kernel);

@@ -4,7 +4,7 @@
 
 #include "model.h"
 #include "output.h"
-#include "svm_predict.h"
+#include "predict_labels.h"
 
 static const double sds_95 = 1.959964; /* half the width of the interval that holds 95% */
 
@@ -130,6 +130,7 @@ static int run_job(job *j) {
     int code = j->options->output ? check_output(j->options->output) : EXIT_DONE;
     if (!code) code = read_inputs(j);
     if (!code && j->model.svm) return predict_svm(&j->session, j->model.svm, j->table);
+    if (!code && lth_gp_classes(j->gp) > 0) return predict_classes(&j->session, j->gp, j->table);
     if (!code) code = predict(j);
     if (!code) code = write_all(j);
     return code;

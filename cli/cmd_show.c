@@ -27,7 +27,7 @@ static lth_gp_symbol *sorted_symbols(const lth_gp *gp, size_t count) {
     return symbols;
 }
 
-/* The i-th hyperparameter of the kernel, and after the last one the noise. */
+/* The i-th hyperparameter of the kernel, and after the last one the noise or the scale. */
 static lth_gp_param param_at(const lth_gp *gp, size_t i) {
     return lth_gp_param_at(gp, i < lth_kernel_params(lth_gp_kernel(gp)) ? i : LTH_NONE);
 }
@@ -36,8 +36,8 @@ static size_t param_count(const lth_gp *gp) {
     return lth_kernel_params(lth_gp_kernel(gp)) + 1;
 }
 
-static const char *path_of(const lth_gp_param *p) {
-    return p->path ? p->path : "noise";
+static const char *likelihood_of(const lth_gp *gp) {
+    return lth_gp_likelihood(gp) == LTH_PROBIT ? "probit" : "logit";
 }
 
 /* ---- Text ---- */
@@ -57,7 +57,7 @@ static void print_params(const lth_gp *gp) {
     printf("\nparameter\tvalue\tstart\tstate\n");
     for (size_t i = 0; i < param_count(gp); ++i) {
         lth_gp_param p = param_at(gp, i);
-        fputs(path_of(&p), stdout);
+        fputs(p.path, stdout);
         print_cell(p.value);
         print_cell(p.start);
         printf("\t%s", p.held ? "held" : "learned");
@@ -103,14 +103,28 @@ static void print_training(const lth_gp *gp, const lth_gp_report *r) {
     for (size_t i = 0; i < lth_gp_targets(gp); ++i) printf("target\t%s\n", lth_gp_target(gp, i));
     printf("rows\t%zu\n", r->rows);
     print_figure("log evidence", r->evidence);
-    print_figure("noise", r->noise);
-    print_figure("leave-one-out r", r->loo.r);
-    print_figure("leave-one-out nlpd", r->loo.nlpd);
-    print_figure("leave-one-out coverage", r->loo.coverage);
+    if (lth_gp_classes(gp) > 0) {
+        printf("likelihood\t%s\nlabels\t%s\n", likelihood_of(gp),
+               lth_gp_is_multi_label(gp) ? "several a row" : "one a row");
+    } else {
+        print_figure("noise", r->noise);
+        print_figure("leave-one-out r", r->loo.r);
+        print_figure("leave-one-out nlpd", r->loo.nlpd);
+        print_figure("leave-one-out coverage", r->loo.coverage);
+    }
     if (r->jitter > 0) print_figure("jitter", r->jitter);
     printf("ended\t%s\nstarts\t%zu\niterations\t%zu\nevaluations\t%zu\n", ending(r), r->starts,
            r->iterations, r->evaluations);
     printf("seconds\t%.3f\n", r->seconds);
+}
+
+static void print_classes(const lth_gp *gp) {
+    if (lth_gp_classes(gp) == 0) return;
+    printf("\nclass\trows\n");
+    for (size_t i = 0; i < lth_gp_classes(gp); ++i) {
+        lth_class_rows c = lth_gp_class(gp, i);
+        printf("%s\t%zu\n", c.name, c.rows);
+    }
 }
 
 static int print_text(const lth_gp *gp) {
@@ -122,8 +136,10 @@ static int print_text(const lth_gp *gp) {
     print_params(gp);
     print_orders(&r);
     int code = print_symbols(gp);
-    if (!code) print_training(gp, &r);
-    return code;
+    if (code) return code;
+    print_training(gp, &r);
+    print_classes(gp);
+    return EXIT_DONE;
 }
 
 /* ---- JSON ---- */
@@ -135,7 +151,7 @@ static void print_json_figure(const char *name, double value) {
 
 static void print_json_param(const lth_gp_param *p) {
     printf("{\"path\":");
-    print_json_string(path_of(p));
+    print_json_string(p->path);
     print_json_figure("value", p->value);
     print_json_figure("start", p->start);
     printf(",\"held\":%s,\"at_bound\":%s,\"tag\":", p->held ? "true" : "false",
@@ -188,6 +204,30 @@ static void print_json_lists(const lth_gp *gp, const lth_gp_report *r) {
     putchar(']');
 }
 
+static void print_json_quality(const lth_gp_report *r) {
+    print_json_figure("noise", r->noise);
+    printf(",\"leave_one_out\":{\"n\":%zu", r->loo.count);
+    print_json_figure("nlpd", r->loo.nlpd);
+    print_json_figure("mae", r->loo.mae);
+    print_json_figure("rmse", r->loo.rmse);
+    print_json_figure("r", r->loo.r);
+    print_json_figure("r2", r->loo.r2);
+    print_json_figure("coverage", r->loo.coverage);
+    putchar('}');
+}
+
+static void print_json_classes(const lth_gp *gp) {
+    printf(",\"likelihood\":\"%s\",\"multi_label\":%s,\"classes\":[", likelihood_of(gp),
+           lth_gp_is_multi_label(gp) ? "true" : "false");
+    for (size_t i = 0; i < lth_gp_classes(gp); ++i) {
+        lth_class_rows c = lth_gp_class(gp, i);
+        printf("%s{\"name\":", i ? "," : "");
+        print_json_string(c.name);
+        printf(",\"rows\":%zu}", c.rows);
+    }
+    putchar(']');
+}
+
 int print_model_json(const lth_gp *gp) {
     lth_gp_report r = lth_gp_reported(gp);
     char *kernel = kernel_text(lth_gp_kernel(gp));
@@ -200,15 +240,10 @@ int print_model_json(const lth_gp *gp) {
     if (code) return code;
     printf(",\"rows\":%zu", r.rows);
     print_json_figure("log_evidence", r.evidence);
-    print_json_figure("noise", r.noise);
-    printf(",\"leave_one_out\":{\"n\":%zu", r.loo.count);
-    print_json_figure("nlpd", r.loo.nlpd);
-    print_json_figure("mae", r.loo.mae);
-    print_json_figure("rmse", r.loo.rmse);
-    print_json_figure("r", r.loo.r);
-    print_json_figure("r2", r.loo.r2);
-    print_json_figure("coverage", r.loo.coverage);
-    putchar('}');
+    if (lth_gp_classes(gp) > 0)
+        print_json_classes(gp);
+    else
+        print_json_quality(&r);
     print_json_figure("jitter", r.jitter);
     printf(",\"starts\":%zu,\"iterations\":%zu,\"evaluations\":%zu", r.starts, r.iterations,
            r.evaluations);

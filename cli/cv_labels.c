@@ -7,18 +7,23 @@
 
 /* ---- Figures ---- */
 
-enum { FIGURES = 5 };
-static const char *const names[FIGURES] = {"accuracy", "micro_f1", "macro_f1", "auc", "seconds"};
+enum { FIGURES = 6 };
+static const char *const names[FIGURES] = {"accuracy", "micro_f1", "macro_f1",
+                                           "auc",      "seconds",  "log_loss"};
 
 typedef struct score {
     size_t count;
     double figure[FIGURES];
 } score;
 
+static size_t figure_count(const labels_report *r) {
+    return r->probabilities ? FIGURES : FIGURES - 1;
+}
+
 static score score_of(const labels_report *r, size_t target, size_t fold) {
     lth_label_metrics m = lth_validation_label_metrics(r->validation, target, fold);
     double seconds = lth_validation_seconds(r->validation, target, fold);
-    return (score){m.count, {m.accuracy, m.micro_f1, m.macro_f1, m.auc, seconds}};
+    return (score){m.count, {m.accuracy, m.micro_f1, m.macro_f1, m.auc, seconds, m.log_loss}};
 }
 
 /* A mean over those that have the figure. */
@@ -71,9 +76,9 @@ static void print_cell(double value) {
         write_tsv_double(stdout, value);
 }
 
-static void print_row(const char *target, const char *fold, score s) {
+static void print_row(const labels_report *r, const char *target, const char *fold, score s) {
     printf("%s\t%s\t%zu", target, fold, s.count);
-    for (size_t i = 0; i < FIGURES; ++i) print_cell(s.figure[i]);
+    for (size_t i = 0; i < figure_count(r); ++i) print_cell(s.figure[i]);
     putchar('\n');
 }
 
@@ -106,15 +111,15 @@ static void print_confusion(const labels_report *r, size_t target) {
 
 void print_labels_text(const labels_report *r) {
     printf("target\tfold\tn");
-    for (size_t i = 0; i < FIGURES; ++i) printf("\t%s", names[i]);
+    for (size_t i = 0; i < figure_count(r); ++i) printf("\t%s", names[i]);
     putchar('\n');
     for (size_t t = 0; t < r->target_count; ++t) {
         for (size_t k = 0; k < r->folds->count; ++k)
-            print_row(r->targets[t], r->folds->names[k], score_of(r, t, k));
-        print_row(r->targets[t], "mean", mean_over_folds(r, t));
-        print_row(r->targets[t], "pooled", score_of(r, t, LTH_NONE));
+            print_row(r, r->targets[t], r->folds->names[k], score_of(r, t, k));
+        print_row(r, r->targets[t], "mean", mean_over_folds(r, t));
+        print_row(r, r->targets[t], "pooled", score_of(r, t, LTH_NONE));
     }
-    print_row("mean", "mean", mean_over_targets(r));
+    print_row(r, "mean", "mean", mean_over_targets(r));
     printf("\ntarget\tclass\tn\tprecision\trecall\tf1\n");
     for (size_t t = 0; t < r->target_count; ++t) print_classes(r, t);
     for (size_t t = 0; t < r->target_count; ++t) print_confusion(r, t);
@@ -122,8 +127,8 @@ void print_labels_text(const labels_report *r) {
 
 /* ---- JSON ---- */
 
-static void print_json_score(score s) {
-    for (size_t i = 0; i < FIGURES; ++i) {
+static void print_json_score(const labels_report *r, score s) {
+    for (size_t i = 0; i < figure_count(r); ++i) {
         printf("%s\"%s\":", i ? "," : "{", names[i]);
         print_json_double(s.figure[i]);
     }
@@ -169,12 +174,12 @@ static void print_json_target(const labels_report *r, size_t target) {
     printf(":{\"folds\":[");
     for (size_t k = 0; k < r->folds->count; ++k) {
         if (k) putchar(',');
-        print_json_score(score_of(r, target, k));
+        print_json_score(r, score_of(r, target, k));
     }
     printf("],\"mean\":");
-    print_json_score(mean_over_folds(r, target));
+    print_json_score(r, mean_over_folds(r, target));
     printf(",\"pooled\":");
-    print_json_score(score_of(r, target, LTH_NONE));
+    print_json_score(r, score_of(r, target, LTH_NONE));
     printf(",\"classes\":[");
     print_json_classes(r, target);
     printf("],\"confusion\":");
@@ -191,7 +196,7 @@ void print_labels_json(const labels_report *r) {
         print_json_target(r, t);
     }
     printf("},\"mean\":");
-    print_json_score(mean_over_targets(r));
+    print_json_score(r, mean_over_targets(r));
     printf("}\n");
 }
 

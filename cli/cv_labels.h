@@ -12,6 +12,7 @@ typedef struct labels_report {
     size_t target_count;
     const folds *folds;
     const char *kernel, *model;
+    bool probabilities; /* it has predicted some, so there is a log loss */
 } labels_report;
 
 void print_labels_text(const labels_report *r);

@@ -75,6 +75,8 @@ static int fill_options(learning *l) {
     how->prior = o->prior.at;
     how->prior_count = o->prior.count;
     how->user = l;
+    if (o->task >= 0) how->task = (lth_task)o->task;
+    if (o->likelihood >= 0) how->likelihood = (lth_likelihood)o->likelihood;
     return o->noise ? parse_noise(o, 5e-324, &how->noise, &how->noise_held) : EXIT_DONE;
 }
 
@@ -102,6 +104,33 @@ void learning_close(learning *l) {
 
 /* ---- Input ---- */
 
+static int check_labels(learning *l) {
+    const options *o = l->options;
+    lth_error err = {0};
+    for (size_t i = 0; i < l->targets.count; ++i) {
+        bool labels;
+        lth_status status =
+            lth_gp_has_labels(l->table, l->targets.at[i], l->how.task, &labels, &err);
+        if (status != LTH_OK) return learning_fail(l, &err);
+        if (i > 0 && l->labels && !labels)
+            return usage_error(o->command,
+                               "the targets %s and %s are of two kinds, labels and numbers; take "
+                               "them one by one",
+                               l->targets.at[0], l->targets.at[i]);
+        if (i == 0) l->labels = labels;
+    }
+    const char *name = l->targets.at[0];
+    const char *wrong = o->noise       ? "noise"
+                        : o->mean >= 0 ? "mean"
+                        : o->unscaled  ? "unscaled"
+                                       : NULL;
+    if (l->labels && wrong)
+        return usage_error(o->command, "--%s is for numbers, but \"%s\" has labels", wrong, name);
+    if (!l->labels && o->likelihood >= 0)
+        return usage_error(o->command, "--likelihood is for labels, but \"%s\" has numbers", name);
+    return EXIT_DONE;
+}
+
 int learning_read(learning *l, const char *also) {
     const options *o = l->options;
     int code = session_parse_kernel(&l->session, o->kernel, &l->kernel);
@@ -115,6 +144,7 @@ int learning_read(learning *l, const char *also) {
     const char *path = o->arguments[0];
     code = session_read_table(&l->session, path, l->kernel, &more, &l->table);
     if (!code) code = session_resolve_kernel(&l->session, path, l->table, &l->kernel);
+    if (!code && !l->svm) code = check_labels(l);
     return code;
 }
 

@@ -15,7 +15,8 @@ typedef struct learning {
     char *names[2];   /* the texts that they lie in              */
     lth_gp_step last; /* the step reported last                  */
     lth_gp_options how;
-    bool svm; /* --model svm, and how: */
+    bool labels; /* a Gaussian process for labels, once the table was read */
+    bool svm;    /* --model svm, and how: */
     lth_svm_options svm_how;
     double *numbers[3]; /* the lists of --C, --epsilon and --nu */
 } learning;
@@ -25,7 +26,8 @@ typedef struct learning {
 int learning_open(learning *l, const options *o);
 void learning_close(learning *l);
 
-/* The kernel, and the table with the targets and `also` (NULL = none). */
+/* The kernel, and the table with the targets and `also` (NULL = none); and whether the options go
+ * with what the targets hold. */
 int learning_read(learning *l, const char *also);
 
 /* Print why a fit failed. */

@@ -14,7 +14,8 @@ const command commands[] = {
     {"fit", "TABLE --target COL[,COL...] --kernel EXPR -o M [options]",
      "learn a model from a table, and write it to a file",
      "Learns the hyperparameters of the kernel EXPR, and the noise, by the evidence of the number "
-     "column COL; several columns share them. The model M holds all that predict needs. Ctrl-C "
+     "column COL; several columns share them. A column of labels makes a classifier. The model M "
+     "holds all that predict needs. Ctrl-C "
      "ends the learning early and still writes the best model so far; a second one stops at once "
      "and writes nothing. With --model svm, a support vector machine for one column of labels or "
      "numbers: lists of --C, --epsilon, --nu and --set are a grid, of which the best point by "
@@ -27,8 +28,9 @@ const command commands[] = {
     {"predict", "M TABLE [options]", "mean, standard deviation and 95% interval for each row",
      "Prints for each row of TABLE what the model M expects: mean and standard deviation, and the "
      "interval from lo to hi that holds 95% of the values. With several targets the columns are "
-     "TARGET.mean and so on. A support vector machine prints the mean alone, or for labels label "
-     "and, if it has them, the probabilities p[CLASS]. Rows count from 1 in the file. The model "
+     "TARGET.mean and so on. For labels: label and, if the model has them, the probabilities "
+     "p[CLASS]; a support vector machine for numbers prints the mean alone. Rows count from 1 in "
+     "the file. The model "
      "holds the vectors of the words it was trained on; --vectors finds those of others.",
      "luthier predict score new.tsv\n"
      "luthier predict score new.csv --json -o predictions.jsonl",
@@ -41,15 +43,16 @@ const command commands[] = {
      "inside their 95% interval (coverage), in the target's own units: for each fold, as mean "
      "over folds, and for all rows together (pooled). For labels, accuracy, micro and macro F1 "
      "(and with two classes the area under the ROC curve, auc), then precision, recall and F1 of "
-     "each class, and which class was taken for which.",
+     "each class, and which class was taken for which; of a Gaussian process also the mean of "
+     "-log P of the true labels (log_loss).",
      "luthier cv reviews.tsv --target score --kernel 'ssk(text)' --folds 5\n"
      "luthier cv t.tsv --target joy,fear --kernel 'ssk(text)' --fold-by fold --json",
      1, 1, run_cv},
     {"show", "M [options]", "what a model has learned, and how",
      "Prints the kernel with its learned values, ready to paste; its hyperparameters; what each "
      "order of a string kernel contributes; evidence, noise, and how well each training row is "
-     "predicted from the others (leave-one-out). Of a support vector machine its type, classes, "
-     "support rows and grid.",
+     "predicted from the others (leave-one-out). Of a model for labels the classes, of a support "
+     "vector machine its type, support rows and grid.",
      "luthier show score\nluthier show score --json", 1, 1, run_show},
     {"sample", "TABLE --kernel EXPR --noise V [options]",
      "labels drawn from the prior, for synthetic experiments",
@@ -134,7 +137,9 @@ const option option_table[] = {
      "the kind of model: gp, a Gaussian process (default), or svm, a support vector machine"},
     {0, "task", OPTION_CHOICE, "auto|regression|classification", FIELD(task), LEARNING, 0,
      "how to read the target: as numbers, or as labels, several of them separated by commas "
-     "(default auto: numbers if every cell is one)"},
+     "(default auto: numbers if every cell is one; for gp, if the first one is)"},
+    {0, "likelihood", OPTION_CHOICE, "logit|probit", FIELD(likelihood), LEARNING, 0,
+     "gp: how labels become probable, by the logistic (default logit) or the normal distribution"},
     {0, "svm", OPTION_CHOICE, "c|nu", FIELD(svm), LEARNING, 0,
      "svm: C-SVC and epsilon-SVR (default c), or nu-SVC and nu-SVR"},
     {0, "C", OPTION_TEXT, "V[,V...]", FIELD(C), LEARNING, 0,
@@ -169,7 +174,8 @@ const option option_table[] = {
      "variance of the noise, in the target's units squared: where learning starts (default: half "
      "of the target's variance), or with ! its fixed value"},
     {0, "fix", OPTION_LIST, "PATH[,PATH...]", FIELD(fix), LEARNING, 0,
-     "do not learn these: ssk.gap, ssk.weights (all of them), noise; may be repeated"},
+     "do not learn these: ssk.gap, ssk.weights (all of them), noise, or for labels scale; may be "
+     "repeated"},
     {0, "prior", OPTION_PAIRS, "PATH=MEDIAN,SD", FIELD(prior), LEARNING, 0,
      "draw a hyperparameter, or each of a group such as ssk.weights, towards MEDIAN: log-normal, "
      "SD is that of the logarithm; may be repeated"},
@@ -456,6 +462,7 @@ int options_parse(int argc, char **argv, options *out) {
                      .format = -1,
                      .progress = -1,
                      .mean = -1,
+                     .likelihood = -1,
                      .task = -1,
                      .svm = -1,
                      .multi = -1,

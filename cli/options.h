@@ -37,7 +37,7 @@ typedef struct options {
     list target, fix, prior;
     uint64_t max_iter, restarts, folds; /* NOT_GIVEN = the default */
     uint64_t draws;
-    int mean;
+    int mean, likelihood;
 
     uint64_t threads, seed;
     const char *device, *vectors, *isa;

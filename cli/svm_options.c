@@ -27,6 +27,7 @@ static const char *given_for_gp(const options *o) {
     if (o->noise) return "noise";
     if (o->fix.count > 0) return "fix";
     if (o->prior.count > 0) return "prior";
+    if (o->likelihood >= 0) return "likelihood";
     return o->no_learn ? "no-learn" : NULL;
 }
 
@@ -34,8 +35,6 @@ int check_model_options(const options *o, bool svm) {
     const char *foreign = svm ? given_for_gp(o) : given_for_svm(o);
     if (foreign)
         return usage_error(o->command, "--%s goes with --model %s", foreign, svm ? "gp" : "svm");
-    if (!svm && o->task == LTH_TASK_CLASSIFICATION)
-        return usage_error(o->command, "--task classification goes with --model svm");
     return EXIT_DONE;
 }
 

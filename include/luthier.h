@@ -306,11 +306,21 @@ LTH_API lth_status lth_gram_align(const double *A, const double *B, size_t rows,
 LTH_API double lth_gram_cell_orders(const lth_kernel *kernel, const lth_items *rows,
                                     const lth_items *cols);
 
-/* ---- Gaussian process regression ------------------------------------------------------------ */
+/* ---- Gaussian processes ---------------------------------------------------------------------- */
 
 /* A Gaussian process with learned hyperparameters. It holds all it needs: kernel, vocabulary, word
  * vectors, training rows, weights. */
 typedef struct lth_gp lth_gp;
+
+/* What a target column holds. AUTO: numbers if every cell is one, else labels; for a Gaussian
+ * process, as the first cell that is not empty says. A column in which some cell has a comma is
+ * multi-label: a row then has none, one or several labels. Classes are numbered by the bytes of
+ * their names. */
+typedef enum lth_task { LTH_TASK_AUTO = 0, LTH_TASK_REGRESSION, LTH_TASK_CLASSIFICATION } lth_task;
+
+/* How a latent function becomes the probability of a class: 1 / (1 + exp(-f)), or the normal
+ * distribution function of f. */
+typedef enum lth_likelihood { LTH_LOGIT = 0, LTH_PROBIT = 1 } lth_likelihood;
 
 /* One step of the optimiser: the evidence (log marginal likelihood) at the best point of this
  * start, the largest component of its gradient, and seconds since the fit began. `start` counts
@@ -332,7 +342,8 @@ typedef struct lth_gp_options {
     double noise;           /* noise variance to start from, in the target's units squared;
                                0 (default) = half of the target's variance                        */
     bool noise_held;        /* keep `noise` as given                                              */
-    const char *const *fix; /* paths to hold: "ssk.gap", "ssk.weights" (all of them), "noise"     */
+    const char *const *fix; /* paths to hold: "ssk.gap", "ssk.weights" (all of them), "noise", or
+                               for labels "scale" */
     size_t fix_count;       /* entries of `fix`                                                   */
     const char *const *prior; /* "PATH=MEDIAN,SD": log-normal, SD of the logarithm; PATH may name a
                                  group such as "ssk.weights" */
@@ -340,12 +351,17 @@ typedef struct lth_gp_options {
     const char *vectors;  /* file of word vectors; NULL = none                                  */
     lth_gp_step_fn *step; /* NULL = none                                                        */
     void *user;           /* handed to `step`                                                   */
+    lth_task task;        /* default AUTO                                                       */
+    lth_likelihood likelihood; /* of labels; default LTH_LOGIT                                  */
 } lth_gp_options;
 
 LTH_API void lth_gp_options_init(lth_gp_options *options);
 
 /* Fit `expression` to number columns of a table. Several targets share the kernel and its
- * hyperparameters; their evidences are added. `options` NULL = defaults. */
+ * hyperparameters; their evidences are added. One column of labels makes a classifier, by Laplace's
+ * approximation: one problem for two classes, otherwise one for each class against the rest; they
+ * share the kernel likewise. `zero_mean`, `unscaled` and `noise` are for numbers. `options` NULL =
+ * defaults. */
 LTH_API lth_status lth_gp_fit(lth_ctx *ctx, const char *expression, const lth_table *table,
                               const char *const *targets, size_t target_count,
                               const lth_gp_options *options, lth_gp **out, lth_error *err);
@@ -356,7 +372,23 @@ LTH_API const lth_kernel *lth_gp_kernel(const lth_gp *gp);
 LTH_API size_t lth_gp_targets(const lth_gp *gp);
 LTH_API const char *lth_gp_target(const lth_gp *gp, size_t i);
 
-/* How a learned parameter came about; `i` as in lth_kernel_param(), or LTH_NONE for the noise. */
+/* Whether lth_gp_fit() would take a column for labels. */
+LTH_API lth_status lth_gp_has_labels(const lth_table *table, const char *target, lth_task task,
+                                     bool *out, lth_error *err);
+
+/* The classes of a classifier, 0 = the model is for numbers; their names, and the training rows
+ * that have them. */
+typedef struct lth_class_rows {
+    const char *name;
+    size_t rows;
+} lth_class_rows;
+LTH_API size_t lth_gp_classes(const lth_gp *gp);
+LTH_API lth_class_rows lth_gp_class(const lth_gp *gp, size_t i);
+LTH_API bool lth_gp_is_multi_label(const lth_gp *gp);
+LTH_API lth_likelihood lth_gp_likelihood(const lth_gp *gp);
+
+/* How a learned parameter came about; `i` as in lth_kernel_param(), or LTH_NONE for the noise, of a
+ * classifier the scale of the kernel. */
 typedef struct lth_gp_param {
     const char *path;
     double value, start; /* natural units; the noise in the (first) target's units squared */
@@ -390,13 +422,13 @@ LTH_API lth_metrics lth_metrics_of(const double *y, const double *mean, const do
 typedef struct lth_gp_report {
     size_t rows, iterations, evaluations, starts;
     double evidence; /* log marginal likelihood in the target's units, summed over targets */
-    double noise;    /* variance, of the first target, in its units squared                */
+    double noise;    /* variance, of the first target, in its units squared; 0 for labels  */
     double jitter;   /* added to the diagonal, relative to its mean; 0 = none was needed   */
     double seconds;
     bool converged, interrupted;
     size_t orders;                  /* of the first string kernel in the expression, else 0 */
     double nu[64], order_share[64]; /* weights_i match^(2i); their shares of the mean k(x,x) */
-    lth_metrics loo;                /* leave-one-out, of the first target                   */
+    lth_metrics loo;                /* leave-one-out, of the first target; none for labels  */
 } lth_gp_report;
 LTH_API lth_gp_report lth_gp_reported(const lth_gp *gp);
 
@@ -409,6 +441,11 @@ LTH_API lth_status lth_gp_use_vectors(lth_gp *gp, const char *path, lth_error *e
  * function without noise when `latent`. Memory grows with the training rows, not with the table. */
 LTH_API lth_status lth_gp_predict(lth_gp *gp, const lth_table *table, bool latent, double *mean,
                                   double *sd, lth_error *err);
+
+/* The same for a classifier: probability[row * classes + class]. They sum to 1 in each row; for
+ * several labels a row each stands for itself, and a row has a label where it is above 1/2. */
+LTH_API lth_status lth_gp_classify(lth_gp *gp, const lth_table *table, double *probability,
+                                   lth_error *err);
 
 /* The model file: see docs/format.md. Written beside and renamed. */
 LTH_API lth_status lth_gp_save(const lth_gp *gp, const char *path, lth_error *err);
@@ -439,11 +476,6 @@ LTH_API lth_status lth_gp_sample(const lth_kernel *kernel, const lth_items *item
 
 /* ---- Labels --------------------------------------------------------------------------------- */
 
-/* What a target column holds. AUTO: numbers if every cell is one, else labels. A column in which
- * some cell has a comma is multi-label: a row then has none, one or several labels. Classes are
- * numbered by the bytes of their names. */
-typedef enum lth_task { LTH_TASK_AUTO = 0, LTH_TASK_REGRESSION, LTH_TASK_CLASSIFICATION } lth_task;
-
 /* Quality of the predictions of one class. `support` counts the rows that have it. */
 typedef struct lth_class_metrics {
     size_t support;
@@ -457,11 +489,13 @@ typedef struct lth_label_metrics {
     double accuracy;
     double micro_precision, micro_recall, micro_f1;
     double macro_precision, macro_recall, macro_f1;
-    double auc; /* area under the ROC curve; only with two classes and their decision values */
+    double auc;      /* area under the ROC curve; only with two classes and their decision values */
+    double log_loss; /* mean of -log P(the true labels of a row); only with probabilities. None of
+                        these counts as less than 1e-15 */
 } lth_label_metrics;
 
 /* Metrics of predicted labels: truth[i * classes + c] says whether row i has class c. `each`, one
- * for each class, may be NULL. auc is NaN. */
+ * for each class, may be NULL. auc and log_loss are NaN. */
 LTH_API lth_label_metrics lth_label_metrics_of(const bool *truth, const bool *predicted,
                                                size_t count, size_t classes,
                                                lth_class_metrics *each);
@@ -496,6 +530,13 @@ LTH_API size_t lth_validation_confusion(const lth_validation *v, size_t target, 
 LTH_API double lth_validation_value(const lth_validation *v, size_t target, size_t row);
 LTH_API bool lth_validation_predicted(const lth_validation *v, size_t target, size_t row, size_t i);
 LTH_API bool lth_validation_true(const lth_validation *v, size_t target, size_t row, size_t i);
+
+/* Cross-validation of Gaussian processes for labels, as lth_gp_cv(): every target by itself. A
+ * label that the rows learned from do not have is never predicted. */
+LTH_API lth_status lth_gp_cv_labels(lth_ctx *ctx, const char *expression, const lth_table *table,
+                                    const char *const *targets, size_t target_count,
+                                    const size_t *fold, size_t folds, const lth_gp_options *options,
+                                    lth_validation **out, lth_error *err);
 
 /* ---- Support vector machines ---------------------------------------------------------------- */
 

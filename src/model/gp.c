@@ -1,10 +1,11 @@
-/* Gaussian process regression: fitting, reporting. */
+/* Gaussian processes: fitting, reporting. */
 #include "model/gp.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "data/table.h"
+#include "model/gp_classes.h"
 
 void lth_gp_options_init(lth_gp_options *options) {
     *options =
@@ -60,16 +61,19 @@ static void measure_target(const double *y, size_t rows, const lth_gp_options *o
     target->constant = constant;
 }
 
+/* `y` NULL: labels, which have no scale. */
 static lth_status take_targets(lth_gp *gp, const double *y, const char *const *names,
                                const lth_gp_options *options, lth_error *err) {
     size_t n = gp->rows, t = gp->target_count;
     gp->targets = lth__calloc(t, sizeof *gp->targets);
-    gp->y = lth__alloc(n * t, sizeof *gp->y);
-    if (!gp->targets || !gp->y) return lth__fail_memory(err, n * t * sizeof *gp->y);
+    if (y) gp->y = lth__alloc(n * t, sizeof *gp->y);
+    if (!gp->targets || (y && !gp->y)) return lth__fail_memory(err, n * t * sizeof *gp->y);
     for (size_t k = 0; k < t; k++) {
         lth__target *target = &gp->targets[k];
         target->name = lth__strndup(names[k], strlen(names[k]));
         if (!target->name) return lth__fail_memory(err, 0);
+        target->scale = 1;
+        if (!y) continue;
         measure_target(y + k * n, n, options, target);
         for (size_t i = 0; i < n; i++)
             gp->y[i * t + k] = (y[k * n + i] - target->shift) / target->scale;
@@ -83,20 +87,22 @@ static lth_status check_memory(const lth_gp *gp, lth_error *err) {
     size_t n = gp->rows;
     if (n > (size_t)1 << 20)
         return lth__fail(err, LTH_EARG, "%zu rows are too many for an exact Gaussian process", n);
-    return lth__memory_check(2 * n * n * sizeof(double),
+    size_t matrices = gp->classes ? gp->classes->problem_count + 3 : 2;
+    return lth__memory_check(matrices * n * n * sizeof(double),
                              "an exact Gaussian process on that many rows",
                              "use fewer rows (--where), or a machine with more memory", err);
 }
 
 static lth_status allocate(lth_gp *gp, lth_error *err) {
     size_t n = gp->rows, params = gp->kernel->param_count + 1;
-    gp->L = lth__alloc(n * n, sizeof *gp->L);
-    gp->alpha = lth__alloc(n * gp->target_count, sizeof *gp->alpha);
     gp->start = lth__alloc(params, sizeof *gp->start);
     gp->held = lth__calloc(params, sizeof *gp->held);
     gp->at_bound = lth__calloc(params, sizeof *gp->at_bound);
-    bool ok = gp->L && gp->alpha && gp->start && gp->held && gp->at_bound;
-    return ok ? LTH_OK : lth__fail_memory(err, n * n * sizeof *gp->L);
+    if (!gp->start || !gp->held || !gp->at_bound) return lth__fail_memory(err, 0);
+    if (gp->classes) return lth__classes_begin(gp->classes, err);
+    gp->L = lth__alloc(n * n, sizeof *gp->L);
+    gp->alpha = lth__alloc(n * gp->target_count, sizeof *gp->alpha);
+    return gp->L && gp->alpha ? LTH_OK : lth__fail_memory(err, n * n * sizeof *gp->L);
 }
 
 static bool nothing_to_learn(const lth_gp *gp) {
@@ -110,7 +116,7 @@ static void set_starts(lth_gp *gp, const lth_gp_options *options) {
     size_t params = gp->kernel->param_count;
     double scale = gp->targets[0].scale;
     gp->noise = options->noise > 0 ? options->noise / (scale * scale) : 0.5;
-    if (options->noise <= 0 && options->unscaled) {
+    if (gp->y && options->noise <= 0 && options->unscaled) {
         double square = 0;
         for (size_t i = 0; i < gp->rows * gp->target_count; i++) square += gp->y[i] * gp->y[i];
         gp->noise = 0.5 * square / (double)(gp->rows * gp->target_count);
@@ -183,13 +189,14 @@ static lth_status report_orders(lth_gp *gp, lth_error *err) {
 static lth_status finish(lth_gp *gp, lth__gram *gram, double *inverse, lth_error *err) {
     double evidence;
     LTH_TRY(settle(gp, gram, &evidence, err));
-    LTH_TRY(leave_one_out(gp, inverse, err));
+    if (!gp->classes) LTH_TRY(leave_one_out(gp, inverse, err));
     LTH_TRY(report_orders(gp, err));
     for (size_t t = 0; t < gp->target_count; t++)
         evidence -= (double)gp->rows * log(gp->targets[t].scale);
     gp->report.rows = gp->rows;
     gp->report.evidence = evidence;
     gp->report.jitter = gp->jitter;
+    if (gp->classes) return LTH_OK;
     gp->report.noise = gp->noise * gp->targets[0].scale * gp->targets[0].scale;
     return LTH_OK;
 }
@@ -205,6 +212,10 @@ static lth_status fit(lth_gp *gp, const lth_gp_options *options, lth_error *err)
     }
     double scale = options->unscaled ? gp->noise : 0.5; /* as much signal as noise */
     if (status == LTH_OK) status = lth__gp_hold(gp, options, err);
+    if (status == LTH_OK && gp->classes) {
+        lth__gp_classes_start(gp);
+        scale = 5 / gp->noise;
+    }
     if (status == LTH_OK && learn) {
         status = lth__kernel_guess(gp->kernel, gp->items, gp->held, scale, err);
     }
@@ -220,29 +231,29 @@ static lth_status fit(lth_gp *gp, const lth_gp_options *options, lth_error *err)
     return status;
 }
 
-lth_status lth__gp_fit_items(lth_ctx *ctx, lth_kernel *kernel, lth_encoder *encoder,
-                             lth_items *items, const double *y, const char *const *names,
-                             size_t targets, const lth_gp_options *options, lth_gp **out,
-                             lth_error *err) {
-    if (items->count == 0) return lth__fail(err, LTH_EFORMAT, "there are no rows to learn from");
+/* `classes` become the model's, or are freed. */
+static lth_status fit_items(lth_gp model, const double *y, const char *const *names,
+                            const lth_gp_options *options, lth_gp **out, lth_error *err) {
     lth_gp *gp = lth__calloc(1, sizeof *gp);
-    if (!gp) return lth__fail_memory(err, sizeof *gp);
-    *gp = (lth_gp){.ctx = *ctx,
-                   .kernel = kernel,
-                   .encoder = encoder,
-                   .items = items,
-                   .borrowed = true,
-                   .rows = items->count,
-                   .target_count = targets};
+    if (!gp) {
+        lth__classes_free(model.classes);
+        return lth__fail_memory(err, sizeof *gp);
+    }
+    *gp = model;
+    gp->borrowed = true;
+    gp->rows = gp->items->count;
     gp->ctx.options.progress = NULL;
-    kernel->ctx = &gp->ctx;
-    lth_status status = check_memory(gp, err);
+    gp->kernel->ctx = &gp->ctx;
+    lth_status status = LTH_OK;
+    if (gp->rows == 0) status = lth__fail(err, LTH_EFORMAT, "there are no rows to learn from");
+    if (status == LTH_OK) status = check_memory(gp, err);
     if (status == LTH_OK) status = allocate(gp, err);
     if (status == LTH_OK) status = take_targets(gp, y, names, options, err);
     if (status == LTH_OK) {
         set_starts(gp, options);
         status = fit(gp, options, err);
     }
+    if (gp->classes) lth__classes_end(gp->classes);
     if (status == LTH_OK)
         *out = gp;
     else
@@ -250,36 +261,118 @@ lth_status lth__gp_fit_items(lth_ctx *ctx, lth_kernel *kernel, lth_encoder *enco
     return status;
 }
 
+lth_status lth__gp_fit_items(lth_ctx *ctx, lth_kernel *kernel, lth_encoder *encoder,
+                             lth_items *items, const double *y, const char *const *names,
+                             size_t targets, const lth_gp_options *options, lth_gp **out,
+                             lth_error *err) {
+    lth_gp model = {
+        .ctx = *ctx, .kernel = kernel, .encoder = encoder, .items = items, .target_count = targets};
+    return fit_items(model, y, names, options, out, err);
+}
+
+lth_status lth__gp_fit_classes(lth_ctx *ctx, lth_kernel *kernel, lth_encoder *encoder,
+                               lth_items *items, lth__classes *classes, const char *name,
+                               const lth_gp_options *options, lth_gp **out, lth_error *err) {
+    lth_gp model = {.ctx = *ctx,
+                    .kernel = kernel,
+                    .encoder = encoder,
+                    .items = items,
+                    .target_count = 1,
+                    .classes = classes};
+    return fit_items(model, NULL, &name, options, out, err);
+}
+
+/* ---- From a table ---- */
+
+/* What lth_gp_fit() makes its model of. */
+typedef struct source {
+    lth_ctx *ctx;
+    lth_kernel *kernel;
+    lth_encoder *encoder;
+    lth_items *items;
+} source;
+
+static lth_status encode_source(source *s, const char *expression, const lth_table *table,
+                                const lth_gp_options *options, lth_error *err) {
+    LTH_TRY(lth_kernel_parse(s->ctx, expression, &s->kernel, err));
+    LTH_TRY(lth_kernel_resolve(&s->kernel, table, err));
+    LTH_TRY(lth_encoder_create(s->ctx, s->kernel, &s->encoder, err));
+    LTH_TRY(lth_encode(s->encoder, table, &s->items, err));
+    if (!options->vectors || !lth_kernel_needs_vectors(s->kernel)) return LTH_OK;
+    return lth_encoder_read_vectors(s->encoder, options->vectors, err);
+}
+
+static lth_status fit_numbers(const source *s, const lth_table *table, const char *const *targets,
+                              size_t count, const lth_gp_options *options, lth_gp **out,
+                              lth_error *err) {
+    double *y = NULL;
+    LTH_TRY(lth__read_targets(table, targets, count, &y, err));
+    lth_status status = lth__gp_fit_items(s->ctx, s->kernel, s->encoder, s->items, y, targets,
+                                          count, options, out, err);
+    lth__free(y);
+    return status;
+}
+
+static lth_status fit_labels(const source *s, const lth_table *table, const char *target,
+                             const lth_gp_options *options, lth_gp **out, lth_error *err) {
+    lth__labels labels;
+    lth__classes *classes = NULL;
+    LTH_TRY(lth__labels_read(table, target, &labels, err));
+    lth_status status =
+        lth__classes_create(&labels, NULL, labels.rows, options->likelihood, &classes, err);
+    lth__labels_free(&labels);
+    LTH_TRY(status);
+    if (classes->rows > 0 && lth__classes_all_alike(classes)) {
+        lth__classes_free(classes);
+        return lth__fail_at(err, LTH_EFORMAT, lth_table_name(table), 0, 0,
+                            "all rows have the same label in column \"%s\": there is nothing to "
+                            "tell apart",
+                            target);
+    }
+    return lth__gp_fit_classes(s->ctx, s->kernel, s->encoder, s->items, classes, target, options,
+                               out, err);
+}
+
+lth_status lth__gp_check_labels(const char *const *targets, size_t count,
+                                const lth_gp_options *options, lth_error *err) {
+    const char *for_numbers = options->zero_mean                          ? "a mean of zero"
+                              : options->unscaled                         ? "unscaled"
+                              : options->noise > 0 || options->noise_held ? "noise"
+                                                                          : NULL;
+    if (for_numbers)
+        return lth__fail(err, LTH_EARG, "%s is for numbers, but \"%s\" has labels", for_numbers,
+                         targets[0]);
+    if (count > 1)
+        return lth__fail(err, LTH_EARG,
+                         "\"%s\" has labels: a model learns one column of labels; fit a model for "
+                         "each",
+                         targets[0]);
+    return LTH_OK;
+}
+
 lth_status lth_gp_fit(lth_ctx *ctx, const char *expression, const lth_table *table,
                       const char *const *targets, size_t target_count, const lth_gp_options *given,
                       lth_gp **out, lth_error *err) {
     lth_gp_options options = lth__gp_options_complete(given);
-    lth_kernel *kernel = NULL;
-    lth_encoder *encoder = NULL;
-    lth_items *items = NULL;
-    double *y = NULL;
+    source s = {.ctx = ctx};
     lth_gp *gp = NULL;
+    bool labels = false;
     if (target_count == 0) return lth__fail(err, LTH_EARG, "no target column is named");
-    lth_status status = lth_kernel_parse(ctx, expression, &kernel, err);
-    if (status == LTH_OK) status = lth_kernel_resolve(&kernel, table, err);
-    if (status == LTH_OK) status = lth_encoder_create(ctx, kernel, &encoder, err);
-    if (status == LTH_OK) status = lth_encode(encoder, table, &items, err);
-    if (status == LTH_OK && options.vectors && lth_kernel_needs_vectors(kernel))
-        status = lth_encoder_read_vectors(encoder, options.vectors, err);
-    if (status == LTH_OK) status = lth__read_targets(table, targets, target_count, &y, err);
-    if (status == LTH_OK) {
-        status = lth__gp_fit_items(ctx, kernel, encoder, items, y, targets, target_count, &options,
-                                   &gp, err);
-    }
-    lth__free(y);
+    lth_status status = encode_source(&s, expression, table, &options, err);
+    if (status == LTH_OK) status = lth_gp_has_labels(table, targets[0], options.task, &labels, err);
+    if (status == LTH_OK && labels)
+        status = lth__gp_check_labels(targets, target_count, &options, err);
+    if (status == LTH_OK)
+        status = labels ? fit_labels(&s, table, targets[0], &options, &gp, err)
+                        : fit_numbers(&s, table, targets, target_count, &options, &gp, err);
     if (status == LTH_OK) {
         gp->borrowed = false;
         *out = gp;
         return LTH_OK;
     }
-    lth_items_free(items);
-    lth_encoder_free(encoder);
-    lth_kernel_free(kernel);
+    lth_items_free(s.items);
+    lth_encoder_free(s.encoder);
+    lth_kernel_free(s.kernel);
     return status;
 }
 
@@ -299,6 +392,7 @@ void lth_gp_free(lth_gp *gp) {
     lth__free(gp->start);
     lth__free(gp->held);
     lth__free(gp->at_bound);
+    lth__classes_free(gp->classes);
     lth__free(gp);
 }
 
@@ -324,7 +418,7 @@ lth_gp_param lth_gp_param_at(const lth_gp *gp, size_t i) {
     size_t params = gp->kernel->param_count;
     if (i >= params) {
         double square = gp->targets[0].scale * gp->targets[0].scale;
-        return (lth_gp_param){.path = "noise",
+        return (lth_gp_param){.path = lth__gp_own_path(gp),
                               .value = gp->noise * square,
                               .start = gp->start[params] * square,
                               .held = gp->held[params],

@@ -26,7 +26,10 @@ struct lth_gp {
     lth__target *targets;
     double *y; /* scaled, rows x targets */
 
-    double noise; /* variance, scaled */
+    struct lth__classes
+        *classes; /* of a classifier, which has neither y nor L and alpha; or NULL */
+
+    double noise; /* variance, scaled; of a classifier the scale of its kernel */
     double jitter;
     double *L;     /* factor of K + noise + jitter   */
     double *alpha; /* (L L^T)^-1 y, rows x targets  */
@@ -48,6 +51,9 @@ struct lth_gp {
 lth_status lth__gp_evidence(lth_gp *gp, lth__gram *gram, double *inverse, double *evidence,
                             double *gradient, lth_error *err);
 
+/* The path of the parameter that is the model's own: "noise" or "scale". */
+const char *lth__gp_own_path(const lth_gp *gp);
+
 /* ---- Search ---- */
 
 /* Hold the parameters that options->fix names. */
@@ -64,12 +70,20 @@ lth_status lth__gp_fit_items(lth_ctx *ctx, lth_kernel *kernel, lth_encoder *enco
                              lth_items *items, const double *y, const char *const *names,
                              size_t targets, const lth_gp_options *options, lth_gp **out,
                              lth_error *err);
+/* The same for the classes of one target column, which become the model's, or are freed. */
+lth_status lth__gp_fit_classes(lth_ctx *ctx, lth_kernel *kernel, lth_encoder *encoder,
+                               lth_items *items, struct lth__classes *classes, const char *name,
+                               const lth_gp_options *options, lth_gp **out, lth_error *err);
 /* Mean and sd (may be NULL) of every item, by [target][item]. */
 lth_status lth__gp_predict_items(lth_gp *gp, const lth_items *items, bool latent, double *mean,
                                  double *sd, lth_error *err);
 
 /* Options with their defaults for whatever the caller's struct does not have. */
 lth_gp_options lth__gp_options_complete(const lth_gp_options *given);
+
+/* What does not go with labels. */
+lth_status lth__gp_check_labels(const char *const *targets, size_t count,
+                                const lth_gp_options *options, lth_error *err);
 
 /* The numbers of a table's columns, by [target][row]; freed with lth__free(). */
 lth_status lth__read_targets(const lth_table *table, const char *const *names, size_t count,

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/parallel.h"
-#include "model/gp.h"
+#include "model/gp_classes.h"
 
 static void add_to_diagonal(double *G, size_t n, double noise, double jitter) {
     double mean = 0;
@@ -56,6 +56,7 @@ static lth_status pull_gradient(lth_gp *gp, lth__gram *gram, double *X, double *
 lth_status lth__gp_evidence(lth_gp *gp, lth__gram *gram, double *inverse, double *evidence,
                             double *gradient, lth_error *err) {
     size_t n = gp->rows, t = gp->target_count;
+    if (gp->classes) return lth__gp_classes_evidence(gp, gram, inverse, evidence, gradient, err);
     LTH_TRY(lth__gram_values(gram, gp->L, n, err));
     add_to_diagonal(gp->L, n, gp->noise, gp->jitter);
     LTH_TRY(lth__cholesky(&gp->ctx, n, gp->L, err));

@@ -2,12 +2,13 @@
  *
  * Texts: model, kernel (the expression with its values), targets (a JSON list). Arrays: weights and
  * factor, target scaling, numbers of the report, and for each field f its vocabulary, vectors and
- * sequences as field.f.*. What is read is checked before it is used: a file can be hostile.
+ * sequences as field.f.*. A classifier has its classes and no factors. What is read is checked
+ * before it is used: a file can be hostile.
  */
 #include <math.h>
 #include <string.h>
 
-#include "model/gp.h"
+#include "model/gp_classes.h"
 #include "model/model_file.h"
 
 /* The report as an array of numbers, in this order. */
@@ -72,6 +73,12 @@ static void save_texts(lth__saver *s, const lth_gp *gp) {
     s->ok = s->ok && names;
     lth__saver_put_kernel(s, "gp", gp->kernel);
     if (s->ok) lth__saver_put_list(s, "targets", names, gp->target_count);
+    const lth__classes *c = gp->classes;
+    if (!s->ok || !c) return;
+    const char *likelihood = c->link == LTH__PROBIT ? "probit" : "logit";
+    s->ok = lth__tensors_put_text(s->writer, "likelihood", likelihood) &&
+            lth__tensors_put_text(s->writer, "multi", c->multi ? "yes" : "no");
+    if (s->ok) lth__saver_put_list(s, "classes", c->name, c->class_count);
 }
 
 static void save_numbers(lth__saver *s, const lth_gp *gp) {
@@ -100,6 +107,13 @@ static void save_numbers(lth__saver *s, const lth_gp *gp) {
     lth__saver_put(s, "noise", LTH__F64, 2, 0, noise);
     lth__saver_put(s, "start", LTH__F64, params, 0, gp->start);
     lth__saver_put(s, "flags", LTH__U8, params, 2, flags);
+    const lth__classes *c = gp->classes;
+    if (c) {
+        lth__saver_put(s, "y", LTH__F64, c->problem_count, n, c->y);
+        lth__saver_put(s, "alpha", LTH__F64, c->problem_count, n, c->a);
+        lth__saver_put(s, "root_w", LTH__F64, c->problem_count, n, c->root_w);
+        return;
+    }
     lth__saver_put(s, "y", LTH__F64, n, t, gp->y);
     lth__saver_put(s, "alpha", LTH__F64, n, t, gp->alpha);
     lth__saver_put(s, "factor", LTH__F64, n, n, gp->L);
@@ -137,10 +151,66 @@ static lth_status load_targets(const loader *l) {
     return gp->targets ? LTH_OK : lth__fail_memory(l->in.err, 0);
 }
 
-static lth_status load_numbers(const loader *l) {
+/* "probit" and "logit" are 1 and 0, and so are "yes" and "no". */
+static lth_status load_choice(const loader *l, const char *key, const char *first,
+                              const char *second, bool *out) {
+    const char *text = lth__tensors_text(l->in.file, key);
+    *out = text && strcmp(text, second) == 0;
+    return *out || (text && strcmp(text, first) == 0) ? LTH_OK : lth__loader_damaged(&l->in, key);
+}
+
+static lth_status load_class_names(const loader *l, lth__classes *c) {
+    bool probit;
+    LTH_TRY(load_choice(l, "likelihood", "logit", "probit", &probit));
+    LTH_TRY(load_choice(l, "multi", "no", "yes", &c->multi));
+    c->link = probit ? LTH__PROBIT : LTH__LOGIT;
+    LTH_TRY(
+        lth__loader_list(&l->in, "classes", 1, "it names no classes", &c->name, &c->class_count));
+    for (size_t i = 1; i < c->class_count; i++) {
+        if (strcmp(c->name[i - 1], c->name[i]) >= 0) return lth__loader_damaged(&l->in, "classes");
+    }
+    if (l->gp->target_count != 1 || (c->class_count == 1 && !c->multi))
+        return lth__loader_damaged(&l->in, "classes");
+    c->count = lth__calloc(c->class_count, sizeof *c->count);
+    c->problem_count = lth__classes_problems(c->class_count, c->multi);
+    return c->count ? LTH_OK : lth__fail_memory(l->in.err, 0);
+}
+
+/* Numbers of each problem and row, within what Laplace's approximation can come to. */
+static lth_status load_by_problem(const loader *l, const char *name, double least, double most,
+                                  double **out) {
+    const lth__classes *c = l->gp->classes;
+    const lth__tensor *t;
+    LTH_TRY(lth__loader_get(&l->in, name, LTH__F64, 2, c->problem_count, c->rows, &t));
+    LTH_TRY(lth__loader_copy(&l->in, t, out));
+    for (size_t i = 0; i < c->problem_count * c->rows; i++) {
+        if ((*out)[i] < least || (*out)[i] > most) return lth__loader_damaged(&l->in, name);
+    }
+    return LTH_OK;
+}
+
+static lth_status load_classes(const loader *l) {
     lth_gp *gp = l->gp;
     const lth__tensor *t;
-    size_t params = gp->kernel->param_count + 1;
+    lth__classes *c = gp->classes = lth__calloc(1, sizeof *c);
+    if (!c) return lth__fail_memory(l->in.err, sizeof *c);
+    LTH_TRY(load_class_names(l, c));
+    LTH_TRY(lth__loader_get(&l->in, "y", LTH__F64, 2, c->problem_count, LTH_NONE, &t));
+    gp->rows = c->rows = t->shape[1];
+    if (gp->rows == 0 || gp->rows > (size_t)1 << 20)
+        return lth__loader_damaged(&l->in, "its training rows");
+    LTH_TRY(load_by_problem(l, "y", -1, 1, &c->y));
+    LTH_TRY(load_by_problem(l, "alpha", -1e6, 1e6, &c->a));
+    LTH_TRY(load_by_problem(l, "root_w", 0, 1.001, &c->root_w));
+    c->f = lth__calloc(c->problem_count * c->rows, sizeof *c->f);
+    if (!c->f) return lth__fail_memory(l->in.err, 0);
+    return lth__classes_count(c) ? LTH_OK : lth__loader_damaged(&l->in, "y");
+}
+
+static lth_status load_solution(const loader *l) {
+    lth_gp *gp = l->gp;
+    const lth__tensor *t;
+    if (lth__tensors_text(l->in.file, "classes")) return load_classes(l);
     LTH_TRY(lth__loader_get(&l->in, "y", LTH__F64, 2, LTH_NONE, gp->target_count, &t));
     gp->rows = t->shape[0];
     if (gp->rows == 0) return lth__loader_damaged(&l->in, "it has no training rows");
@@ -149,6 +219,16 @@ static lth_status load_numbers(const loader *l) {
     LTH_TRY(lth__loader_copy(&l->in, t, &gp->alpha));
     LTH_TRY(lth__loader_get(&l->in, "factor", LTH__F64, 2, gp->rows, gp->rows, &t));
     LTH_TRY(lth__loader_copy(&l->in, t, &gp->L));
+    for (size_t i = 0; i < gp->rows; i++) {
+        if (!(gp->L[i * gp->rows + i] > 0)) return lth__loader_damaged(&l->in, "factor");
+    }
+    return LTH_OK;
+}
+
+static lth_status load_numbers(const loader *l) {
+    lth_gp *gp = l->gp;
+    const lth__tensor *t;
+    size_t params = gp->kernel->param_count + 1;
     LTH_TRY(lth__loader_get(&l->in, "start", LTH__F64, 1, params, 0, &t));
     LTH_TRY(lth__loader_copy(&l->in, t, &gp->start));
     LTH_TRY(lth__loader_get(&l->in, "scaling", LTH__F64, 2, gp->target_count, 2, &t));
@@ -162,12 +242,9 @@ static lth_status load_numbers(const loader *l) {
     LTH_TRY(lth__loader_get(&l->in, "noise", LTH__F64, 1, 2, 0, &t));
     gp->noise = ((const double *)t->data)[0];
     gp->jitter = ((const double *)t->data)[1];
-    if (!(gp->noise >= 0) || !isfinite(gp->noise) || !isfinite(gp->jitter))
-        return lth__loader_damaged(&l->in, "noise");
-    for (size_t i = 0; i < gp->rows; i++) {
-        if (!(gp->L[i * gp->rows + i] > 0)) return lth__loader_damaged(&l->in, "factor");
-    }
-    return LTH_OK;
+    bool good = gp->noise >= 0 && isfinite(gp->noise) && isfinite(gp->jitter);
+    if (gp->classes) good = good && gp->noise > 0 && gp->jitter >= 0 && gp->jitter <= 1;
+    return good ? LTH_OK : lth__loader_damaged(&l->in, "noise");
 }
 
 static lth_status load_report(const loader *l) {
@@ -196,6 +273,7 @@ static lth_status load_all(loader *l) {
     LTH_TRY(lth__loader_kernel(&l->in, &gp->ctx, "gp", "it is not a Gaussian process", &gp->kernel,
                                &gp->encoder));
     LTH_TRY(load_targets(l));
+    LTH_TRY(load_solution(l));
     LTH_TRY(load_numbers(l));
     LTH_TRY(load_report(l));
     return lth__loader_fields(&l->in, gp->rows, &gp->items);

@@ -104,6 +104,7 @@ lth_status lth_gp_use_vectors(lth_gp *gp, const char *path, lth_error *err) {
 
 lth_status lth_gp_predict(lth_gp *gp, const lth_table *table, bool latent, double *mean, double *sd,
                           lth_error *err) {
+    if (gp->classes) return lth__fail(err, LTH_EARG, "the model is for labels, not for numbers");
     lth_items *items = NULL;
     LTH_TRY(lth_encode(gp->encoder, table, &items, err));
     lth_status status = LTH_OK;

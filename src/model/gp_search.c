@@ -86,18 +86,19 @@ static bool path_matches(const char *pattern, size_t length, const char *path) {
     return strncmp(pattern, path, length) == 0 && (path[length] == 0 || path[length] == '[');
 }
 
-static const char *path_of(const lth_kernel *kernel, size_t param) {
-    return param == kernel->param_count ? "noise" : kernel->params[param].path;
+static const char *path_of(const lth_gp *gp, size_t param) {
+    const lth_kernel *kernel = gp->kernel;
+    return param < kernel->param_count ? kernel->params[param].path : lth__gp_own_path(gp);
 }
 
-static const char *path_at(const void *kernel, size_t i) {
-    const lth_kernel *k = kernel;
-    return i > k->param_count ? NULL : path_of(k, i);
+static const char *path_at(const void *user, size_t i) {
+    const lth_gp *gp = user;
+    return i > gp->kernel->param_count ? NULL : path_of(gp, i);
 }
 
-static lth_status unknown_path(const lth_kernel *kernel, const char *option, const char *path,
+static lth_status unknown_path(const lth_gp *gp, const char *option, const char *path,
                                lth_error *err) {
-    const char *near = lth__nearest(path, path_at, kernel);
+    const char *near = lth__nearest(path, path_at, gp);
     return lth__fail(err, LTH_EARG,
                      near ? "%s: there is no parameter \"%s\"; did you mean \"%s\"?"
                           : "%s: there is no parameter \"%s\"",
@@ -124,14 +125,14 @@ lth_status lth__gp_hold(lth_gp *gp, const lth_gp_options *options, lth_error *er
     for (size_t f = 0; f < options->fix_count; f++) {
         bool found = false;
         for (size_t p = 0; p <= gp->kernel->param_count; p++) {
-            const char *path = path_of(gp->kernel, p);
+            const char *path = path_of(gp, p);
             if (!path_matches(options->fix[f], strlen(options->fix[f]), path)) continue;
             found = true;
             size_t first = is_tied(gp->kernel, p) ? 0 : p;
             for (size_t q = first; q < end_of_tag(gp->kernel, p); q++)
                 gp->held[q] |= share_a_tag(gp->kernel, p, q);
         }
-        if (!found) return unknown_path(gp->kernel, "fix", options->fix[f], err);
+        if (!found) return unknown_path(gp, "fix", options->fix[f], err);
     }
     return LTH_OK;
 }
@@ -147,7 +148,7 @@ static lth_status apply_prior(search *s, const char *text, lth_error *err) {
     const lth_kernel *kernel = s->gp->kernel;
     bool found = false;
     for (size_t p = 0; p <= kernel->param_count; p++) {
-        if (!path_matches(text, (size_t)(equals - text), path_of(kernel, p))) continue;
+        if (!path_matches(text, (size_t)(equals - text), path_of(s->gp, p))) continue;
         found = true; /* but a held one has no variable */
         for (size_t i = 0; i < s->count; i++) {
             variable *v = &s->variables[i];
@@ -163,7 +164,7 @@ static lth_status apply_prior(search *s, const char *text, lth_error *err) {
         (size_t)(equals - text) < sizeof path - 1 ? (size_t)(equals - text) : sizeof path - 1;
     memcpy(path, text, length);
     path[length] = 0;
-    return found ? LTH_OK : unknown_path(kernel, "prior", path, err);
+    return found ? LTH_OK : unknown_path(s->gp, "prior", path, err);
 }
 
 static bool leads_its_tag(const lth_kernel *kernel, size_t param) {
@@ -188,10 +189,12 @@ static variable shared_variable(const lth_kernel *kernel, size_t param) {
     return make_variable(param, lo, hi, kernel->params[param].value);
 }
 
-/* Bounds that suit targets of variance 1, or of their own when they are not scaled. */
+/* Bounds that suit targets of variance 1, or of their own when they are not scaled; of a classifier
+ * those of its scale. */
 static variable noise_variable(const search *s) {
     const lth_gp *gp = s->gp;
     double square = 0;
+    if (gp->classes) return make_variable(gp->kernel->param_count, 1e-3, 1e4, gp->noise);
     for (size_t i = 0; i < gp->rows * gp->target_count; i++)
         square += gp->y[i] * gp->y[i] / (double)(gp->rows * gp->target_count);
     double unit = s->options->unscaled && square > 0 ? square : 1;
@@ -344,11 +347,12 @@ static lth_status find_jitter(search *s, const double *x, double *g, lth_error *
                      "vectors and numbers, or use more noise");
 }
 
-/* One run of the optimiser from x, which becomes its best point. */
+/* One run of the optimiser from x, which becomes its best point. The evidence of labels is itself
+ * an approximation, so its last digits are not worth an evaluation. */
 static lth_status run(search *s, size_t max_iter, double *x, lth__minimum *out, lth_error *err) {
     lth__minimise_options how = {.max_iter = max_iter,
                                  .gradient_tolerance = 1e-4 * sqrt((double)s->gp->rows),
-                                 .decrease_tolerance = 1e-7};
+                                 .decrease_tolerance = s->gp->classes ? 1e-5 : 1e-7};
     LTH_TRY(lth__minimise(s->count, x, s->lo, s->hi, &how, objective, told, s, out, err));
     s->iterations += out->iterations;
     return LTH_OK;

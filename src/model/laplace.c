@@ -90,17 +90,21 @@ static double height(const lth__laplace *l) {
     return sum;
 }
 
-/* W^1/2 at f, and the Cholesky factor of B. */
-static lth_status factor(lth_ctx *ctx, const newton *s, lth_error *err) {
-    lth__laplace *l = s->l;
+lth_status lth__laplace_factor(lth_ctx *ctx, const lth__laplace *l, const double *K,
+                               lth_error *err) {
     size_t n = l->n;
-    for (size_t i = 0; i < n; i++) l->root_w[i] = sqrt(-at(l->link, l->y[i], l->f[i]).d2);
     for (size_t i = 0; i < n; i++) {
-        for (size_t j = 0; j < n; j++)
-            l->L[i * n + j] = l->root_w[i] * s->K[i * n + j] * l->root_w[j];
+        for (size_t j = 0; j < n; j++) l->L[i * n + j] = l->root_w[i] * K[i * n + j] * l->root_w[j];
         l->L[i * n + i] += 1;
     }
     return lth__cholesky(ctx, n, l->L, err);
+}
+
+/* W^1/2 at f, and the Cholesky factor of B. */
+static lth_status factor(lth_ctx *ctx, const newton *s, lth_error *err) {
+    lth__laplace *l = s->l;
+    for (size_t i = 0; i < l->n; i++) l->root_w[i] = sqrt(-at(l->link, l->y[i], l->f[i]).d2);
+    return lth__laplace_factor(ctx, l, s->K, err);
 }
 
 /* a of the full step: b - W^1/2 B^-1 W^1/2 K b with b = W f + d log p / df. */

@@ -28,6 +28,10 @@ typedef struct lth__laplace {
 /* Find the mode. LTH_ENUMERIC, without a message, when K has no use (not finite). */
 lth_status lth__laplace_mode(lth_ctx *ctx, lth__laplace *l, const double *K, lth_error *err);
 
+/* The factor L of B from root_w, which the mode leaves there already. */
+lth_status lth__laplace_factor(lth_ctx *ctx, const lth__laplace *l, const double *K,
+                               lth_error *err);
+
 /* Add to M (n x n, symmetric) the weights whose pull-back is the gradient of the evidence: d log q
  * = sum_ij M_ij dK_ij. X is room for n x n. */
 lth_status lth__laplace_weights(lth_ctx *ctx, const lth__laplace *l, const double *K, double *X,

@@ -51,7 +51,7 @@ static size_t count_accurate(const bool *truth, const bool *predicted, size_t co
 
 lth_label_metrics lth_label_metrics_of(const bool *truth, const bool *predicted, size_t count,
                                        size_t classes, lth_class_metrics *each) {
-    lth_label_metrics m = {.count = count, .auc = NAN};
+    lth_label_metrics m = {.count = count, .auc = NAN, .log_loss = NAN};
     counts all = {0};
     size_t occurring = 0;
     for (size_t c = 0; c < classes; c++) {
@@ -75,6 +75,19 @@ lth_label_metrics lth_label_metrics_of(const bool *truth, const bool *predicted,
     m.micro_f1 = micro.f1;
     m.accuracy = share(count_accurate(truth, predicted, count, classes), count);
     return m;
+}
+
+/* ---- Probabilities ---- */
+
+double lth__log_loss(const bool *truth, const double *probability, size_t count, size_t classes,
+                     bool multi) {
+    double sum = 0;
+    for (size_t i = 0; i < count * classes; i++) {
+        if (!truth[i] && !multi) continue; /* the others say nothing that the true one does not */
+        double p = truth[i] ? probability[i] : 1 - probability[i];
+        sum -= log(fmax(p, 1e-15));
+    }
+    return count > 0 ? sum / (double)count : NAN;
 }
 
 /* ---- The ROC curve ---- */

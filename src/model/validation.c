@@ -24,8 +24,9 @@ void lth_validation_free(lth_validation *v) {
     for (size_t i = 0; v && i < v->target_count; i++) {
         lth__validated *t = &v->targets[i];
         for (size_t c = 0; t->class_name && c < t->class_count; c++) lth__free(t->class_name[c]);
-        void *blocks[] = {t->class_name, t->y,       t->value,  t->truth, t->predicted, t->decision,
-                          t->seconds,    t->metrics, t->labels, t->each,  t->confusion};
+        void *blocks[] = {t->class_name, t->y,        t->value,       t->truth,
+                          t->predicted,  t->decision, t->probability, t->seconds,
+                          t->metrics,    t->labels,   t->each,        t->confusion};
         for (size_t k = 0; k < sizeof blocks / sizeof *blocks; k++) lth__free(blocks[k]);
     }
     if (v) lth__free(v->targets);
@@ -81,7 +82,7 @@ lth_status lth__validation_add(lth_validation *v, const double *y, const lth__la
 /* The rows of a fold (LTH_NONE = all), copied together. */
 typedef struct part {
     size_t count;
-    double *y, *value;
+    double *y, *value, *probability;
     bool *truth, *predicted;
 } part;
 
@@ -94,6 +95,9 @@ static void copy_part(const lth__validated *t, const size_t *fold, size_t wanted
             memcpy(p->truth + p->count * n, t->truth + i * n, n * sizeof *p->truth);
             memcpy(p->predicted + p->count * n, t->predicted + i * n, n * sizeof *p->truth);
             if (t->decision) p->value[p->count] = t->decision[i];
+            if (t->probability)
+                memcpy(p->probability + p->count * n, t->probability + i * n,
+                       n * sizeof *p->probability);
         } else {
             p->y[p->count] = t->y[i];
             p->value[p->count] = t->value[i];
@@ -111,6 +115,8 @@ static lth_status judge_part(lth__validated *t, const part *p, size_t at, bool a
     size_t n = t->class_count;
     lth_label_metrics *m = &t->labels[at];
     *m = lth_label_metrics_of(p->truth, p->predicted, p->count, n, all ? t->each : NULL);
+    if (t->probability)
+        m->log_loss = lth__log_loss(p->truth, p->probability, p->count, n, t->multi);
     if (!t->decision) return LTH_OK;
     bool *positive = lth__alloc(p->count, sizeof *positive);
     if (!positive) return lth__fail_memory(err, p->count);
@@ -139,9 +145,10 @@ static lth_status judge_target(const lth_validation *v, lth__validated *t, const
     size_t cells = t->rows * (t->class_count + 1);
     part p = {.y = lth__alloc(t->rows, sizeof *p.y),
               .value = lth__alloc(t->rows, sizeof *p.value),
+              .probability = lth__alloc(t->probability ? cells : 0, sizeof *p.probability),
               .truth = lth__alloc(cells, sizeof *p.truth),
               .predicted = lth__alloc(cells, sizeof *p.predicted)};
-    bool room = p.y && p.value && p.truth && p.predicted;
+    bool room = p.y && p.value && p.probability && p.truth && p.predicted;
     lth_status status = room ? LTH_OK : lth__fail_memory(err, 0);
     for (size_t f = 0; f <= v->folds && status == LTH_OK; f++) {
         copy_part(t, fold, f < v->folds ? f : LTH_NONE, &p);
@@ -150,6 +157,7 @@ static lth_status judge_target(const lth_validation *v, lth__validated *t, const
     fill_confusion(t);
     lth__free(p.y);
     lth__free(p.value);
+    lth__free(p.probability);
     lth__free(p.truth);
     lth__free(p.predicted);
     return status;

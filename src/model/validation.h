@@ -14,6 +14,7 @@ typedef struct lth__validated {
     bool *truth;   /* labels, both by [row * classes + class]                      */
     bool *predicted;
     double *decision;          /* two classes: for class 0, by row; NULL otherwise             */
+    double *probability;       /* by [row * classes + class]; NULL = there are none            */
     double *seconds;           /* by fold                                                      */
     lth_metrics *metrics;      /* by fold, then of all rows                           */
     lth_label_metrics *labels; /* likewise                                            */

@@ -140,3 +140,41 @@ double *support_predict(lth_gp *gp, const lth_table *table, bool latent) {
     support_ok(lth_gp_predict(gp, table, latent, out, out + count, &err), &err);
     return out;
 }
+
+/* ---- Labels ---- */
+
+/* A position x from -3 to 3, which two, three and several kinds depend on, and a text. */
+lth_table *support_labels(lth_ctx *ctx, size_t rows) {
+    lth__string text = {0};
+    lth__string_format(&text, "x\ttext\ttwo\tthree\tseveral\n");
+    for (size_t i = 0; i < rows; i++) {
+        double x = -3 + 6 * (double)(i * 29 % rows) / (double)(rows - 1);
+        const char *three = x < -1 ? "low" : x < 1 ? "mid" : "top";
+        bool b = fabs(x) > 1.5;
+        lth__string_format(&text, "%.9g\t%s%s%s\t%s\t%s\t%s%s%s\n", x, x < 0 ? "no" : "so",
+                           i % 3 ? " it is" : " is", i % 5 ? "" : " so", x < 0 ? "left" : "right",
+                           three, x < 0 ? "n" : "", x < 0 && b ? "," : "", b ? "far" : "");
+    }
+    assert_false(text.failed);
+    lth_table *table = support_table(ctx, text.bytes);
+    lth__string_free(&text);
+    return table;
+}
+
+lth_gp *support_classifier(lth_ctx *ctx, const char *kernel, const lth_table *table,
+                           const char *target, const lth_gp_options *options) {
+    lth_error err = {0};
+    lth_gp *gp = NULL;
+    support_ok(lth_gp_fit(ctx, kernel, table, &target, 1, options, &gp, &err), &err);
+    return gp;
+}
+
+double *support_classify(lth_gp *gp, const lth_table *table) {
+    lth_error err = {0};
+    size_t cells = lth_table_rows(table) * lth_gp_classes(gp);
+    double *p = malloc((cells + 1) * sizeof *p);
+    assert_non_null(p);
+    for (size_t i = 0; i < cells; i++) p[i] = NAN;
+    support_ok(lth_gp_classify(gp, table, p, &err), &err);
+    return p;
+}

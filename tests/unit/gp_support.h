@@ -39,6 +39,13 @@ size_t support_param(const lth_gp *gp, const char *path);
 /* Means, then standard deviations, of all targets; freed with free(). */
 double *support_predict(lth_gp *gp, const lth_table *table, bool latent);
 
+/* Labels: a position x from -3 to 3 and a text, on which the columns two, three and several (labels
+ * a row) depend; a classifier; its probabilities, freed with free(). */
+lth_table *support_labels(lth_ctx *ctx, size_t rows);
+lth_gp *support_classifier(lth_ctx *ctx, const char *kernel, const lth_table *table,
+                           const char *target, const lth_gp_options *options);
+double *support_classify(lth_gp *gp, const lth_table *table);
+
 /* Fails the test, with the message, unless the status is LTH_OK. */
 void support_ok(lth_status status, const lth_error *err);
 
