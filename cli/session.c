@@ -212,25 +212,14 @@ int session_fail_output(session *s, const lth_error *err, const char *path) {
 
 /* ---- The context ---- */
 
-static int check_device(const options *o) {
-    const char *device = o->device;
-    if (!device || strcmp(device, "cpu") == 0) return EXIT_DONE;
-    if (strncmp(device, "cuda", 4) == 0 && (!device[4] || device[4] == ':')) {
-        fprintf(stderr, "luthier: --device %s: this build computes on the CPU only\n", device);
-        return EXIT_FAILED;
-    }
-    return usage_error(o->command, "--device wants cpu, not \"%s\"", device);
-}
-
 int session_open(session *s, const options *o) {
     *s = (session){.options = o};
     catch_signals();
-    int code = check_device(o);
-    if (code) return code;
     lth_ctx_options ctx;
     lth_ctx_options_init(&ctx);
     ctx.threads = (unsigned)o->threads;
     ctx.isa = o->isa;
+    ctx.device = o->device;
     if (o->precision >= 0) ctx.precision = (lth_precision)o->precision;
     if (o->dropping >= 0) ctx.dropping = (lth_dropping)o->dropping;
     ctx.seed = o->seed;

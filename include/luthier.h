@@ -114,6 +114,9 @@ typedef struct lth_ctx_options {
     lth_log_fn *log;           /* warnings and notes; NULL = none                               */
     lth_progress_fn *progress; /* NULL = none                                                   */
     void *user;                /* handed to log and progress                                    */
+    const char *device;        /* "cpu" (NULL), "cuda", "cuda:N"; "auto" = a GPU where there is
+                                  one and the work is large enough                             */
+    size_t device_memory;      /* bytes of its memory to use at most; 0 = what is free          */
 } lth_ctx_options;
 
 LTH_API void lth_ctx_options_init(lth_ctx_options *options);
@@ -125,6 +128,8 @@ LTH_API void lth_ctx_free(lth_ctx *ctx);
 /* The instruction set and thread count in use. Borrowed from the context. */
 LTH_API const char *lth_ctx_isa(const lth_ctx *ctx);
 LTH_API unsigned lth_ctx_threads(const lth_ctx *ctx);
+/* What the device is called, "cpu" without one. */
+LTH_API const char *lth_ctx_device(const lth_ctx *ctx);
 
 /* The i-th instruction set this CPU can run, best first; NULL past the last. Static. */
 LTH_API const char *lth_isa_available(size_t i);

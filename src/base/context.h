@@ -8,10 +8,12 @@
 #include "luthier.h"
 
 struct lth__engine;
+struct lth__gpu;
 
 struct lth_ctx {
     lth_ctx_options options;          /* `isa` resolved, `threads` at least 1 */
     const struct lth__engine *engine; /* chosen by engine_select()            */
+    struct lth__gpu *gpu;             /* without a device its `device` is NULL */
 };
 
 void lth__log(const lth_ctx *ctx, lth_log_level level, const char *format, ...) LTH_PRINTF(3, 4);

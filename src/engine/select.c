@@ -5,6 +5,7 @@
 #include "base/context.h"
 #include "base/memory.h"
 #include "base/parallel.h"
+#include "engine/device.h"
 #include "engine/engine.h"
 
 extern const lth__lanes lth__lanes_portable_f64, lth__lanes_portable_f32;
@@ -97,14 +98,29 @@ lth_status lth_ctx_create(const lth_ctx_options *given, lth_ctx **out, lth_error
     if (options.threads == 0) options.threads = lth__cpu_count();
 
     lth_ctx *ctx = lth__alloc(1, sizeof *ctx);
-    if (!ctx) return lth__fail_memory(err, sizeof *ctx);
-    *ctx = (lth_ctx){.options = options, .engine = engine};
+    lth__gpu *gpu = lth__alloc(1, sizeof *gpu);
+    lth_status status = ctx && gpu ? LTH_OK : lth__fail_memory(err, sizeof *ctx);
+    if (status == LTH_OK) status = lth__device_open(options.device, gpu, err);
+    if (status != LTH_OK) {
+        lth__free(ctx);
+        lth__free(gpu);
+        return status;
+    }
+    options.device = NULL; /* the caller's text may go */
+    *ctx = (lth_ctx){.options = options, .engine = engine, .gpu = gpu};
     *out = ctx;
     return LTH_OK;
 }
 
 void lth_ctx_free(lth_ctx *ctx) {
+    if (!ctx) return;
+    lth__device_close(ctx->gpu);
+    lth__free(ctx->gpu);
     lth__free(ctx);
+}
+
+const char *lth_ctx_device(const lth_ctx *ctx) {
+    return ctx->gpu->device ? ctx->gpu->name : "cpu";
 }
 
 const char *lth_ctx_isa(const lth_ctx *ctx) {

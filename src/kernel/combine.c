@@ -6,8 +6,8 @@
  */
 #include <string.h>
 
+#include "kernel/combine.h"
 #include "kernel/encode.h"
-#include "kernel/kernel.h"
 
 /* ---- Numbers ---- */
 
@@ -41,6 +41,8 @@ const lth__family lth__family_number = {
     .diagonal = number_diagonal,
     .tile = number_tile,
     .pull = number_pull,
+    .device_tile = lth__number_device_tile,
+    .device_pull = lth__number_device_pull,
 };
 
 /* ---- Sums ---- */
@@ -95,6 +97,8 @@ const lth__family lth__family_sum = {
     .diagonal = sum_diagonal,
     .tile = sum_tile,
     .pull = sum_parts,
+    .device_tile = lth__sum_device_tile,
+    .device_pull = lth__sum_device_pull,
 };
 
 /* ---- Products ---- */
@@ -187,4 +191,6 @@ const lth__family lth__family_product = {
     .diagonal = product_diagonal,
     .tile = product_tile,
     .pull = product_pull,
+    .device_tile = lth__product_device_tile,
+    .device_pull = lth__product_device_pull,
 };

@@ -10,7 +10,7 @@
 
 #include "data/units.h"
 #include "engine/blas.h"
-#include "kernel/encode.h"
+#include "kernel/device_eval.h"
 #include "kernel/wrap.h"
 
 /* Features of one side, divided by their length scales: count x width. */
@@ -199,6 +199,75 @@ static lth_status pull(const lth__node *node, const lth__eval *eval, const lth__
     return LTH_OK;
 }
 
+/* ---- On a device ---- */
+
+/* Features of the panel's rows and columns there. */
+typedef struct there {
+    double *rows, *cols, *product; /* product: rows x width */
+} there;
+
+static void drop(lth__device_eval *e, there *x) {
+    lth__device_drop(e, x->rows);
+    lth__device_drop(e, x->cols);
+    lth__device_drop(e, x->product);
+}
+
+static lth_status upload_side(lth__device_eval *e, const state *st, const side *s, size_t first,
+                              size_t count, double **out, lth_error *err) {
+    LTH_TRY(lth__device_matrix(e, count * st->width, out, err));
+    return e->t->upload(e->d, *out, s->x + first * st->width, count * st->width * sizeof *s->x,
+                        err);
+}
+
+static lth_status upload_panel(lth__device_eval *e, const state *st, const lth__panel *p, there *x,
+                               lth_error *err) {
+    LTH_TRY(upload_side(e, st, &st->rows, p->first_row, p->rows, &x->rows, err));
+    return upload_side(e, st, &st->cols, p->first_col, p->cols, &x->cols, err);
+}
+
+static lth_status device_tile(const lth__node *node, lth__device_eval *e, const lth__panel *p,
+                              double *K, lth_error *err) {
+    const state *st = e->eval->state[node->index];
+    there x = {0};
+    lth_status status = upload_panel(e, st, p, &x, err);
+    if (status == LTH_OK)
+        status = e->t->gemm_nt(e->d, p->rows, p->cols, st->width, x.rows, x.cols, K, err);
+    drop(e, &x);
+    return status;
+}
+
+/* sum_rc W_rc x_rd y_cd for every feature: the rows with W times the columns. */
+static lth_status pull_scales(const lth__node *node, lth__device_eval *e, const lth__panel *p,
+                              const double *W, there *x, double *here, double *grad,
+                              lth_error *err) {
+    const state *st = e->eval->state[node->index];
+    size_t count = p->rows * st->width;
+    LTH_TRY(upload_panel(e, st, p, x, err));
+    LTH_TRY(lth__device_matrix(e, count, &x->product, err));
+    LTH_TRY(e->t->gemm_nn(e->d, p->rows, st->width, p->cols, W, x->cols, x->product, err));
+    LTH_TRY(e->t->download(e->d, here, x->product, count * sizeof *here, err));
+    const double *rows = st->rows.x + p->first_row * st->width;
+    for (size_t i = 0; i < count; i++) {
+        size_t d = i % st->width;
+        grad[node->first_param + d] += -2 * rows[i] * here[i] / st->scale[d].value;
+    }
+    return LTH_OK;
+}
+
+static lth_status device_pull(const lth__node *node, lth__device_eval *e, const lth__panel *p,
+                              double *W, double *K, double *grad, lth_error *err) {
+    const state *st = e->eval->state[node->index];
+    if (K) LTH_TRY(device_tile(node, e, p, K, err));
+    if (!st->scale) return LTH_OK;
+    there x = {0};
+    double *here = lth__alloc(p->rows * st->width, sizeof *here);
+    lth_status status = here ? LTH_OK : lth__fail_memory(err, p->rows * st->width * sizeof *here);
+    if (status == LTH_OK) status = pull_scales(node, e, p, W, &x, here, grad, err);
+    drop(e, &x);
+    lth__free(here);
+    return status;
+}
+
 /* ---- Number columns ---- */
 
 /* How many columns "f1..f17" means; 1 for a single one, 0 for a range without numbers. */
@@ -237,6 +306,8 @@ const lth__family lth__family_columns = {
     .tile = tile_values,
     .pull = pull,
     .memo_planes = memo_planes,
+    .device_tile = device_tile,
+    .device_pull = device_pull,
 };
 
 /* ---- mean ---- */
@@ -273,4 +344,6 @@ const lth__family lth__family_mean = {
     .tile = tile_values,
     .pull = pull,
     .memo_planes = memo_planes,
+    .device_tile = device_tile,
+    .device_pull = device_pull,
 };

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/parallel.h"
-#include "kernel/encode.h"
+#include "kernel/device_eval.h"
 #include "kernel/gram.h"
 #include "kernel/tiles.h"
 
@@ -192,6 +192,7 @@ lth_status lth__eval_prepare(lth__eval *eval, lth_error *err) {
 
 static void free_work(work *w) {
     lth__eval_release(&w->eval);
+    lth__device_eval_free(w->eval.device);
     lth__cut_free(&w->cut);
     lth__free(w->partial);
 }
@@ -211,7 +212,9 @@ static lth_status set_up(work *w, const lth_kernel *kernel, const lth_items *row
                           .rows = rows,
                           .cols = cols ? cols : rows,
                           .gradients = gradients};
+    if (!w->each) LTH_TRY(lth__device_eval_create(&w->eval, &w->eval.device, err));
     LTH_TRY(lth__eval_prepare(&w->eval, err));
+    if (w->eval.device) return LTH_OK;
     return lth__cut_make(w->eval.rows, w->eval.cols, w->eval.by_size, &w->cut, err);
 }
 
@@ -317,11 +320,21 @@ static lth_status run_blocks(work *w, lth_error *err) {
     return status;
 }
 
+/* Where a device was to do it, but cannot. */
+static lth_status cut_and_run(work *w, lth_error *err) {
+    if (w->eval.device)
+        LTH_TRY(lth__cut_make(w->eval.rows, w->eval.cols, w->eval.by_size, &w->cut, err));
+    return run_blocks(w, err);
+}
+
 lth_status lth_gram(const lth_kernel *kernel, const lth_items *rows, const lth_items *cols,
                     double *K, size_t ld, lth_error *err) {
     work w = {.K = K, .ld = ld};
     lth_status status = set_up(&w, kernel, rows, cols, false, err);
-    if (status == LTH_OK) status = run_blocks(&w, err);
+    if (status == LTH_OK && w.eval.device)
+        status = lth__device_gram(w.eval.device, K, ld, err);
+    else if (status == LTH_OK)
+        status = run_blocks(&w, err);
     if (status == LTH_OK && w.cut.symmetric) status = mirror(&w, K, ld, 1, err);
     free_work(&w);
     return status;
@@ -333,7 +346,11 @@ lth_status lth_gram_orders(const lth_kernel *kernel, const lth_items *rows, cons
         return lth__fail(err, LTH_EARG, "only a string kernel by itself, ssk(...), has orders");
     work w = {.orders = K};
     lth_status status = set_up(&w, kernel, rows, cols, false, err);
-    if (status == LTH_OK) status = run_blocks(&w, err);
+    const lth__node *root = kernel->root;
+    if (status == LTH_OK && w.eval.device && root->family->device_able(root, &w.eval))
+        status = lth__device_gram_orders(w.eval.device, K, err);
+    else if (status == LTH_OK)
+        status = cut_and_run(&w, err);
     if (status == LTH_OK && w.cut.symmetric)
         status = mirror(&w, K, rows->count, lth_kernel_orders(kernel), err);
     free_work(&w);
@@ -357,24 +374,34 @@ lth_status lth_gram_diagonal(const lth_kernel *kernel, const lth_items *rows, do
     return status;
 }
 
+static lth_status check_gradient(const lth_kernel *kernel, const double *grad, lth_error *err) {
+    for (size_t p = 0; p < kernel->param_count; p++) {
+        if (isfinite(grad[p])) continue;
+        return lth__fail(err, LTH_ENUMERIC, "the derivative by %s is not finite",
+                         kernel->params[p].path);
+    }
+    return LTH_OK;
+}
+
 static lth_status add_partials(const work *w, double *grad, lth_error *err) {
     size_t params = w->eval.kernel->param_count;
     memset(grad, 0, params * sizeof *grad);
     for (size_t b = 0; b < w->cut.block_count; b++) {
         for (size_t p = 0; p < params; p++) grad[p] += w->partial[b * params + p];
     }
-    for (size_t p = 0; p < params; p++) {
-        if (isfinite(grad[p])) continue;
-        return lth__fail(err, LTH_ENUMERIC, "the derivative by %s is not finite",
-                         w->eval.kernel->params[p].path);
-    }
-    return LTH_OK;
+    return check_gradient(w->eval.kernel, grad, err);
 }
 
 lth_status lth_gram_pull(const lth_kernel *kernel, const lth_items *rows, const lth_items *cols,
                          const double *W, size_t ld, double *grad, lth_error *err) {
     work w = {.W = W, .ld = ld};
     lth_status status = set_up(&w, kernel, rows, cols, true, err);
+    if (status == LTH_OK && w.eval.device) {
+        status = lth__device_gram_pull(w.eval.device, W, ld, grad, err);
+        if (status == LTH_OK) status = check_gradient(kernel, grad, err);
+        free_work(&w);
+        return status;
+    }
     if (status == LTH_OK) {
         w.partial = lth__calloc(w.cut.block_count * kernel->param_count, sizeof *w.partial);
         if (!w.partial) status = lth__fail_memory(err, 0);
@@ -466,6 +493,11 @@ lth_status lth__gram_create(const lth_kernel *kernel, const lth_items *items, lt
     if (!g) return lth__fail_memory(err, sizeof *g);
     g->w.eval = (lth__eval){
         .ctx = kernel->ctx, .kernel = kernel, .rows = items, .cols = items, .gradients = true};
+    lth_status status = lth__device_eval_create(&g->w.eval, &g->w.eval.device, err);
+    if (status != LTH_OK) {
+        lth__free(g);
+        return status;
+    }
     *out = g;
     return LTH_OK;
 }
@@ -477,11 +509,34 @@ void lth__gram_free(lth__gram *g) {
     lth__free(g);
 }
 
-lth_status lth__gram_values(lth__gram *g, double *K, size_t ld, lth_error *err) {
+/* States for the present values of the parameters. */
+static lth_status prepare_again(lth__gram *g, lth_error *err) {
     work *w = &g->w;
     lth__eval_release(&w->eval);
     LTH_TRY(lth__eval_prepare(&w->eval, err));
     w->eval.quiet = true;
+    return LTH_OK;
+}
+
+lth__device_eval *lth__gram_device(const lth__gram *g) {
+    return g->w.eval.device;
+}
+
+lth_status lth__gram_values_there(lth__gram *g, double *K, lth_error *err) {
+    LTH_TRY(prepare_again(g, err));
+    return lth__device_square(g->w.eval.device, K, err);
+}
+
+lth_status lth__gram_pull_there(lth__gram *g, double *W, double *grad, lth_error *err) {
+    const lth_kernel *kernel = g->w.eval.kernel;
+    LTH_TRY(lth__device_square_pull(g->w.eval.device, W, grad, err));
+    return check_gradient(kernel, grad, err);
+}
+
+lth_status lth__gram_values(lth__gram *g, double *K, size_t ld, lth_error *err) {
+    work *w = &g->w;
+    LTH_TRY(prepare_again(g, err));
+    if (w->eval.device) return lth__device_gram(w->eval.device, K, ld, err);
     if (!g->is_cut) {
         LTH_TRY(lth__cut_make(w->eval.rows, w->eval.cols, w->eval.by_size, &w->cut, err));
         g->is_cut = true;
@@ -496,6 +551,10 @@ lth_status lth__gram_values(lth__gram *g, double *K, size_t ld, lth_error *err) 
 
 lth_status lth__gram_pull(lth__gram *g, const double *W, size_t ld, double *grad, lth_error *err) {
     work *w = &g->w;
+    if (w->eval.device) {
+        LTH_TRY(lth__device_gram_pull(w->eval.device, W, ld, grad, err));
+        return check_gradient(w->eval.kernel, grad, err);
+    }
     w->K = NULL;
     w->W = W;
     w->W_is_symmetric = true;

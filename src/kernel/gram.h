@@ -17,6 +17,12 @@ void lth__gram_free(lth__gram *g);
 lth_status lth__gram_values(lth__gram *g, double *K, size_t ld, lth_error *err);
 lth_status lth__gram_pull(lth__gram *g, const double *W, size_t ld, double *grad, lth_error *err);
 
+/* The device that computes it, or NULL; and the same with matrices in its memory, count x count.
+ * The pull-back overwrites W. */
+lth__device_eval *lth__gram_device(const lth__gram *g);
+lth_status lth__gram_values_there(lth__gram *g, double *K, lth_error *err);
+lth_status lth__gram_pull_there(lth__gram *g, double *W, double *grad, lth_error *err);
+
 /* Give the parameters that the expression does not give, and that are not held, a start that suits
  * the items, so that k(x,x) is about `scale`. */
 lth_status lth__kernel_guess(lth_kernel *kernel, const lth_items *items, const bool *held,

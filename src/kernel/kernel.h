@@ -18,6 +18,8 @@
 
 typedef struct lth__family lth__family;
 typedef struct lth__eval lth__eval;
+typedef struct lth__device_eval lth__device_eval;
+struct lth__panel;
 
 /* ---- Parameters: one row for each scalar, in the order of every gradient ---- */
 
@@ -156,6 +158,7 @@ struct lth__eval {
     bool by_size;                 /* set by a state that wants items of similar size side by side */
     bool quiet;                   /* no warnings: the same evaluation was made before */
     lth__memo *memo;              /* by node index; NULL = nothing is kept */
+    lth__device_eval *device;     /* NULL = the CPU computes */
     void **state;                 /* by node index                   */
 };
 
@@ -218,6 +221,17 @@ struct lth__family {
      * past the last. */
     bool (*symbol)(const lth__node *node, const lth_kernel *kernel, const lth_items *items,
                    size_t i, lth_gp_symbol *out);
+
+    /* Optional: the same on a device, for a panel of the matrix in its memory (device_eval.h);
+     * `device_able` NULL = always. */
+    bool (*device_able)(const lth__node *node, const lth__eval *eval);
+    lth_status (*device_tile)(const lth__node *node, lth__device_eval *e,
+                              const struct lth__panel *panel, double *K, lth_error *err);
+    lth_status (*device_pull)(const lth__node *node, lth__device_eval *e,
+                              const struct lth__panel *panel, double *W, double *K, double *grad,
+                              lth_error *err);
+    lth_status (*device_orders)(const lth__node *node, lth__device_eval *e,
+                                const struct lth__panel *panel, double *K, lth_error *err);
 
     /* Optional: numbers for each pair worth keeping between evaluations; 0 = none. */
     size_t (*memo_planes)(const lth__node *node, const lth__eval *eval);

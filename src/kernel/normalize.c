@@ -3,25 +3,11 @@
  * An item with k_aa = 0 (an empty text) gives 0 against all, itself included, with gradient 0. An
  * item with itself gives exactly 1.
  */
-#include <math.h>
-
 #include "kernel/encode.h"
 #include "kernel/wrap.h"
 
-static lth__wrapped at(const double *theta, double k, double a, double b, double aid) {
-    (void)theta, (void)aid;
-    if (a <= 0 || b <= 0) return (lth__wrapped){0};
-    double scale = 1 / (sqrt(a) * sqrt(b)), value = k * scale;
-    return (lth__wrapped){
-        .value = value, .dk = scale, .da = -value / (2 * a), .db = -value / (2 * b)};
-}
-
-static lth__wrapped self(const double *theta, double a) {
-    (void)theta;
-    return (lth__wrapped){.value = a > 0 ? 1 : 0};
-}
-
-LTH__WRAPPER(wrapper, 0, true, false, lth__no_aid, at, self);
+LTH__WRAPPER(wrapper, LTH__FORM_NORMALIZE, 0, true, false, lth__no_aid, lth__normalize_at,
+             lth__normalize_self);
 static lth__wrap_config config = {.wrapper = &wrapper};
 
 static lth_status configure(lth_kernel *kernel, lth__node *node, lth_error *err) {
@@ -61,4 +47,6 @@ const lth__family lth__family_normalize = {
     .diagonal = lth__wrap_diagonal,
     .tile = lth__wrap_tile,
     .pull = lth__wrap_pull,
+    .device_tile = lth__wrap_device_tile,
+    .device_pull = lth__wrap_device_pull,
 };

@@ -18,7 +18,7 @@
 
 #include "base/parallel.h"
 #include "data/units.h"
-#include "kernel/ssk_compare.h"
+#include "kernel/ssk.h"
 
 static const lth_argument arguments[] = {
     {.name = "order", .help = "longest subsequence", .initial = "5", .choices = "1..64"},
@@ -78,21 +78,8 @@ static const lth_argument arguments[] = {
     {0},
 };
 
-typedef struct config {
-    size_t order;
-    lth__sim sim;
-    lth__oov oov;
-    size_t temperature, rarity; /* parameters, from the node's first; 0 = none */
-} config;
-
-enum {
-    GAP,
-    MATCH,
-    WEIGHTS
-}; /* parameters, in the order of their declaration; then the optional ones */
-
 static lth_status configure(lth_kernel *kernel, lth__node *node, lth_error *err) {
-    config *c = lth__pool_alloc(&kernel->pool, sizeof *c);
+    lth__ssk_config *c = lth__pool_alloc(&kernel->pool, sizeof *c);
     if (!c) return lth__fail_memory(err, sizeof *c);
     long order;
     int units, sim, oov, lower;
@@ -102,7 +89,7 @@ static lth_status configure(lth_kernel *kernel, lth__node *node, lth_error *err)
     LTH_TRY(lth__node_choice(node, "oov", LTH__OOV_EXACT, &oov, err));
     bool lowers = units == LTH__WORDS || units == LTH__TOKENS;
     LTH_TRY(lth__node_choice(node, "lower", lowers, &lower, err));
-    *c = (config){.order = (size_t)order, .sim = (lth__sim)sim, .oov = (lth__oov)oov};
+    *c = (lth__ssk_config){.order = (size_t)order, .sim = (lth__sim)sim, .oov = (lth__oov)oov};
     node->config = c;
 
     const lth__expr *column = node->expr->inputs[0];
@@ -131,20 +118,14 @@ static lth_status configure(lth_kernel *kernel, lth__node *node, lth_error *err)
 
 /* ---- State ---- */
 
-typedef struct state {
-    lth__ssk_plan plan;
-    double match_power[LTH__MAX_ORDER]; /* match^(2i)                                 */
-    double nu[LTH__MAX_ORDER];          /* weights_i match^(2i)                       */
-    double dnu[LTH__MAX_ORDER];         /* its derivative by match                    */
-} state;
-
-static void read_parameters(const lth__node *node, const lth__eval *eval, state *st) {
-    const config *c = node->config;
-    double match = lth__node_value(node, eval, MATCH);
+static void read_parameters(const lth__node *node, const lth__eval *eval, lth__ssk_state *st) {
+    const lth__ssk_config *c = node->config;
+    double match = lth__node_value(node, eval, LTH__SSK_MATCH);
     st->plan.order = c->order;
-    st->plan.gap = lth__node_value(node, eval, GAP);
+    st->plan.gap = lth__node_value(node, eval, LTH__SSK_GAP);
     for (size_t i = 0; i < c->order; i++) {
-        double weight = lth__node_value(node, eval, WEIGHTS + i), twice = 2 * (double)(i + 1);
+        double weight = lth__node_value(node, eval, LTH__SSK_WEIGHTS + i),
+               twice = 2 * (double)(i + 1);
         st->match_power[i] = pow(match, twice);
         st->nu[i] = weight * st->match_power[i];
         st->dnu[i] = weight * twice * pow(match, twice - 1);
@@ -153,7 +134,7 @@ static void read_parameters(const lth__node *node, const lth__eval *eval, state 
 
 static lth_status find_similarity(const lth__node *node, const lth__eval *eval,
                                   const lth__similarity **out, lth_error *err) {
-    const config *c = node->config;
+    const lth__ssk_config *c = node->config;
     lth__matching how = {.sim = c->sim,
                          .oov = c->oov,
                          .learns_temperature = c->temperature > 0,
@@ -191,14 +172,14 @@ static lth_status choose_dropping(const lth__eval *eval, lth__ssk_plan *plan, lt
 }
 
 static void release(void *p) {
-    state *st = p;
+    lth__ssk_state *st = p;
     lth__free(st->plan.power);
     lth__free(st->plan.power_slope);
     lth__free(st);
 }
 
 static lth_status prepare(const lth__node *node, lth__eval *eval, void **out, lth_error *err) {
-    state *st = lth__calloc(1, sizeof *st);
+    lth__ssk_state *st = lth__calloc(1, sizeof *st);
     if (!st) return lth__fail_memory(err, sizeof *st);
     lth_encoder *encoder = eval->rows->encoder;
     st->plan = (lth__ssk_plan){
@@ -209,7 +190,7 @@ static lth_status prepare(const lth__node *node, lth__eval *eval, void **out, lt
     };
     read_parameters(node, eval, st);
     lth_status status = LTH_OK;
-    const config *c = node->config;
+    const lth__ssk_config *c = node->config;
     if (c->sim != LTH__SIM_EXACT || c->rarity)
         status = find_similarity(node, eval, &st->plan.similarity, err);
     if (status == LTH_OK) status = choose_dropping(eval, &st->plan, err);
@@ -224,16 +205,11 @@ static lth_status prepare(const lth__node *node, lth__eval *eval, void **out, lt
 /* ---- Derivatives: gap with the values, and each parameter of the similarities in a pass of its
  * own ---- */
 
-typedef struct direction {
-    lth__along along;
-    size_t param; /* from the node's first */
-} direction;
-
-static size_t list_directions(const config *c, direction out[3]) {
+size_t lth__ssk_directions(const lth__ssk_config *c, lth__ssk_direction out[LTH__SSK_DIRECTIONS]) {
     size_t count = 0;
-    out[count++] = (direction){LTH__ALONG_GAP, GAP};
-    if (c->temperature) out[count++] = (direction){LTH__ALONG_TEMPERATURE, c->temperature};
-    if (c->rarity) out[count++] = (direction){LTH__ALONG_RARITY, c->rarity};
+    out[count++] = (lth__ssk_direction){LTH__ALONG_GAP, LTH__SSK_GAP};
+    if (c->temperature) out[count++] = (lth__ssk_direction){LTH__ALONG_TEMPERATURE, c->temperature};
+    if (c->rarity) out[count++] = (lth__ssk_direction){LTH__ALONG_RARITY, c->rarity};
     return count;
 }
 
@@ -246,7 +222,7 @@ static lth__ssk_plan plan_along(const lth__ssk_plan *plan, lth__along along) {
 /* ---- What becomes of the results of a pair ---- */
 
 typedef struct target {
-    const state *st;
+    const lth__ssk_state *st;
     const lth__node *node;
     const double *W;       /* pull: weights            */
     double *K;             /* values; may be NULL      */
@@ -299,7 +275,7 @@ static void take_orders(void *user, const size_t *pair, size_t count, size_t str
 static void take_pull(void *user, const size_t *pair, size_t count, size_t stride,
                       const double *value, const double *tangent) {
     const target *t = user;
-    const state *st = t->st;
+    const lth__ssk_state *st = t->st;
     size_t order = st->plan.order, first = t->node->first_param, step = step_of(stride);
     for (size_t n = 0; n < count; n++) {
         double w = t->W[pair[n]];
@@ -308,9 +284,9 @@ static void take_pull(void *user, const size_t *pair, size_t count, size_t strid
         if (w == 0) continue;
         lth__sink_add(t->sink, first + t->param, pair[n], w * weigh(st->nu, order, dx, step));
         if (!t->first) continue;
-        lth__sink_add(t->sink, first + MATCH, pair[n], w * weigh(st->dnu, order, x, step));
+        lth__sink_add(t->sink, first + LTH__SSK_MATCH, pair[n], w * weigh(st->dnu, order, x, step));
         for (size_t i = 0; i < order; i++) {
-            lth__sink_add(t->sink, first + WEIGHTS + i, pair[n],
+            lth__sink_add(t->sink, first + LTH__SSK_WEIGHTS + i, pair[n],
                           w * st->match_power[i] * x[i * step]);
         }
     }
@@ -319,7 +295,7 @@ static void take_pull(void *user, const size_t *pair, size_t count, size_t strid
 static void take_diagonal(void *user, const size_t *pair, size_t count, size_t stride,
                           const double *value, const double *tangent) {
     const target *t = user;
-    const state *st = t->st;
+    const lth__ssk_state *st = t->st;
     size_t order = st->plan.order;
     for (size_t n = 0; n < count; n++) {
         size_t item = pair[n];
@@ -328,9 +304,9 @@ static void take_diagonal(void *user, const size_t *pair, size_t count, size_t s
         double *slope = t->slope + t->node->first_param * t->pairs + item;
         slope[t->param * t->pairs] = weigh(st->nu, order, tangent + n, stride);
         if (!t->first) continue;
-        slope[MATCH * t->pairs] = weigh(st->dnu, order, value + n, stride);
+        slope[LTH__SSK_MATCH * t->pairs] = weigh(st->dnu, order, value + n, stride);
         for (size_t i = 0; i < order; i++)
-            slope[(WEIGHTS + i) * t->pairs] = st->match_power[i] * value[i * stride + n];
+            slope[(LTH__SSK_WEIGHTS + i) * t->pairs] = st->match_power[i] * value[i * stride + n];
     }
 }
 
@@ -356,7 +332,7 @@ static void take_planes(void *user, const size_t *pair, size_t count, size_t str
     }
 }
 
-static void memo_key(const state *st, double key[LTH__MEMO_KEYS]) {
+static void memo_key(const lth__ssk_state *st, double key[LTH__MEMO_KEYS]) {
     const lth__similarity *sim = st->plan.similarity;
     key[0] = st->plan.gap;
     key[1] = sim ? sim->temperature : 0;
@@ -376,7 +352,7 @@ static bool has_empty(const lth__ssk_plan *plan, const lth__tile *tile) {
 /* The planes of a tile at the present values, or NULL when nothing is kept. */
 static lth_status find_planes(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
                               const double **out, lth_error *err) {
-    const state *st = eval->state[node->index];
+    const lth__ssk_state *st = eval->state[node->index];
     lth__memo *memo = eval->memo ? &eval->memo[node->index] : NULL;
     *out = NULL;
     if (!memo || !memo->planes) return LTH_OK;
@@ -385,8 +361,8 @@ static lth_status find_planes(const lth__node *node, const lth__eval *eval, cons
     memo_key(st, key);
     if (memcmp(kept, key, sizeof key) != 0) {
         target t = {.st = st, .K = planes, .pairs = tile->rows * tile->cols};
-        direction directions[3];
-        size_t count = list_directions(node->config, directions);
+        lth__ssk_direction directions[LTH__SSK_DIRECTIONS];
+        size_t count = lth__ssk_directions(node->config, directions);
         kept[0] = NAN; /* should this fail */
         if (has_empty(&st->plan, tile))
             memset(planes, 0, memo->plane_count * t.pairs * sizeof *planes);
@@ -403,14 +379,14 @@ static lth_status find_planes(const lth__node *node, const lth__eval *eval, cons
 
 /* Dropping positions is faster than reading the memo. */
 static size_t memo_planes(const lth__node *node, const lth__eval *eval) {
-    const state *st = eval->state[node->index];
-    direction directions[3];
+    const lth__ssk_state *st = eval->state[node->index];
+    lth__ssk_direction directions[LTH__SSK_DIRECTIONS];
     if (st->plan.dropping) return 0;
-    return st->plan.order * (1 + list_directions(node->config, directions));
+    return st->plan.order * (1 + lth__ssk_directions(node->config, directions));
 }
 
 /* K = sum_i nu_i planes_i */
-static void weigh_planes(const state *st, const double *planes, size_t pairs, double *K) {
+static void weigh_planes(const lth__ssk_state *st, const double *planes, size_t pairs, double *K) {
     for (size_t n = 0; n < pairs; n++) K[n] = st->nu[0] * planes[n];
     for (size_t i = 1; i < st->plan.order; i++) {
         for (size_t n = 0; n < pairs; n++) K[n] += st->nu[i] * planes[i * pairs + n];
@@ -429,16 +405,16 @@ static double dot(const double *W, const double *x, size_t count) {
     return rest;
 }
 
-static void pull_planes(const lth__node *node, const state *st, const double *planes,
+static void pull_planes(const lth__node *node, const lth__ssk_state *st, const double *planes,
                         const double *W, const lth__sink *sink) {
     size_t order = st->plan.order, pairs = sink->pairs;
     double *sum = sink->sum + node->first_param;
-    direction directions[3];
-    size_t count = list_directions(node->config, directions);
+    lth__ssk_direction directions[LTH__SSK_DIRECTIONS];
+    size_t count = lth__ssk_directions(node->config, directions);
     for (size_t i = 0; i < order; i++) {
         double value = dot(W, planes + i * pairs, pairs);
-        sum[MATCH] += st->dnu[i] * value;
-        sum[WEIGHTS + i] += st->match_power[i] * value;
+        sum[LTH__SSK_MATCH] += st->dnu[i] * value;
+        sum[LTH__SSK_WEIGHTS + i] += st->match_power[i] * value;
         for (size_t d = 0; d < count; d++) {
             const double *slope = planes + (order * (1 + d) + i) * pairs;
             sum[directions[d].param] += st->nu[i] * dot(W, slope, pairs);
@@ -479,8 +455,8 @@ static lth_status pull(const lth__node *node, const lth__eval *eval, const lth__
         return LTH_OK;
     }
     if (K) memset(K, 0, tile->rows * tile->cols * sizeof *K);
-    direction directions[3];
-    size_t count = list_directions(node->config, directions);
+    lth__ssk_direction directions[LTH__SSK_DIRECTIONS];
+    size_t count = lth__ssk_directions(node->config, directions);
     for (size_t d = 0; d < count; d++) {
         lth__ssk_plan plan = plan_along(&t.st->plan, directions[d].along);
         t.first = d == 0;
@@ -508,13 +484,15 @@ static lth_status compare_selves(void *user, size_t index, unsigned worker) {
 
 static lth_status diagonal(const lth__node *node, const lth__eval *eval, const lth_items *items,
                            double *a, double *slope, lth_error *err) {
-    const state *st = eval->state[node->index];
+    const lth__ssk_state *st = eval->state[node->index];
+    if (eval->device && lth__ssk_device_able(node, eval))
+        return lth__ssk_device_diagonal(node, eval, items, a, slope, err);
     selves s = {.t = {.st = st, .node = node, .K = a, .slope = slope, .pairs = items->count},
                 .sequences = &items->fields[node->field]};
     size_t jobs = (items->count + SELVES - 1) / SELVES;
     memset(a, 0, items->count * sizeof *a);
-    direction directions[3] = {{0}};
-    size_t count = slope ? list_directions(node->config, directions) : 1;
+    lth__ssk_direction directions[LTH__SSK_DIRECTIONS] = {{0}};
+    size_t count = slope ? lth__ssk_directions(node->config, directions) : 1;
     for (size_t d = 0; d < count; d++) {
         s.plan = plan_along(&st->plan, slope ? directions[d].along : LTH__ALONG_NOTHING);
         s.t.first = d == 0;
@@ -528,13 +506,13 @@ static lth_status diagonal(const lth__node *node, const lth__eval *eval, const l
 /* mean[i] = the mean of match^(2i) k_i(x,x), which is the slope of the diagonal along weights_i. */
 static lth_status mean_selves(const lth__node *node, const lth__eval *eval, double *mean,
                               lth_error *err) {
-    size_t count = eval->rows->count, order = ((const config *)node->config)->order;
+    size_t count = eval->rows->count, order = ((const lth__ssk_config *)node->config)->order;
     double *self = lth__alloc(count, sizeof *self);
     double *slope = lth__calloc(eval->kernel->param_count * count, sizeof *slope);
     lth_status status = self && slope ? LTH_OK : lth__fail_memory(err, 0);
     if (status == LTH_OK) status = diagonal(node, eval, eval->rows, self, slope, err);
     for (size_t i = 0; i < order && status == LTH_OK; i++) {
-        const double *own = slope + (node->first_param + WEIGHTS + i) * count;
+        const double *own = slope + (node->first_param + LTH__SSK_WEIGHTS + i) * count;
         mean[i] = 0;
         for (size_t n = 0; n < count; n++) mean[i] += own[n] / (double)count;
     }
@@ -546,24 +524,24 @@ static lth_status mean_selves(const lth__node *node, const lth__eval *eval, doub
 /* A start with the same share for every order. */
 static lth_status guess(const lth__node *node, const lth__eval *eval, double scale, double *value,
                         lth_error *err) {
-    size_t order = ((const config *)node->config)->order;
+    size_t order = ((const lth__ssk_config *)node->config)->order;
     double mean[LTH__MAX_ORDER];
     LTH_TRY(mean_selves(node, eval, mean, err));
     for (size_t i = 0; i < order; i++) {
-        if (mean[i] > 0) value[WEIGHTS + i] = scale / (double)order / mean[i];
+        if (mean[i] > 0) value[LTH__SSK_WEIGHTS + i] = scale / (double)order / mean[i];
     }
     return LTH_OK;
 }
 
 static lth_status order_shares(const lth__node *node, const lth__eval *eval, double *nu,
                                double *share, lth_error *err) {
-    const state *st = eval->state[node->index];
+    const lth__ssk_state *st = eval->state[node->index];
     size_t order = st->plan.order;
     double mean[LTH__MAX_ORDER], sum = 0;
     LTH_TRY(mean_selves(node, eval, mean, err));
     for (size_t i = 0; i < order; i++) {
         nu[i] = st->nu[i];
-        share[i] = lth__node_value(node, eval, WEIGHTS + i) * mean[i];
+        share[i] = lth__node_value(node, eval, LTH__SSK_WEIGHTS + i) * mean[i];
         sum += share[i];
     }
     for (size_t i = 0; i < order; i++) share[i] = sum > 0 ? share[i] / sum : 0;
@@ -573,7 +551,7 @@ static lth_status order_shares(const lth__node *node, const lth__eval *eval, dou
 /* ---- The string kernel's own ---- */
 
 static size_t orders(const lth__node *node) {
-    return ((const config *)node->config)->order;
+    return ((const lth__ssk_config *)node->config)->order;
 }
 
 static double cell_orders(const lth__node *node, const lth_items *rows, const lth_items *cols) {
@@ -608,4 +586,8 @@ const lth__family lth__family_ssk = {
     .memo_planes = memo_planes,
     .guess = guess,
     .order_shares = order_shares,
+    .device_able = lth__ssk_device_able,
+    .device_tile = lth__ssk_device_tile,
+    .device_pull = lth__ssk_device_pull,
+    .device_orders = lth__ssk_device_orders,
 };

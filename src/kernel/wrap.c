@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/random.h"
-#include "kernel/encode.h"
+#include "kernel/device_eval.h"
 
 /* Self-similarities of the inner kernel on one side. */
 typedef struct side {
@@ -313,6 +313,64 @@ lth_status lth__wrap_pull(const lth__node *node, const lth__eval *eval, const lt
     lth_status status = pull_with(node, eval, tile, W, &w, sink, err);
     if (status == LTH_OK && K) memcpy(K, w.values, pairs * sizeof *K);
     lth__free(w.k);
+    return status;
+}
+
+/* ---- On a device ---- */
+
+static lth__device_wrap wrap_of(const state *st, const lth__panel *panel) {
+    lth__device_wrap w = {.form = (int)st->wrapper->form,
+                          .a = st->rows.self + panel->first_row,
+                          .b = st->cols.self + panel->first_col,
+                          .panel = *panel};
+    memcpy(w.theta, st->theta, sizeof st->theta);
+    return w;
+}
+
+lth_status lth__wrap_device_tile(const lth__node *node, lth__device_eval *e,
+                                 const lth__panel *panel, double *K, lth_error *err) {
+    const state *st = e->eval->state[node->index];
+    lth__device_wrap w = wrap_of(st, panel);
+    LTH_TRY(lth__device_tile(node->inputs[0], e, panel, K, err));
+    return e->t->wrap(e->d, &w, K, panel->cols, err);
+}
+
+/* The weights of the self-similarities meet their slopes. */
+static void pull_selves(const lth__node *node, const state *st, const lth__panel *panel,
+                        const double *row, const double *col, double *grad) {
+    for (size_t p = node->first_param + node->param_count; p < node->params_end; p++) {
+        const double *a = st->rows.slope + p * st->rows.count + panel->first_row;
+        const double *b = st->cols.slope + p * st->cols.count + panel->first_col;
+        for (size_t r = 0; r < panel->rows; r++) grad[p] += row[r] * a[r];
+        for (size_t c = 0; c < panel->cols; c++) grad[p] += col[c] * b[c];
+    }
+}
+
+static lth_status pull_there(const lth__node *node, lth__device_eval *e, const lth__panel *panel,
+                             double *W, double *K, double *sides, double *grad, lth_error *err) {
+    const state *st = e->eval->state[node->index];
+    lth__device_wrap w = wrap_of(st, panel);
+    double theta[LTH__DEVICE_THETA], *row = sides, *col = sides + panel->rows;
+    LTH_TRY(lth__device_tile(node->inputs[0], e, panel, K, err));
+    LTH_TRY(e->t->wrap_pull(e->d, &w, K, W, panel->cols, row, col, theta, err));
+    for (size_t p = 0; p < st->wrapper->params; p++) {
+        if (st->config->row[p] != LTH_NONE)
+            grad[node->first_param + st->config->row[p]] += theta[p];
+    }
+    pull_selves(node, st, panel, row, col, grad);
+    return lth__device_pull(node->inputs[0], e, panel, W, NULL, grad, err);
+}
+
+lth_status lth__wrap_device_pull(const lth__node *node, lth__device_eval *e,
+                                 const lth__panel *panel, double *W, double *K, double *grad,
+                                 lth_error *err) {
+    double *values = K, *sides = lth__alloc(panel->rows + panel->cols, sizeof *sides);
+    lth_status status = sides ? LTH_OK : lth__fail_memory(err, 0);
+    if (status == LTH_OK && !K)
+        status = lth__device_matrix(e, panel->rows * panel->cols, &values, err);
+    if (status == LTH_OK) status = pull_there(node, e, panel, W, values, sides, grad, err);
+    if (!K) lth__device_drop(e, values);
+    lth__free(sides);
     return status;
 }
 

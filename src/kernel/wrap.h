@@ -7,16 +7,8 @@
 #ifndef LTH_WRAP_H
 #define LTH_WRAP_H
 
+#include "kernel/forms.h"
 #include "kernel/kernel.h"
-
-enum { LTH__WRAP_PARAMS = 3 };
-
-/* Value and derivatives at one pair. */
-typedef struct lth__wrapped {
-    double value;
-    double dk, da, db;               /* by k_ab, k_aa, k_bb     */
-    double dtheta[LTH__WRAP_PARAMS]; /* by its own parameters   */
-} lth__wrapped;
 
 /* What the pairs of one row give in sum: to its self-similarity, and to the wrapper's parameters.
  */
@@ -33,6 +25,7 @@ typedef struct lth__wrap_row {
 } lth__wrap_row;
 
 typedef struct lth__wrapper {
+    lth__form form;
     size_t params;
     bool linear; /* dk does not depend on k_ab */
     bool has_aid;
@@ -46,14 +39,15 @@ typedef struct lth__wrapper {
     lth__wrapped (*self)(const double *theta, double a);
 } lth__wrapper;
 
-/* Defines the wrapper `name` from three functions, which the compiler can put into its loops:
+/* Defines the wrapper `name` from three functions of forms.h, which the compiler can put into its
+ * loops:
  *
  *     double       aid_of(theta, k, a, b)        the part that takes long, computed once for value
  *                                                and pull-back; lth__no_aid where there is none
  *     lth__wrapped at(theta, k, a, b, aid)
  *     lth__wrapped self(theta, a)
  */
-#define LTH__WRAPPER(name, params_, linear_, has_aid_, aid_of, at_, self_)                         \
+#define LTH__WRAPPER(name, form_, params_, linear_, has_aid_, aid_of, at_, self_)                  \
     static lth__wrapped name##_at(const double *theta, double k, double a, double b) {             \
         return at_(theta, k, a, b, aid_of(theta, k, a, b));                                        \
     }                                                                                              \
@@ -76,18 +70,14 @@ typedef struct lth__wrapper {
             x->k[c] = y.value;                                                                     \
         }                                                                                          \
     }                                                                                              \
-    static const lth__wrapper name = {.params = params_,                                           \
+    static const lth__wrapper name = {.form = form_,                                               \
+                                      .params = params_,                                           \
                                       .linear = linear_,                                           \
                                       .has_aid = has_aid_,                                         \
                                       .at = name##_at,                                             \
                                       .values = name##_values,                                     \
                                       .pull = name##_pull,                                         \
                                       .self = self_}
-
-static inline double lth__no_aid(const double *theta, double k, double a, double b) {
-    (void)theta, (void)k, (void)a, (void)b;
-    return 0;
-}
 
 /* Which wrapper a node's arguments ask for, and which of the node's parameters are its own: row[i]
  * from the node's first, or LTH_NONE for one that is 1. */
@@ -109,6 +99,12 @@ lth_status lth__wrap_tile(const lth__node *node, const lth__eval *eval, const lt
 lth_status lth__wrap_pull(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
                           const double *W, double *K, const lth__sink *sink, lth_error *err);
 
+lth_status lth__wrap_device_tile(const lth__node *node, lth__device_eval *e,
+                                 const struct lth__panel *panel, double *K, lth_error *err);
+lth_status lth__wrap_device_pull(const lth__node *node, lth__device_eval *e,
+                                 const struct lth__panel *panel, double *W, double *K, double *grad,
+                                 lth_error *err);
+
 size_t lth__wrap_memo_planes(const lth__node *node, const lth__eval *eval);
 
 lth_status lth__wrap_guess(const lth__node *node, const lth__eval *eval, double scale,
@@ -117,6 +113,7 @@ lth_status lth__wrap_guess(const lth__node *node, const lth__eval *eval, double 
 #define LTH__WRAP_FUNCTIONS                                                                        \
     .prepare = lth__wrap_prepare, .release = lth__wrap_release, .diagonal = lth__wrap_diagonal,    \
     .tile = lth__wrap_tile, .pull = lth__wrap_pull, .memo_planes = lth__wrap_memo_planes,          \
-    .guess = lth__wrap_guess
+    .guess = lth__wrap_guess, .device_tile = lth__wrap_device_tile,                                \
+    .device_pull = lth__wrap_device_pull
 
 #endif

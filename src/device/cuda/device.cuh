@@ -1,0 +1,29 @@
+// An open GPU, and the parts of the plug-in's table.
+#pragma once
+
+#include <cublas_v2.h>
+#include <cusolverDn.h>
+
+#include <cmath>
+
+#include "cuda.cuh"
+
+struct lth__device {
+    int index = 0, processors = 0;
+    cublasHandle_t blas = nullptr; // made when first needed
+    cusolverDnHandle_t solver = nullptr;
+    cudaStream_t copies = nullptr;
+    cudaEvent_t computed = nullptr;
+};
+
+namespace luthier {
+
+lth_status make_strings(lth__device *d, const uint32_t *symbols, const size_t *start, size_t count,
+                        lth__device_strings **out, lth_error *err);
+void free_strings(lth__device *d, lth__device_strings *s);
+lth_status ssk(lth__device *d, const lth__device_ssk *job, lth_error *err);
+
+void set_elementwise(lth__device_table *t);
+void set_linear_algebra(lth__device_table *t);
+
+} // namespace luthier

@@ -1,0 +1,116 @@
+// The table of the CUDA plug-in: devices and their memory.
+#include "device.cuh"
+
+namespace luthier {
+
+namespace {
+
+lth_status open_device(int index, lth__device **out, lth_error *err) {
+    int count = 0, driver = 0, runtime = 0;
+    cudaError_t code = cudaGetDeviceCount(&count);
+    cudaDriverGetVersion(&driver);
+    if (code == cudaErrorInsufficientDriver && driver > 0) {
+        cudaRuntimeGetVersion(&runtime);
+        return fail(err, LTH_EUNSUPPORTED, "the GPU's driver is too old: it is for CUDA %d.%d, the plug-in for %d.%d",
+                    driver / 1000, driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
+    }
+    if (code != cudaSuccess || count == 0) return fail(err, LTH_EUNSUPPORTED, "this machine has no GPU that CUDA can use");
+    if (index < 0 || index >= count)
+        return fail(err, LTH_EARG, "there is no GPU %d: this machine has %d, counted from 0", index, count);
+    cudaDeviceProp about;
+    CU_TRY(cudaSetDevice(index));
+    CU_TRY(cudaGetDeviceProperties(&about, index));
+    if (about.major < 8)
+        return fail(err, LTH_EUNSUPPORTED, "%s is too old: compute capability %d.%d, where 8.0 is needed", about.name,
+                    about.major, about.minor);
+    lth__device *d = new lth__device;
+    d->index = index;
+    d->processors = about.multiProcessorCount;
+    code = cudaStreamCreateWithFlags(&d->copies, cudaStreamNonBlocking);
+    if (code == cudaSuccess) code = cudaEventCreateWithFlags(&d->computed, cudaEventDisableTiming);
+    if (code != cudaSuccess) {
+        delete d;
+        return check(code, "start", err);
+    }
+    *out = d;
+    return LTH_OK;
+}
+
+void close_device(lth__device *d) {
+    if (!d) return;
+    if (d->blas) cublasDestroy(d->blas);
+    if (d->solver) cusolverDnDestroy(d->solver);
+    cudaEventDestroy(d->computed);
+    cudaStreamDestroy(d->copies);
+    delete d;
+}
+
+void describe(lth__device *d, char *text, size_t capacity, size_t *free_bytes, size_t *total_bytes) {
+    cudaDeviceProp about;
+    if (cudaGetDeviceProperties(&about, d->index) == cudaSuccess) std::snprintf(text, capacity, "%s", about.name);
+    if (cudaMemGetInfo(free_bytes, total_bytes) != cudaSuccess) *free_bytes = *total_bytes = 0;
+}
+
+lth_status alloc(lth__device *, size_t bytes, void **out, lth_error *err) {
+    cudaError_t code = cudaMalloc(out, bytes > 0 ? bytes : 1);
+    if (code == cudaSuccess) return LTH_OK;
+    cudaGetLastError();
+    size_t free_bytes = 0, total = 0;
+    cudaMemGetInfo(&free_bytes, &total);
+    return fail(err, LTH_ENOMEM, "out of GPU memory: %zu MiB are needed, %zu of %zu MiB are free", bytes >> 20,
+                free_bytes >> 20, total >> 20);
+}
+
+void release(lth__device *, void *memory) { cudaFree(memory); }
+
+lth_status upload(lth__device *, void *to, const void *from, size_t bytes, lth_error *err) {
+    CU_TRY(cudaMemcpy(to, from, bytes, cudaMemcpyHostToDevice));
+    return LTH_OK;
+}
+
+lth_status download(lth__device *, void *to, const void *from, size_t bytes, lth_error *err) {
+    CU_TRY(cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToHost));
+    return LTH_OK;
+}
+
+lth_status finish(lth__device *d, lth_error *err) {
+    CU_TRY(cudaStreamSynchronize(d->copies));
+    CU_TRY(cudaDeviceSynchronize());
+    return LTH_OK;
+}
+
+// Behind the work that makes the panel, beside the work that comes next.
+lth_status download_panel(lth__device *d, double *to, size_t to_ld, const double *from, size_t from_ld, size_t rows,
+                          size_t cols, lth_error *err) {
+    CU_TRY(cudaStreamSynchronize(d->copies));
+    CU_TRY(cudaEventRecord(d->computed, nullptr));
+    CU_TRY(cudaStreamWaitEvent(d->copies, d->computed, 0));
+    CU_TRY(cudaMemcpy2DAsync(to, to_ld * sizeof(double), from, from_ld * sizeof(double), cols * sizeof(double), rows,
+                             cudaMemcpyDeviceToHost, d->copies));
+    return LTH_OK;
+}
+
+} // namespace
+
+} // namespace luthier
+
+extern "C" __attribute__((visibility("default"))) const lth__device_table *lth__device_table_get(void) {
+    static lth__device_table table;
+    table.version = LTH__DEVICE_VERSION;
+    table.name = "cuda";
+    table.open = luthier::open_device;
+    table.close = luthier::close_device;
+    table.describe = luthier::describe;
+    table.alloc = luthier::alloc;
+    table.release = luthier::release;
+    table.upload = luthier::upload;
+    table.download = luthier::download;
+    table.download_panel = luthier::download_panel;
+    table.finish = luthier::finish;
+    table.strings = luthier::make_strings;
+    table.strings_free = luthier::free_strings;
+    table.ssk = luthier::ssk;
+    luthier::set_elementwise(&table);
+    luthier::set_linear_algebra(&table);
+    return &table;
+}

@@ -1,0 +1,169 @@
+/* A device that computes in a memory of its own, such as a GPU: what its plug-in must bring.
+ *
+ * The plug-in is a library that is loaded when a device is asked for; it exports one function,
+ * lth__device_table_get(), and includes nothing of luthier but this file and the forms of wrappers.
+ * Matrices on a device are row-major doubles; `ld` is the distance of their rows. Calls on one
+ * device come from one thread at a time. Every function fills `err` when it fails, and leaves
+ * nothing behind.
+ */
+#ifndef LTH_DEVICE_H
+#define LTH_DEVICE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "luthier.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+    LTH__DEVICE_VERSION = 1,
+    LTH__DEVICE_ORDERS = 16, /* longest subsequence that a device compares */
+    LTH__DEVICE_THETA = 3,
+};
+
+/* An open device, and sequences in its memory. */
+typedef struct lth__device lth__device;
+typedef struct lth__device_strings lth__device_strings;
+
+/* A block of a matrix: rows first_row .. first_row + rows - 1 of one collection with columns of
+ * another. */
+typedef struct lth__panel {
+    size_t first_row, rows, first_col, cols;
+    bool same;      /* rows and columns are of the same collection */
+    bool symmetric; /* and begin at the same item: values and weights with rows and columns
+                       exchanged are equal. Of such a pair one side is computed, and stored on both
+                       where it lies in the panel; those further right stand for themselves. */
+} lth__panel;
+
+/* String kernels of all pairs of a panel. What is NULL is not wanted. */
+typedef struct lth__device_ssk {
+    const lth__device_strings *rows, *cols;
+    lth__panel panel;
+    bool selves; /* items with themselves instead: results by item, as if `cols` were 1 */
+    unsigned order;
+    double gap;
+    lth_precision precision;
+    /* Similarities of symbols a and b: table[a * stride + b], on the device, in that precision;
+     * NULL = 1 where they are equal. `slope`: their derivative along which tangents go; NULL =
+     * along gap. */
+    const void *table, *slope;
+    size_t stride;
+    double nu[LTH__DEVICE_ORDERS]; /* weight of each order */
+
+    double *K; /* sum_i nu_i k_i, on the device */
+    size_t ld;
+    double *planes;   /* k_i: [order][row][col], on the device                          */
+    double *tangents; /* of `selves` only, their derivatives: [order][item], on the device */
+    /* The pull-back of weights W (on the device, as K): sum over pairs of W k_i for each order, and
+     * of W sum_i nu_i dk_i. On the host. */
+    const double *W;
+    double *value_sums, *tangent_sum;
+} lth__device_ssk;
+
+/* A wrapper over a matrix of inner values: its number (kernel/forms.h), its parameters, the
+ * self-similarities of rows and columns (on the host). */
+typedef struct lth__device_wrap {
+    int form;
+    double theta[LTH__DEVICE_THETA];
+    const double *a, *b;
+    lth__panel panel;
+} lth__device_wrap;
+
+typedef struct lth__device_table {
+    int version;
+    const char *name; /* "cuda" */
+
+    lth_status (*open)(int index, lth__device **out, lth_error *err);
+    void (*close)(lth__device *d);
+    /* What it is called, and its memory in bytes. */
+    void (*describe)(lth__device *d, char *text, size_t capacity, size_t *free_bytes,
+                     size_t *total_bytes);
+
+    lth_status (*alloc)(lth__device *d, size_t bytes, void **out, lth_error *err);
+    void (*release)(lth__device *d, void *memory);
+    lth_status (*upload)(lth__device *d, void *to, const void *from, size_t bytes, lth_error *err);
+    lth_status (*download)(lth__device *d, void *to, const void *from, size_t bytes,
+                           lth_error *err);
+    /* The same for `rows` rows of `cols` numbers, into the caller's matrix; begins the copy, which
+     * is done when the next one begins or finish() returns. */
+    lth_status (*download_panel)(lth__device *d, double *to, size_t to_ld, const double *from,
+                                 size_t from_ld, size_t rows, size_t cols, lth_error *err);
+    lth_status (*finish)(lth__device *d, lth_error *err);
+
+    /* Sequences: symbols[start[i]] .. symbols[start[i + 1] - 1]. */
+    lth_status (*strings)(lth__device *d, const uint32_t *symbols, const size_t *start,
+                          size_t count, lth__device_strings **out, lth_error *err);
+    void (*strings_free)(lth__device *d, lth__device_strings *s);
+    lth_status (*ssk)(lth__device *d, const lth__device_ssk *job, lth_error *err);
+
+    /* K becomes the wrapper's values. */
+    lth_status (*wrap)(lth__device *d, const lth__device_wrap *w, double *K, size_t ld,
+                       lth_error *err);
+    /* From inner values K and weights W: K becomes the wrapper's values, W the weights of the inner
+     * ones; row[r] and col[c] the weights of the self-similarities, and theta[p] the derivatives by
+     * its parameters (on the host). */
+    lth_status (*wrap_pull)(lth__device *d, const lth__device_wrap *w, double *K, double *W,
+                            size_t ld, double *row, double *col, double *theta, lth_error *err);
+
+    /* Y = value, Y = X, Y += X, Y *= X, and sum X Y. */
+    lth_status (*fill)(lth__device *d, double *Y, size_t count, double value, lth_error *err);
+    lth_status (*copy)(lth__device *d, double *Y, const double *X, size_t count, lth_error *err);
+    lth_status (*add)(lth__device *d, double *Y, const double *X, size_t count, lth_error *err);
+    lth_status (*multiply)(lth__device *d, double *Y, const double *X, size_t count,
+                           lth_error *err);
+    lth_status (*scale)(lth__device *d, double *Y, size_t count, double by, lth_error *err);
+    /* `Y` NULL = ones. */
+    lth_status (*dot)(lth__device *d, const double *X, const double *Y, size_t count, double *out,
+                      lth_error *err);
+    /* The first number that is not finite, or `count`. */
+    lth_status (*find_infinite)(lth__device *d, const double *X, size_t count, size_t *out,
+                                lth_error *err);
+    /* C = A B^T, and C = A B: A is m x k, C m x n, all without gaps. */
+    lth_status (*gemm_nt)(lth__device *d, size_t m, size_t n, size_t k, const double *A,
+                          const double *B, double *C, lth_error *err);
+    lth_status (*gemm_nn)(lth__device *d, size_t m, size_t n, size_t k, const double *A,
+                          const double *B, double *C, lth_error *err);
+
+    /* A symmetric n x n matrix. G += value on its diagonal; its trace; its factor L in place (lower
+     * triangle, zeros above) with the logarithm of its determinant, LTH_ENUMERIC when it is not
+     * positive definite; B = (L L^T)^-1 B for n x m; the inverse from the factor, both sides; and
+     * X = (A A^T - m X) / 2 for A of n x m. */
+    lth_status (*add_diagonal)(lth__device *d, size_t n, double *G, double value, lth_error *err);
+    lth_status (*trace)(lth__device *d, size_t n, const double *G, double *out, lth_error *err);
+    lth_status (*cholesky)(lth__device *d, size_t n, double *G, double *log_determinant,
+                           lth_error *err);
+    lth_status (*solve)(lth__device *d, size_t n, size_t m, const double *L, double *B,
+                        lth_error *err);
+    lth_status (*inverse)(lth__device *d, size_t n, const double *L, double *out, lth_error *err);
+    lth_status (*weigh)(lth__device *d, size_t n, size_t m, const double *A, double *X,
+                        lth_error *err);
+} lth__device_table;
+
+/* The one symbol that a plug-in exports, lth__device_table_get. */
+typedef const lth__device_table *lth__device_table_fn(void);
+
+/* ---- For the library ---- */
+
+/* The device of a context; without one, `device` is NULL. */
+typedef struct lth__gpu {
+    const lth__device_table *table;
+    lth__device *device;
+    bool decides; /* device=auto: small work stays on the CPU */
+    char name[128];
+} lth__gpu;
+
+/* "cpu" or NULL, "cuda", "cuda:N", or "auto", which is "cpu" where there is no GPU. */
+lth_status lth__device_open(const char *name, lth__gpu *out, lth_error *err);
+void lth__device_close(lth__gpu *gpu);
+
+/* Whether work of this size goes to the device. */
+bool lth__device_pays(const lth__gpu *gpu, double cell_orders, double pairs);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
