@@ -61,4 +61,6 @@ const lth__family lth__family_normalize = {
     .diagonal = lth__wrap_diagonal,
     .tile = lth__wrap_tile,
     .pull = lth__wrap_pull,
+    .combine = lth__wrap_combine,
+    .is_linear = lth__wrap_is_linear,
 };

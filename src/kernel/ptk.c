@@ -417,6 +417,29 @@ static lth_status pull(const lth__node *node, const lth__eval *eval, const lth__
     return status;
 }
 
+/* A node of the row has the fragments below it that a column has, too. */
+static lth_status attribute(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
+                            const double *W, double *share, lth_error *err) {
+    const state *st = eval->state[node->index];
+    const tree *a = &st->rows[tile->row[0]];
+    workspace room = {0};
+    lth_status status = LTH_OK;
+    for (size_t c = 0; c < tile->cols && status == LTH_OK; c++) {
+        const tree *b = &st->cols[tile->col[c]];
+        double value;
+        if (W[c] == 0) continue;
+        status = compare(st, a, b, &room, 0, &value, NULL, err);
+        for (size_t i = 0; status == LTH_OK && i < a->nodes; i++) {
+            uint32_t other = room.other[a->bucket[i]];
+            size_t matches = other == UINT32_MAX ? 0 : bucket_size(b, other);
+            for (size_t place = 0; place < matches; place++)
+                share[i] += W[c] * room.delta[room.at[i] + place];
+        }
+    }
+    free_room(&room);
+    return status;
+}
+
 enum { SELVES = 16 }; /* trees to a job */
 
 typedef struct selves {
@@ -518,4 +541,6 @@ const lth__family lth__family_ptk = {
     .diagonal = diagonal,
     .tile = tile_values,
     .pull = pull,
+    .attribute = attribute,
+    .fragments = lth__ptk_fragments,
 };

@@ -131,12 +131,7 @@ static lth_status configure(lth_kernel *kernel, lth__node *node, lth_error *err)
 
 /* ---- State ---- */
 
-typedef struct state {
-    lth__ssk_plan plan;
-    double match_power[LTH__MAX_ORDER]; /* match^(2i)                                 */
-    double nu[LTH__MAX_ORDER];          /* weights_i match^(2i)                       */
-    double dnu[LTH__MAX_ORDER];         /* its derivative by match                    */
-} state;
+typedef lth__ssk_state state;
 
 static void read_parameters(const lth__node *node, const lth__eval *eval, state *st) {
     const config *c = node->config;
@@ -608,4 +603,8 @@ const lth__family lth__family_ssk = {
     .memo_planes = memo_planes,
     .guess = guess,
     .order_shares = order_shares,
+    .degrees = orders,
+    .tile_degrees = lth__ssk_tile_degrees,
+    .attribute = lth__ssk_attribute,
+    .worth = lth__ssk_worth,
 };

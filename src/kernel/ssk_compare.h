@@ -26,6 +26,14 @@ typedef struct lth__ssk_plan {
     double *power, *power_slope; /* gap^d and its derivative for all distances; when dropping */
 } lth__ssk_plan;
 
+/* What a string kernel's node prepares. */
+typedef struct lth__ssk_state {
+    lth__ssk_plan plan;
+    double match_power[LTH__MAX_ORDER]; /* match^(2i)              */
+    double nu[LTH__MAX_ORDER];          /* weights_i match^(2i)    */
+    double dnu[LTH__MAX_ORDER];         /* its derivative by match */
+} lth__ssk_state;
+
 /* Receives the results of `count` pairs: value[i * stride + n] is k_(i+1) of pair[n], for match =
  * 1; tangent likewise, or NULL. Stride 0: all the pairs have the same results, value[i] and
  * tangent[i]. */
@@ -45,6 +53,13 @@ lth_status lth__ssk_compare_selves(const lth__ssk_plan *plan, const lth__sequenc
 /* The same with positions dropped, one pair at a time (ssk_dropping.c). */
 lth_status lth__ssk_compare_dropping(const lth__ssk_plan *plan, const lth__tile *tile,
                                      lth__ssk_take *take, void *user, lth_error *err);
+/* For explanations (ssk_attribute.c). */
+lth_status lth__ssk_tile_degrees(const lth__node *node, const lth__eval *eval,
+                                 const lth__tile *tile, double *K, lth_error *err);
+void lth__ssk_worth(const lth__node *node, const lth__eval *eval, double *gap, double *nu);
+lth_status lth__ssk_attribute(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
+                              const double *W, double *share, lth_error *err);
+
 /* Whether dropping pays on these data, judged by a sample. */
 lth_status lth__ssk_dropping_pays(const lth__ssk_plan *plan, bool *out, lth_error *err);
 

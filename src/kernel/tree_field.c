@@ -157,3 +157,12 @@ void lth__tree_count_labels(const lth__forest *forest, const lth__sequences *tre
         if (s->children > 0) count[s->label]++;
     }
 }
+
+void lth__tree_write_label(const lth__symbols *labels, lth__symbol label, lth__string *out) {
+    size_t length;
+    const char *text = lth__symbols_text(labels, label, &length);
+    for (size_t i = 0; i < length; i++) {
+        if (text[i] == '(' || text[i] == ')' || text[i] == '\\') lth__string_append(out, "\\", 1);
+        lth__string_append(out, text + i, 1);
+    }
+}

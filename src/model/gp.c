@@ -144,20 +144,12 @@ static lth_status settle(lth_gp *gp, lth__gram *gram, double *evidence, lth_erro
                      "vectors and numbers, or use more noise");
 }
 
-/* Leave-one-out predictions in closed form: mean y_i - alpha_i / (G^-1)_ii, variance 1 / (G^-1)_ii.
- */
 static lth_status leave_one_out(lth_gp *gp, double *inverse, lth_error *err) {
-    size_t n = gp->rows, t = gp->target_count;
+    size_t n = gp->rows;
     LTH_TRY(lth__cholesky_inverse(&gp->ctx, n, gp->L, inverse, err));
     double *y = lth__alloc(3 * n, sizeof *y), *mean = y + n, *sd = mean + n;
     if (!y) return lth__fail_memory(err, 3 * n * sizeof *y);
-    const lth__target *target = &gp->targets[0];
-    for (size_t i = 0; i < n; i++) {
-        double variance = 1 / inverse[i * n + i];
-        y[i] = target->shift + target->scale * gp->y[i * t];
-        mean[i] = y[i] - target->scale * gp->alpha[i * t] * variance;
-        sd[i] = target->scale * sqrt(variance);
-    }
+    lth__gp_leave_one_out(gp, inverse, 0, y, mean, sd);
     gp->report.loo = lth_metrics_of(y, mean, sd, n);
     lth__free(y);
     return LTH_OK;
@@ -392,7 +384,9 @@ void lth_gp_free(lth_gp *gp) {
     lth__free(gp->start);
     lth__free(gp->held);
     lth__free(gp->at_bound);
+    lth__free(gp->steps);
     lth__classes_free(gp->classes);
+    lth__string_free(&gp->row_text);
     lth__free(gp);
 }
 
