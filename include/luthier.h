@@ -95,8 +95,10 @@ typedef enum lth_log_level { LTH_LOG_WARNING = 1, LTH_LOG_INFO = 2 } lth_log_lev
 typedef void lth_log_fn(void *user, lth_log_level level, const char *text);
 
 /* Told how much of the work in hand is done, `done` out of `total` (in any unit), a few times a
- * second and from any worker thread, one at a time. A non-zero return cancels the call, which then
- * fails with LTH_ECANCELED. */
+ * second and from any worker thread, one at a time. Where there is nothing to show, inside of a fit
+ * or a prediction, `what` is "" and `total` 0: it is only asked whether to go on. A non-zero return
+ * cancels the call, which then fails with LTH_ECANCELED. A model keeps the function for as long as
+ * it lives. */
 typedef int lth_progress_fn(void *user, const char *what, double done, double total);
 
 typedef enum lth_precision { LTH_F64 = 0, LTH_F32 = 1 } lth_precision;
@@ -165,6 +167,32 @@ LTH_API lth_status lth_table_read(lth_ctx *ctx, const char *path, const lth_tabl
 LTH_API lth_status lth_table_from_texts(lth_ctx *ctx, const char *column, const char *const *text,
                                         const size_t *length, size_t count, lth_table **out,
                                         lth_error *err);
+
+/* A column in memory: of texts, of numbers, or of sequences of vectors (one for each unit of a
+ * text, by any encoder: they are what `sim=` compares, and the units need no names). Just one of
+ * `text`, `numbers` and `vectors` is not NULL, also when there are no rows. */
+typedef struct lth_column {
+    const char *name;
+    const char *const *text; /* one for each row, or NULL                                         */
+    const size_t *length;    /* of the texts, in bytes; NULL = they end with NUL                  */
+    const double *numbers;   /* row i has numbers[i * stride], or NULL                            */
+    size_t stride;           /* 0 counts as 1                                                     */
+    const float *const *vectors; /* row i has units[i] vectors of `dimension` numbers, or NULL */
+    const size_t *units;
+    size_t dimension;
+} lth_column;
+
+/* A table of such columns, one at least, of any number of rows. Texts are copied; numbers and
+ * vectors are borrowed until the table is freed, and looked at when they are used. A cell of
+ * numbers or vectors has no text: lth_table_cell() gives NULL. Errors in a cell have the number of
+ * its row, from 1, for a line, and no file.
+ *
+ * Numbers are for kernels of number columns and for targets. Vectors are for ssk with sim=cosine,
+ * dot, arccos or exp, and for mean: they take the place of text and word vectors,
+ * lth_gp_options.vectors may be NULL, and all tables of an encoder or model have them, of the same
+ * dimension. */
+LTH_API lth_status lth_table_from_columns(lth_ctx *ctx, const lth_column *columns, size_t count,
+                                          size_t rows, lth_table **out, lth_error *err);
 LTH_API void lth_table_free(lth_table *table);
 
 LTH_API const char *lth_table_name(const lth_table *table); /* the path it was read from */
@@ -213,7 +241,8 @@ LTH_API size_t lth_kernel_orders(const lth_kernel *kernel);
  * do it themselves. */
 LTH_API lth_status lth_kernel_resolve(lth_kernel **kernel, const lth_table *table, lth_error *err);
 
-/* Whether the kernel matches words by vectors (so that lth_encoder_read_vectors() is needed). */
+/* Whether the kernel matches words by vectors (so that lth_encoder_read_vectors() is needed, unless
+ * its columns are vectors themselves). */
 LTH_API bool lth_kernel_needs_vectors(const lth_kernel *kernel);
 
 /* Hyperparameters, one row for each scalar, in the order of every gradient. A tied parameter has

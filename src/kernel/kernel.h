@@ -62,6 +62,7 @@ typedef struct lth__field_def {
     unsigned strip; /* TREE: what is left out of labels and trees           */
     bool lower;     /* TEXT, TREE: lower-case it; of trees the leaves       */
     bool vectors;   /* TEXT: needs word vectors                             */
+    bool exact;     /* TEXT: some node asks whether units are the same      */
     bool parts;     /* TEXT: a word without a vector has the mean of its parts' */
 } lth__field_def;
 
@@ -153,6 +154,7 @@ struct lth__eval {
     const lth_kernel *kernel;
     const lth_items *rows, *cols; /* the same for a symmetric matrix */
     bool gradients;               /* states must be ready for pull   */
+    bool selves;                  /* only the diagonal is asked for  */
     bool by_size;                 /* set by a state that wants items of similar size side by side */
     bool quiet;                   /* no warnings: the same evaluation was made before */
     lth__memo *memo;              /* by node index; NULL = nothing is kept */

@@ -394,6 +394,7 @@ static lth_status tile_values(const lth__node *node, const lth__eval *eval, cons
     for (size_t i = 0; i < tile->rows * tile->cols && status == LTH_OK; i++) {
         status = compare(st, &st->rows[tile->row[i / tile->cols]],
                          &st->cols[tile->col[i % tile->cols]], &room, 0, &K[i], NULL, err);
+        if (status == LTH_OK && i % tile->cols == 0) status = lth__parallel_ask(eval->ctx);
     }
     free_room(&room);
     return status;
@@ -409,6 +410,7 @@ static lth_status pull(const lth__node *node, const lth__eval *eval, const lth__
         if (W[i] == 0 && !K) continue;
         status = compare(st, &st->rows[tile->row[i / tile->cols]],
                          &st->cols[tile->col[i % tile->cols]], &room, W[i], &value, gradient, err);
+        if (status == LTH_OK && i % tile->cols == 0) status = lth__parallel_ask(eval->ctx);
         if (K) K[i] = value;
         for (size_t p = 0; p < PARAMS; p++)
             lth__sink_add(sink, node->first_param + p, i, gradient[p]);

@@ -197,6 +197,7 @@ static lth_status prepare(const lth__node *node, lth__eval *eval, void **out, lt
     if (!st) return lth__fail_memory(err, sizeof *st);
     lth_encoder *encoder = eval->rows->encoder;
     st->plan = (lth__ssk_plan){
+        .ctx = eval->ctx,
         .lanes = eval->ctx->engine->lanes[eval->ctx->options.precision],
         .vocabulary = lth__symbols_count(encoder->lexicons[node->field].symbols),
         .rows = &eval->rows->fields[node->field],

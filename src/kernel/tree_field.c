@@ -138,6 +138,7 @@ static lth_status read_trees(reader *r, const lth_table *table, size_t column, l
 lth_status lth__tree_field_encode(const lth__field_def *def, const lth_table *table, size_t column,
                                   lth__symbols *labels, lth__forest *forest, lth__sequences *out,
                                   lth_error *err) {
+    LTH_TRY(lth__table_want(table, column, LTH__COLUMN_TEXT, "the kernel reads trees", err));
     size_t rows = lth_table_rows(table);
     reader r = {.def = def, .labels = labels, .raw = labels, .err = err};
     *out = (lth__sequences){.count = rows, .start = lth__calloc(rows + 1, sizeof *out->start)};

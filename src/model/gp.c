@@ -31,11 +31,8 @@ lth_status lth__read_targets(const lth_table *table, const char *const *names, s
     if (!y) return lth__fail_memory(err, rows * count * sizeof *y);
     lth_status status = LTH_OK;
     for (size_t t = 0; t < count && status == LTH_OK; t++) {
-        size_t column = lth_table_find(table, names[t]);
-        if (column == LTH_NONE) {
-            status = lth__fail_at(err, LTH_EFORMAT, lth_table_name(table), 1, 0, "no column \"%s\"",
-                                  names[t]);
-        }
+        size_t column = 0;
+        status = lth__table_column_at(table, names[t], &column, err);
         for (size_t i = 0; i < rows && status == LTH_OK; i++)
             status = lth__table_number(table, i, column, &y[t * rows + i], err);
     }
@@ -234,7 +231,7 @@ static lth_status fit_items(lth_gp model, const double *y, const char *const *na
     *gp = model;
     gp->borrowed = true;
     gp->rows = gp->items->count;
-    gp->ctx.options.progress = NULL;
+    gp->ctx.quiet = true;
     gp->kernel->ctx = &gp->ctx;
     lth_status status = LTH_OK;
     if (gp->rows == 0) status = lth__fail(err, LTH_EFORMAT, "there are no rows to learn from");

@@ -16,7 +16,7 @@ typedef struct lth__target {
 } lth__target;
 
 struct lth_gp {
-    lth_ctx ctx; /* the caller's, without its progress bar */
+    lth_ctx ctx; /* the caller's, but quiet */
     lth_kernel *kernel;
     lth_encoder *encoder;
     lth_items *items; /* training rows */

@@ -333,7 +333,7 @@ lth_status lth_gp_load(lth_ctx *ctx, const char *path, lth_gp **out, lth_error *
     lth_status status = l.gp ? LTH_OK : lth__fail_memory(err, sizeof *l.gp);
     if (status == LTH_OK) {
         l.gp->ctx = *ctx;
-        l.gp->ctx.options.progress = NULL;
+        l.gp->ctx.quiet = true;
         status = load_all(&l);
     }
     lth__tensors_free(l.in.file);

@@ -271,7 +271,7 @@ lth_status lth_svm_fit(lth_ctx *ctx, const char *expression, const lth_table *ta
     }
     if (status == LTH_OK) {
         svm->ctx = *ctx;
-        svm->ctx.options.progress = NULL;
+        svm->ctx.quiet = true;
         status = make_model(svm, &f, target, err);
         svm->report.seconds = lth__seconds() - began;
     }

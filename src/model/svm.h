@@ -247,7 +247,7 @@ lth_status lth__svm_choose(const lth__svm_target *target, const lth__svm_gram *g
 /* ---- The model (svm.c, svm_file.c) ---- */
 
 struct lth_svm {
-    lth_ctx ctx; /* the caller's, without its progress bar */
+    lth_ctx ctx; /* the caller's, but quiet */
     lth_kernel *kernel;
     lth_encoder *encoder;
     lth_items *items;   /* training rows that are kept; see lth__svm_keeps_all_rows() */
