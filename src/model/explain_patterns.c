@@ -275,7 +275,7 @@ static lth_status score(lth_reasons *r, const candidates *c, const size_t *id, s
 static lth_status extend(candidates *c, lth__symbol unit[LONGEST], size_t have, size_t want,
                          size_t at, size_t left) {
     if (lth__symbols_count(c->keys) >= MOST_CANDIDATES) return LTH_OK;
-    if (have == want) {
+    if (have == want || have == LONGEST) {
         lth__symbol key = lth__symbols_intern(c->keys, (const char *)unit, want * sizeof *unit);
         return key == LTH__NO_SYMBOL ? lth__fail_memory(c->err, 0) : LTH_OK;
     }
@@ -396,7 +396,7 @@ static lth_status visit(collection *x, size_t row, lth__symbol unit[LONGEST], si
     size_t length = lth__sequence_length(texts, row);
     double omega = x->c.leaf->omega[(n - 1) * texts->count + row] * x->c.nu[n - 1];
     LTH_TRY(add_mass(x, unit, n, omega * factor));
-    for (size_t skip = 0; n < x->c.longest && skip <= x->widest; skip++) {
+    for (size_t skip = 0; n < x->c.longest && n < LONGEST && skip <= x->widest; skip++) {
         if (at + 1 + skip >= length) break;
         unit[n] = lth__sequence_symbols(texts, row)[at + 1 + skip];
         LTH_TRY(visit(x, row, unit, n + 1, at + 1 + skip, factor));
