@@ -8,10 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "learning.h"
 #include "output.h"
+#include "report.h"
 #include "reviews.h"
 
 #define STRING_KERNEL "ssk(text, units=tokens, order=3)"
@@ -288,14 +290,41 @@ static void show_speed(const demo *d) {
            1e-6 * d->pairs);
 }
 
+/* ---- The page ---- */
+
+/* In the build folder, if the demo runs where one is. */
+static const char *page_path(const options *o) {
+    struct stat found;
+    if (o->output) return o->output;
+    bool building = stat("build", &found) == 0 && S_ISDIR(found.st_mode);
+    return building ? "build/luthier-demo-report.html" : "luthier-demo-report.html";
+}
+
+/* A folder that cannot be written to does not spoil the demo, unless it was asked for. */
+static int write_page(demo *d) {
+    const options *o = d->session.options;
+    const char *path = page_path(o);
+    model best = {.gp = best_of(d)->gp};
+    if (d->tell) print_heading("6. All of it on a page");
+    fflush(stdout);
+    int code = write_report(&d->session, &best, "The reviews of luthier demo", NULL, path);
+    if (code && (o->output || was_interrupted())) return code;
+    if (d->tell && code) printf("There is no page: %s cannot be written.\n", path);
+    if (d->tell && !code)
+        printf("What this kernel learned, how well, and why, to open in a browser:\n\n  %s\n",
+               path);
+    return EXIT_DONE;
+}
+
 static void show_commands(void) {
-    print_heading("6. The same with your own table");
+    print_heading("7. The same with your own table");
     printf("  K='%s'\n"
            "  luthier cv your.tsv --target score --kernel \"$K\"        %s# how good is it?%s\n"
            "  luthier fit your.tsv --target score --kernel \"$K\" -o m  %s# learn%s\n"
            "  luthier show m                                         %s# what was learned%s\n"
+           "  luthier report m -o m.html                             %s# a page about it%s\n"
            "  luthier predict m new.tsv                              %s# with intervals%s\n",
-           STRING_KERNEL, dim, plain, dim, plain, dim, plain, dim, plain);
+           STRING_KERNEL, dim, plain, dim, plain, dim, plain, dim, plain, dim, plain);
 }
 
 /* ---- JSON ---- */
@@ -359,6 +388,7 @@ static int tell(demo *d) {
     show_predictions(d);
     if ((code = measure_speed(d)) != EXIT_DONE) return code;
     show_speed(d);
+    if ((code = write_page(d)) != EXIT_DONE) return code;
     show_commands();
     return EXIT_DONE;
 }
@@ -367,16 +397,21 @@ static int compute(demo *d) {
     int code = run_contenders(d);
     if (!code) code = predict(d);
     if (!code) code = measure_speed(d);
+    if (!code && d->session.options->output) code = write_page(d);
     if (!code) print_json(d);
     return code;
 }
 
 int run_demo(const options *o) {
+    if (o->output && strcmp(o->output, "-") == 0)
+        return usage_error(o->command,
+                           "the story goes to standard output; give -o a file for the page");
     demo d = {.tell = !o->json};
     memcpy(d.contenders, contenders, sizeof contenders);
     options own = *o;
     if (own.threads == 0) own.threads = 1; /* matrices this small are not worth sharing */
-    int code = session_open(&d.session, &own);
+    int code = o->output ? check_output(o->output) : EXIT_DONE;
+    if (!code) code = session_open(&d.session, &own);
     if (!code) code = read_reviews(&d);
     if (!code && d.tell) choose_colours();
     if (!code) code = d.tell ? tell(&d) : compute(&d);

@@ -35,6 +35,19 @@ const command commands[] = {
      "luthier predict score new.tsv\n"
      "luthier predict score new.csv --json -o predictions.jsonl",
      2, 2, run_predict},
+    {"explain", "M [TABLE] [options]",
+     "what a prediction comes from: words, patterns, training rows",
+     "Prints for each row of TABLE, or those of --row, what the model M expects and why: how much "
+     "each word, node of a tree or number adds to it, which patterns of words (with gaps) or "
+     "fragments of trees do, and which training rows; for a Gaussian process also how much of the "
+     "doubt is noise and how much is distance from the training rows. baseline is what the model "
+     "expects of a row that has nothing in common with them; baseline and the weights add up to "
+     "the prediction. Of labels it explains the most probable one. Without TABLE, the patterns "
+     "that weigh most in the model.",
+     "luthier explain score new.tsv --row 3\n"
+     "luthier explain score new.tsv --as html -o reasons.html\n"
+     "luthier explain score --patterns 20",
+     1, 2, run_explain},
     {"cv", "TABLE --target COL[,COL...] --kernel EXPR [options]",
      "how well a kernel predicts, by cross-validation",
      "Fits a model to all folds but one and judges it on that one, for each fold and each target. "
@@ -54,6 +67,16 @@ const command commands[] = {
      "predicted from the others (leave-one-out). Of a model for labels the classes, of a support "
      "vector machine its type, support rows and grid.",
      "luthier show score\nluthier show score --json", 1, 1, run_show},
+    {"report", "M -o FILE [options]", "a page about a model: what it learned, and how well it does",
+     "Writes one HTML file, which needs no network: hyperparameters and their meaning, how "
+     "learning "
+     "went, leave-one-out predictions with their calibration, the heaviest patterns, the rows that "
+     "surprise the model most. With --data, also how well it does on the rows of a table that has "
+     "the true values: for labels which class is taken for which, and how honest the "
+     "probabilities are.",
+     "luthier report score -o score.html\n"
+     "luthier report score --data test.tsv --title 'Review scores' -o score.html",
+     1, 1, run_report},
     {"sample", "TABLE --kernel EXPR --noise V [options]",
      "labels drawn from the prior, for synthetic experiments",
      "Draws values for the rows of TABLE from a Gaussian process with the kernel EXPR as it is "
@@ -94,8 +117,9 @@ const command commands[] = {
      "Learns the scores of product reviews, which the program brings along, by a bag of words and "
      "by "
      "a string kernel, compares them by cross-validation, and predicts new sentences with error "
-     "bars. Needs no file and takes a few seconds.",
-     "luthier demo", 0, 0, run_demo},
+     "bars. Needs no file and takes a few seconds. At its end it writes a page about the string "
+     "kernel, as report does: to -o FILE, or luthier-demo-report.html here or in build/.",
+     "luthier demo\nluthier demo -o page.html", 0, 0, run_demo},
     {"_help", "[COMMAND]", "this overview, or the help of a command", "", "", 0, 1, run_help},
     {"_man", "", "the man page", "", "", 0, 0, run_man},
     {"_completion", "", "completion for bash", "", "", 0, 0, run_completion},
@@ -106,20 +130,22 @@ const command commands[] = {
 enum {
     FIT = 1 << 0,
     PREDICT = 1 << 1,
-    CV = 1 << 2,
-    SHOW = 1 << 3,
-    SAMPLE = 1 << 4,
-    GRAM = 1 << 5,
-    ALIGN = 1 << 6,
-    KERNELS = 1 << 7,
-    BENCH = 1 << 8,
-    DEMO = 1 << 9,
+    EXPLAIN = 1 << 2,
+    CV = 1 << 3,
+    SHOW = 1 << 4,
+    REPORT = 1 << 5,
+    SAMPLE = 1 << 6,
+    GRAM = 1 << 7,
+    ALIGN = 1 << 8,
+    KERNELS = 1 << 9,
+    BENCH = 1 << 10,
+    DEMO = 1 << 11,
     COMMON = 1 << 30
 };
 enum {
     LEARNING = FIT | CV,
     WITH_KERNEL = FIT | CV | SAMPLE | GRAM | ALIGN,
-    READING = WITH_KERNEL | PREDICT | COMMON,
+    READING = WITH_KERNEL | PREDICT | EXPLAIN | REPORT | COMMON,
     WORKING = READING | BENCH | DEMO,
     ALL = WORKING | SHOW | KERNELS
 };
@@ -127,11 +153,15 @@ enum {
 #define FIELD(name) offsetof(options, name)
 
 const option option_table[] = {
-    {0, "target", OPTION_LIST, "COL[,COL...]", FIELD(target), LEARNING | ALIGN, 0,
-     "the columns to learn; may be repeated. For align one column, of numbers or labels"},
+    {0, "target", OPTION_LIST, "COL[,COL...]", FIELD(target), LEARNING | ALIGN | REPORT | EXPLAIN,
+     0,
+     "the columns to learn; may be repeated. For align one column, of numbers or labels; for "
+     "report, those of --data that hold the true values (default: as they were learned); for "
+     "explain, those of the model to explain (default: all)"},
     {0, "kernel", OPTION_TEXT, "EXPR", FIELD(kernel), WITH_KERNEL, 0,
      "the kernel, such as 'normalize(ssk(text, order=5))'; luthier kernels lists them"},
-    {'o', "output", OPTION_FILE, "FILE", FIELD(output), FIT | PREDICT | SAMPLE | GRAM, 0,
+    {'o', "output", OPTION_FILE, "FILE", FIELD(output),
+     FIT | PREDICT | EXPLAIN | REPORT | SAMPLE | GRAM | DEMO, 0,
      "where to write the result; - is standard output"},
     {0, "model", OPTION_TEXT, "gp|svm", FIELD(model), LEARNING, 0,
      "the kind of model: gp, a Gaussian process (default), or svm, a support vector machine"},
@@ -183,6 +213,20 @@ const option option_table[] = {
      "keep all hyperparameters as they are given"},
     {0, "latent", OPTION_FLAG, NULL, FIELD(latent), PREDICT, 0,
      "standard deviation and interval of the function, without the noise"},
+    {0, "row", OPTION_LIST, "N[,N...]", FIELD(row), EXPLAIN, 0,
+     "only these rows, by their number in the file; may be repeated"},
+    {0, "class", OPTION_TEXT, "NAME", FIELD(class_name), EXPLAIN, 0,
+     "labels: explain this class (default: the one that is predicted)"},
+    {0, "patterns", OPTION_NUMBER, "N", FIELD(patterns), EXPLAIN, 1000,
+     "how many patterns to list (default 10; without TABLE, of each sign)"},
+    {0, "rows", OPTION_NUMBER, "N", FIELD(rows), EXPLAIN, 1000000,
+     "how many training rows to list (default 5)"},
+    {0, "as", OPTION_CHOICE, "text|tsv|json|html", FIELD(as), EXPLAIN, 0,
+     "how to print: for people (default text), a line for each weight, an object for each row "
+     "(as --json), or a page"},
+    {0, "color", OPTION_CHOICE, "auto|always|never", FIELD(colour), EXPLAIN, 0,
+     "mark words by colour: blue raises the prediction, red lowers it (default auto: on a "
+     "terminal, unless NO_COLOR is set); otherwise they are a list"},
     {0, "folds", OPTION_NUMBER, "K", FIELD(folds), CV, 1000000,
      "number of folds, of a shuffle by --seed (default 10)"},
     {0, "fold-by", OPTION_TEXT, "COL", FIELD(fold_by), CV, 0,
@@ -193,6 +237,10 @@ const option option_table[] = {
      "how many labels to draw for each row (default 1)"},
     {0, "against", OPTION_FILE, "TABLE2", FIELD(against), GRAM, 0,
      "compare the rows of TABLE with those of TABLE2; the result has shape (rows, rows2)"},
+    {0, "data", OPTION_FILE, "TABLE", FIELD(data), REPORT, 0,
+     "also judge the model on the rows of this table, which has the true values"},
+    {0, "title", OPTION_TEXT, "TEXT", FIELD(title), REPORT, 0,
+     "the heading of the page (default: Model and the name of its file)"},
     {0, "with", OPTION_TEXT, "EXPR", FIELD(with), ALIGN, 0, "the other kernel"},
     {0, "center", OPTION_FLAG, NULL, FIELD(center), ALIGN, 0,
      "take the means of rows and columns out of both matrices first"},
@@ -469,12 +517,16 @@ int options_parse(int argc, char **argv, options *out) {
                      .svm = -1,
                      .multi = -1,
                      .solver = -1,
+                     .as = -1,
+                     .colour = -1,
+                     .patterns = NOT_GIVEN,
+                     .rows = NOT_GIVEN,
                      .inner_folds = NOT_GIVEN,
                      .draws = 1,
                      .max_iter = NOT_GIVEN,
                      .restarts = NOT_GIVEN,
                      .folds = NOT_GIVEN};
-    list *lists[] = {&out->where, &out->target, &out->fix, &out->prior, &out->set};
+    list *lists[] = {&out->where, &out->target, &out->fix, &out->prior, &out->set, &out->row};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; ++i) {
         lists[i]->at = calloc((size_t)argc + 1, sizeof *lists[i]->at);
         if (lists[i]->at) continue;
@@ -492,4 +544,5 @@ void options_free(options *o) {
     free(o->fix.at);
     free(o->prior.at);
     free(o->set.at);
+    free(o->row.at);
 }

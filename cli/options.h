@@ -28,6 +28,11 @@ typedef struct options {
 
     const char *kernel, *output, *against, *gradients, *model, *noise, *fold_by, *predictions;
     const char *with;
+    const char *data, *title; /* of a report */
+    const char *class_name;   /* of an explanation */
+    list row;
+    uint64_t patterns, rows; /* NOT_GIVEN = the default */
+    int as, colour;
     const char *C, *epsilon, *nu, *class_weights; /* of a support vector machine */
     list set;
     bool probability;
@@ -102,8 +107,10 @@ void print_help(const command *c); /* NULL = the overview */
 /* The commands. */
 int run_fit(const options *o);
 int run_predict(const options *o);
+int run_explain(const options *o);
 int run_cv(const options *o);
 int run_show(const options *o);
+int run_report(const options *o);
 int run_sample(const options *o);
 int run_gram(const options *o);
 int run_align(const options *o);

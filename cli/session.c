@@ -94,6 +94,7 @@ static bool wants_bar(const session *s, double elapsed) {
 static int on_progress(void *user, const char *what, double done, double total) {
     session *s = user;
     double now = seconds_now();
+    if (!*what) return !s->learning && caught; /* there is nothing to show */
     if (s->bar.begun == 0 || done < s->bar.done) s->bar.begun = now;
     s->bar.done = done;
     if (s->learning) return 0;

@@ -95,8 +95,10 @@ typedef enum lth_log_level { LTH_LOG_WARNING = 1, LTH_LOG_INFO = 2 } lth_log_lev
 typedef void lth_log_fn(void *user, lth_log_level level, const char *text);
 
 /* Told how much of the work in hand is done, `done` out of `total` (in any unit), a few times a
- * second and from any worker thread, one at a time. A non-zero return cancels the call, which then
- * fails with LTH_ECANCELED. */
+ * second and from any worker thread, one at a time. Where there is nothing to show, inside of a fit
+ * or a prediction, `what` is "" and `total` 0: it is only asked whether to go on. A non-zero return
+ * cancels the call, which then fails with LTH_ECANCELED. A model keeps the function for as long as
+ * it lives. */
 typedef int lth_progress_fn(void *user, const char *what, double done, double total);
 
 typedef enum lth_precision { LTH_F64 = 0, LTH_F32 = 1 } lth_precision;
@@ -170,6 +172,32 @@ LTH_API lth_status lth_table_read(lth_ctx *ctx, const char *path, const lth_tabl
 LTH_API lth_status lth_table_from_texts(lth_ctx *ctx, const char *column, const char *const *text,
                                         const size_t *length, size_t count, lth_table **out,
                                         lth_error *err);
+
+/* A column in memory: of texts, of numbers, or of sequences of vectors (one for each unit of a
+ * text, by any encoder: they are what `sim=` compares, and the units need no names). Just one of
+ * `text`, `numbers` and `vectors` is not NULL, also when there are no rows. */
+typedef struct lth_column {
+    const char *name;
+    const char *const *text; /* one for each row, or NULL                                         */
+    const size_t *length;    /* of the texts, in bytes; NULL = they end with NUL                  */
+    const double *numbers;   /* row i has numbers[i * stride], or NULL                            */
+    size_t stride;           /* 0 counts as 1                                                     */
+    const float *const *vectors; /* row i has units[i] vectors of `dimension` numbers, or NULL */
+    const size_t *units;
+    size_t dimension;
+} lth_column;
+
+/* A table of such columns, one at least, of any number of rows. Texts are copied; numbers and
+ * vectors are borrowed until the table is freed, and looked at when they are used. A cell of
+ * numbers or vectors has no text: lth_table_cell() gives NULL. Errors in a cell have the number of
+ * its row, from 1, for a line, and no file.
+ *
+ * Numbers are for kernels of number columns and for targets. Vectors are for ssk with sim=cosine,
+ * dot, arccos or exp, and for mean: they take the place of text and word vectors,
+ * lth_gp_options.vectors may be NULL, and all tables of an encoder or model have them, of the same
+ * dimension. */
+LTH_API lth_status lth_table_from_columns(lth_ctx *ctx, const lth_column *columns, size_t count,
+                                          size_t rows, lth_table **out, lth_error *err);
 LTH_API void lth_table_free(lth_table *table);
 
 LTH_API const char *lth_table_name(const lth_table *table); /* the path it was read from */
@@ -218,7 +246,8 @@ LTH_API size_t lth_kernel_orders(const lth_kernel *kernel);
  * do it themselves. */
 LTH_API lth_status lth_kernel_resolve(lth_kernel **kernel, const lth_table *table, lth_error *err);
 
-/* Whether the kernel matches words by vectors (so that lth_encoder_read_vectors() is needed). */
+/* Whether the kernel matches words by vectors (so that lth_encoder_read_vectors() is needed, unless
+ * its columns are vectors themselves). */
 LTH_API bool lth_kernel_needs_vectors(const lth_kernel *kernel);
 
 /* Hyperparameters, one row for each scalar, in the order of every gradient. A tied parameter has
@@ -654,6 +683,111 @@ LTH_API lth_status lth_svm_cv(lth_ctx *ctx, const char *expression, const lth_ta
                               const char *const *targets, size_t target_count, const size_t *fold,
                               size_t folds, const lth_svm_options *options, lth_validation **out,
                               lth_error *err);
+
+/* ---- Reasons --------------------------------------------------------------------------------- */
+
+/* Why a model predicts what it does for one row. With f(x) = sum_a w_a k(x, x_a), every kernel at
+ * the leaves of the expression is a sum over what the row shares with x_a, so its value can be told
+ * apart by the row's parts: tokens, nodes of a tree, numbers. Where f is linear in these kernels
+ * (sums, numbers times, normalize) the parts' weights add up to it exactly. Otherwise they are
+ * integrated along the path on which all that is shared grows from nothing to what it is
+ * (integrated gradients), and what the integral misses is given as `missed`. */
+typedef struct lth_reasons lth_reasons;
+
+typedef struct lth_explain_options {
+    size_t size;     /* set by lth_explain_options_init()                                     */
+    size_t target;   /* of several targets, or the class (of an SVM, the problem); default 0  */
+    size_t patterns; /* heaviest patterns to list; default 10, 0 = none                       */
+    size_t rows;     /* training rows to list; default 5, 0 = none                            */
+    size_t nearest;  /* nearest training rows to list beside these; default 0                 */
+} lth_explain_options;
+LTH_API void lth_explain_options_init(lth_explain_options *options);
+
+LTH_API lth_status lth_gp_explain(lth_gp *gp, const lth_table *table, size_t row,
+                                  const lth_explain_options *options, lth_reasons **out,
+                                  lth_error *err);
+LTH_API lth_status lth_svm_explain(lth_svm *svm, const lth_table *table, size_t row,
+                                   const lth_explain_options *options, lth_reasons **out,
+                                   lth_error *err);
+LTH_API void lth_reasons_free(lth_reasons *reasons);
+
+/* The prediction. `mean` = `baseline` + all weights + `missed`. For labels it is the latent
+ * function of the class (the decision value of an SVM), and `probability` its probability. What a
+ * model does not have is NaN. */
+typedef struct lth_reasons_summary {
+    double mean, baseline, missed;
+    double sd;       /* of y: sqrt(distance^2 + noise^2)                       */
+    double distance; /* sd of the function: how far this row is from the rows learned from  */
+    double noise;    /* sd of the noise                                        */
+    double prior;    /* what `distance` would be far from all rows             */
+    double probability;
+    bool exact; /* the weights add up but for rounding                    */
+    size_t parts, patterns, rows;
+} lth_reasons_summary;
+LTH_API lth_reasons_summary lth_reasons_summarise(const lth_reasons *reasons);
+
+/* A token, a node of a tree or a number, in the order of the row; parts of several columns or
+ * kernels that read the same column with the same units are one. `text` is the token, the node's
+ * label, or the number's column. Tokens have the place of their bytes in the cell, nodes the place
+ * of their brackets, or LTH_NONE. */
+typedef struct lth_reasons_part {
+    const char *column, *text;
+    size_t first, length; /* bytes of the cell */
+    size_t depth;         /* of a node: 0 = the root */
+    double weight;
+    bool seen; /* training had this token (this production) */
+} lth_reasons_part;
+LTH_API lth_reasons_part lth_reasons_part_at(const lth_reasons *reasons, size_t i);
+
+/* A pattern: tokens with gaps between them ("not ... good"), or a fragment of a tree in brackets.
+ * `weight` is what it adds to this prediction, or for a model, to the prediction of a row that has
+ * it once, without gaps. `rows` counts the training rows that have it. */
+typedef struct lth_reasons_pattern {
+    const char *column, *text;
+    double weight;
+    size_t rows;
+    size_t example; /* a training row that has it, from 0; LTH_NONE = none */
+} lth_reasons_pattern;
+LTH_API lth_reasons_pattern lth_reasons_pattern_at(const lth_reasons *reasons, size_t i);
+
+/* A training row, from 0: what it adds to the prediction, and k(x, x_a) / sqrt(k(x, x) k(x_a,
+ * x_a)). The rows that add most, then, by similarity, the `nearest` that are not among them. Of an
+ * SVM they are its support rows, in the order in which the model has them, with the class of the
+ * problem whose side they are on ("other" for the rest); one with weights of features lists none.
+ */
+typedef struct lth_reasons_row {
+    size_t row;
+    double weight, similarity;
+    double y;          /* its target; NaN for labels */
+    const char *label; /* its labels; NULL for numbers */
+} lth_reasons_row;
+LTH_API lth_reasons_row lth_reasons_row_at(const lth_reasons *reasons, size_t i);
+
+/* The heaviest patterns of a model: `count` that push up most and `count` that push down, in
+ * falling order of weight. Where the kernel is not linear in its features, weights are means over
+ * the training rows. Only patterns are set in the result. */
+LTH_API lth_status lth_gp_patterns(lth_gp *gp, size_t target, size_t count, lth_reasons **out,
+                                   lth_error *err);
+LTH_API lth_status lth_svm_patterns(lth_svm *svm, size_t problem, size_t count, lth_reasons **out,
+                                    lth_error *err);
+
+/* What a training row was, as far as the model keeps it: its tokens with blanks between them, its
+ * tree in brackets, its numbers; by the kernel's columns. Borrowed until the next call. NULL past
+ * the last row. */
+LTH_API const char *lth_gp_row_text(lth_gp *gp, size_t row, size_t column);
+/* The same of an SVM's support rows. */
+LTH_API const char *lth_svm_row_text(lth_svm *svm, size_t row, size_t column);
+
+/* ---- A model looked at ----------------------------------------------------------------------- */
+
+/* Leave-one-out predictions of the training rows: y, mean and sd, in the target's units. Not for
+ * labels. */
+LTH_API lth_status lth_gp_leave_one_out(lth_gp *gp, size_t target, double *y, double *mean,
+                                        double *sd, lth_error *err);
+
+/* The i-th step of the search that the model keeps, or one with iteration LTH_NONE past the last.
+ */
+LTH_API lth_gp_step lth_gp_step_at(const lth_gp *gp, size_t i);
 
 /* ---- Model files ----------------------------------------------------------------------------- */
 

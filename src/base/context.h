@@ -14,6 +14,13 @@ struct lth_ctx {
     lth_ctx_options options;          /* `isa` resolved, `threads` at least 1 */
     const struct lth__engine *engine; /* chosen by engine_select()            */
     struct lth__gpu *gpu;             /* without a device its `device` is NULL */
+    bool quiet;                       /* `progress` may cancel, but is told nothing */
+
+    /* Of base/parallel.c: the outermost loop that runs now, or NULL; in which process (see
+     * lth__team_generation()); and when `progress` was asked last. */
+    struct lth__loop *loop;
+    unsigned generation;
+    double asked_at;
 };
 
 void lth__log(const lth_ctx *ctx, lth_log_level level, const char *format, ...) LTH_PRINTF(3, 4);

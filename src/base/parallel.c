@@ -19,9 +19,10 @@ enum { MOST_THREADS = 1024 };
 
 static const double report_every = 1.0 / 6; /* seconds */
 
-typedef struct loop {
+typedef struct lth__loop {
     lth_ctx *ctx;
-    const char *what;
+    struct lth__loop *outer; /* in one of whose jobs this loop runs, or NULL */
+    const char *what;        /* NULL = the callback is only asked            */
     lth__job_fn *job;
     void *user;
     const double *cost;
@@ -35,9 +36,10 @@ typedef struct loop {
 
     pthread_mutex_t lock; /* of all that follows */
     double done, reported_at;
-    bool canceled;
     lth_status failure;
     size_t failed_index;
+
+    atomic_bool canceled; /* written with the lock, or without workers; read without */
 } loop;
 
 /* ---- Denormals: up to 100 times slower than other numbers, and of no use here --------------- */
@@ -75,27 +77,40 @@ static void restore_mode(float_mode mode) {
 
 /* ---- The loop ------------------------------------------------------------------------------ */
 
+static bool is_canceled(const loop *l) {
+    return atomic_load_explicit(&l->canceled, memory_order_relaxed);
+}
+
 /* Ask the caller whether to go on. With the lock held, or without workers. */
 static void report(loop *l, double done) {
     const lth_ctx_options *options = &l->ctx->options;
-    if (options->progress(options->user, l->what, done < l->total ? done : l->total, l->total)) {
-        l->canceled = true;
+    double total = l->what ? l->total : 0;
+    if (options->progress(options->user, l->what ? l->what : "", done < total ? done : total,
+                          total)) {
+        atomic_store_explicit(&l->canceled, true, memory_order_relaxed);
         atomic_store_explicit(&l->stop, true, memory_order_relaxed);
     }
 }
 
 /* Add what a worker has done, unless another is adding: then it is kept for the next time. */
 static void add_progress(loop *l, double *pending) {
-    if (l->what == NULL || l->ctx->options.progress == NULL || pthread_mutex_trylock(&l->lock) != 0)
-        return;
+    if (l->ctx->options.progress == NULL || pthread_mutex_trylock(&l->lock) != 0) return;
     l->done += *pending;
     *pending = 0;
     double now = lth__seconds();
-    if (now - l->reported_at >= report_every && !l->canceled) {
+    if (now - l->reported_at >= report_every && !is_canceled(l)) {
         report(l, l->done);
-        l->reported_at = now;
+        l->reported_at = lth__seconds(); /* the callback may have taken its time */
     }
     pthread_mutex_unlock(&l->lock);
+}
+
+lth_status lth__parallel_ask(const lth_ctx *ctx) {
+    loop *l = ctx->loop;
+    double nothing = 0;
+    if (l == NULL) return LTH_OK;
+    add_progress(l, &nothing);
+    return is_canceled(l) ? LTH_ECANCELED : LTH_OK;
 }
 
 static void note_failure(loop *l, size_t index, lth_status status) {
@@ -118,12 +133,13 @@ static void work(void *user, unsigned worker) {
         size_t index = atomic_fetch_add_explicit(&l->next, 1, memory_order_relaxed);
         if (index >= l->count) break;
         lth_status status = l->job(l->user, index, worker);
+        if (status == LTH_OK && l->outer) status = lth__parallel_ask(l->ctx);
         if (status != LTH_OK) {
             note_failure(l, index, status);
             break;
         }
         pending += l->cost != NULL ? l->cost[index] : 1;
-        add_progress(l, &pending);
+        if (!l->outer) add_progress(l, &pending);
     }
     restore_mode(mode);
 }
@@ -153,23 +169,49 @@ static double sum_of_costs(const double *cost, size_t count) {
     return sum;
 }
 
+/* The loop is the outermost one of its context, or it runs inside of that one's jobs. */
+static void enter(loop *l) {
+    lth_ctx *ctx = l->ctx;
+    double now = lth__seconds();
+    if (ctx->generation != lth__team_generation()) {
+        ctx->generation = lth__team_generation();
+        ctx->loop = NULL; /* one of the parent process */
+    }
+    l->outer = ctx->loop;
+    if (l->outer) return;
+    ctx->loop = l;
+    /* Of many short loops that tell nothing, some one must ask. */
+    l->reported_at = l->what || ctx->asked_at == 0 ? now : ctx->asked_at;
+}
+
+static void leave(loop *l) {
+    lth_ctx *ctx = l->ctx;
+    if (l->outer) return;
+    bool told = l->what != NULL && ctx->options.progress != NULL;
+    if (l->failure == LTH_OK && !is_canceled(l) && told) {
+        report(l, l->total);
+        l->reported_at = lth__seconds();
+    }
+    if (l->failure == LTH_OK && is_canceled(l)) l->failure = LTH_ECANCELED;
+    ctx->asked_at = l->reported_at;
+    ctx->loop = NULL;
+}
+
 lth_status lth__parallel_for(lth_ctx *ctx, const char *what, size_t count, const double *cost,
                              lth__job_fn *job, void *user, lth_error *err) {
     if (count == 0) return LTH_OK;
     loop l = {.ctx = ctx,
-              .what = what,
+              .what = ctx->quiet ? NULL : what,
               .job = job,
               .user = user,
               .cost = cost,
               .count = count,
               .total = sum_of_costs(cost, count),
-              .lock = PTHREAD_MUTEX_INITIALIZER,
-              .reported_at = lth__seconds()};
+              .lock = PTHREAD_MUTEX_INITIALIZER};
+    enter(&l);
     lth__team_run(team_size(ctx, count), work, &l);
     pthread_mutex_destroy(&l.lock);
-    bool told = what != NULL && ctx->options.progress != NULL;
-    if (l.failure == LTH_OK && !l.canceled && told) report(&l, l.total);
-    if (l.failure == LTH_OK && l.canceled) l.failure = LTH_ECANCELED;
+    leave(&l);
     if (l.failure == LTH_OK) return LTH_OK;
     return lth__fail(err, l.failure, "%s%s%s", what ? what : "", what ? ": " : "",
                      lth_status_text(l.failure));

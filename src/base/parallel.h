@@ -11,9 +11,13 @@ typedef lth_status lth__job_fn(void *user, size_t index, unsigned worker);
 /* Runs jobs 0 .. count-1 on the context's threads, with denormals flushed to zero in each. Stops
  * early when a job fails (the failure with the lowest index among those that ran is returned) or
  * when the progress callback cancels. `cost[i]` (NULL = all equal) measures progress. `what` names
- * the work; NULL = it is too small to be told of. */
+ * the work; NULL = it is too small to be told of: then, in a quiet context, and in a loop inside of
+ * another's jobs, the callback is only asked whether to go on. */
 lth_status lth__parallel_for(lth_ctx *ctx, const char *what, size_t count, const double *cost,
                              lth__job_fn *job, void *user, lth_error *err);
+
+/* For jobs that take long: ask the callback if it is time to; LTH_ECANCELED = do not go on. */
+lth_status lth__parallel_ask(const lth_ctx *ctx);
 
 /* Cores this process may run on. */
 unsigned lth__cpu_count(void);

@@ -23,12 +23,16 @@ typedef struct worker {
     _Atomic(team *) team; /* NULL = nothing to do */
     unsigned member;
     struct worker *next; /* idle, or of the same team */
+    struct worker *older;
 } worker;
 
 static struct pool {
     pthread_mutex_t lock;
     pthread_cond_t finished; /* some team */
     worker *idle;
+    worker *all;         /* by `older` */
+    worker *ghosts;      /* their threads are in the parent process; by `older` */
+    unsigned generation; /* see lth__team_generation() */
 } pool = {.lock = PTHREAD_MUTEX_INITIALIZER, .finished = PTHREAD_COND_INITIALIZER};
 
 static _Thread_local bool in_a_team;
@@ -87,25 +91,63 @@ static bool start(worker *w) {
     return started;
 }
 
+static void put(worker **list, worker *w) {
+    pthread_mutex_lock(&pool.lock);
+    w->older = *list;
+    *list = w;
+    pthread_mutex_unlock(&pool.lock);
+}
+
+/* One without a thread. */
+static worker *take_ghost(void) {
+    pthread_mutex_lock(&pool.lock);
+    worker *w = pool.ghosts;
+    if (w) pool.ghosts = w->older;
+    pthread_mutex_unlock(&pool.lock);
+    return w ? w : lth__alloc(1, sizeof *w);
+}
+
 static worker *new_worker(void) {
-    worker *w = lth__calloc(1, sizeof *w);
+    worker *w = take_ghost();
     if (!w) return NULL;
-    pthread_mutex_init(&w->lock, NULL);
-    pthread_cond_init(&w->wake, NULL);
-    if (start(w)) return w;
-    pthread_cond_destroy(&w->wake);
-    pthread_mutex_destroy(&w->lock);
-    lth__free(w);
+    *w = (worker){.lock = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER};
+    if (start(w)) {
+        put(&pool.all, w);
+        return w;
+    }
+    put(&pool.ghosts, w);
     return NULL;
 }
 
-/* A child process has none of its parent's threads. */
-static void forget_threads(void) {
-    pool = (struct pool){.lock = PTHREAD_MUTEX_INITIALIZER, .finished = PTHREAD_COND_INITIALIZER};
+/* ---- Forks: a child process has none of its parent's threads ---- */
+
+/* The lists are whole while the lock is held, whatever other threads are doing. */
+static void before_fork(void) {
+    pthread_mutex_lock(&pool.lock);
+}
+
+static void after_fork(void) {
+    pthread_mutex_unlock(&pool.lock);
+}
+
+/* Also those that are in a team of a thread that is not here. */
+static void lay_threads_down(void) {
+    worker **end = &pool.ghosts;
+    while (*end) end = &(*end)->older;
+    *end = pool.all;
+    pool = (struct pool){.lock = PTHREAD_MUTEX_INITIALIZER,
+                         .finished = PTHREAD_COND_INITIALIZER,
+                         .ghosts = pool.ghosts,
+                         .generation = pool.generation + 1};
+    in_a_team = false;
 }
 
 static void watch_for_forks(void) {
-    pthread_atfork(NULL, NULL, forget_threads);
+    pthread_atfork(before_fork, after_fork, lay_threads_down);
+}
+
+unsigned lth__team_generation(void) {
+    return pool.generation;
 }
 
 /* ---- Teams ---- */

@@ -9,4 +9,8 @@ typedef void lth__team_fn(void *user, unsigned member);
  * only this thread. */
 void lth__team_run(unsigned members, lth__team_fn *fn, void *user);
 
+/* How many forks lie between the process that first ran a team and this one: what refers to threads
+ * is void when it has changed. */
+unsigned lth__team_generation(void);
+
 #endif

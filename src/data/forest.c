@@ -159,6 +159,28 @@ uint32_t lth__forest_intern(lth__forest *f, lth__symbol label, const uint32_t *c
     return t->slots[i];
 }
 
+static void fill_table(lth__forest_table *t, size_t count, const lth__forest *f,
+                       uint64_t (*hash)(const lth__forest *, uint32_t)) {
+    size_t mask = t->slot_count - 1;
+    memset(t->slots, 0xff, t->slot_count * sizeof *t->slots);
+    for (uint32_t u = 0; u < count; u++) {
+        size_t i = hash(f, u) & mask;
+        while (t->slots[i] != LTH__NO_SUBTREE) i = (i + 1) & mask;
+        t->slots[i] = u;
+    }
+}
+
+void lth__forest_truncate(lth__forest *f, size_t count) {
+    if (count >= f->count) return;
+    f->child_count = f->subtrees[count].first;
+    f->count = count;
+    /* Productions are numbered in the order of their first subtrees. */
+    while (f->production_count > 0 && f->productions[f->production_count - 1].example >= count)
+        f->production_count--;
+    fill_table(&f->by_content, count, f, hash_subtree);
+    fill_table(&f->by_production, f->production_count, f, hash_production);
+}
+
 /* ---- Trees ---- */
 
 static bool reserve_stack(lth__forest *f, size_t count) {

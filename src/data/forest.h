@@ -63,6 +63,9 @@ uint32_t lth__forest_intern(lth__forest *f, lth__symbol label, const uint32_t *c
 /* The numbers of all nodes of a tree, in post-order, to out[0 .. tree->count - 1]. */
 lth_status lth__forest_add(lth__forest *f, const lth__tree *tree, uint32_t *out, lth_error *err);
 
+/* Forget all but the first `count` subtrees. */
+void lth__forest_truncate(lth__forest *f, size_t count);
+
 /* Whether these numbers are one whole tree in post-order; none at all are one, too. */
 lth_status lth__forest_check(lth__forest *f, const uint32_t *nodes, size_t count, bool *is_tree,
                              lth_error *err);

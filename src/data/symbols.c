@@ -144,6 +144,34 @@ lth__symbol lth__symbols_find(const lth__symbols *s, const char *text, size_t le
     return probe(s, hash_of(text, length), text, length)->symbol;
 }
 
+/* Those further on in the same run of slots move up, unless they would come before their place. */
+static void empty_slot(lth__symbols *s, size_t hole) {
+    size_t mask = s->slot_count - 1;
+    for (size_t i = (hole + 1) & mask; s->slots[i].symbol != LTH__NO_SYMBOL; i = (i + 1) & mask) {
+        const entry *e = &s->entries[s->slots[i].symbol];
+        size_t home = hash_of(e->text, e->length) & mask;
+        if (((i - home) & mask) < ((i - hole) & mask)) continue;
+        s->slots[hole] = s->slots[i];
+        hole = i;
+    }
+    s->slots[hole].symbol = LTH__NO_SYMBOL;
+    s->slots_used--;
+}
+
+void lth__symbols_truncate(lth__symbols *s, size_t count) {
+    while (s->count > count) {
+        const entry *last = &s->entries[s->count - 1];
+        if (last->length == 1)
+            s->single[(unsigned char)*last->text] = LTH__NO_SYMBOL;
+        else
+            empty_slot(
+                s, (size_t)(probe(s, hash_of(last->text, last->length), last->text, last->length) -
+                            s->slots));
+        lth__pool_undo(&s->pool, last->text);
+        s->count--;
+    }
+}
+
 size_t lth__symbols_count(const lth__symbols *s) {
     return s->count;
 }

@@ -22,6 +22,9 @@ lth__symbol lth__symbols_intern(lth__symbols *s, const char *text, size_t length
 /* The number of a text, or LTH__NO_SYMBOL when it was never interned. */
 lth__symbol lth__symbols_find(const lth__symbols *s, const char *text, size_t length);
 
+/* Forget all but the first `count`. The others keep their numbers, and how often they were seen. */
+void lth__symbols_truncate(lth__symbols *s, size_t count);
+
 size_t lth__symbols_count(const lth__symbols *s);
 const char *lth__symbols_text(const lth__symbols *s, lth__symbol i,
                               size_t *length);                    /* NUL-terminated */

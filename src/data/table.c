@@ -7,7 +7,10 @@
 #include "base/memory.h"
 #include "base/text.h"
 
-enum { CHUNK_BYTES = 1 << 20, CELLS_PER_MARK = 32, VARINT_BYTES = 10 };
+/* The first chunk is small, since many tables are; each is larger than the one before, up to a
+ * limit.
+ */
+enum { FIRST_CHUNK = 4 << 10, LARGEST_CHUNK = 1 << 20, CELLS_PER_MARK = 32, VARINT_BYTES = 10 };
 
 /* ---- Varints: 7 bits a byte, low bits first ------------------------------------------------- */
 
@@ -60,6 +63,7 @@ void lth_table_free(lth_table *table) {
     for (size_t i = 0; i < table->chunk_count; i++) lth__free(table->chunks[i].bytes);
     lth__free(table->chunks);
     lth__free(table->marks);
+    lth__free(table->stored);
     lth__free(table->numbers);
     lth__symbols_free(table->columns);
     lth__free(table->name);
@@ -76,6 +80,10 @@ void lth__table_trim(lth_table *table) {
     last->capacity = last->used;
 }
 
+static size_t chunk_size(size_t index) {
+    return index < 4 ? (size_t)FIRST_CHUNK << (2 * index) : LARGEST_CHUNK;
+}
+
 /* Make the last chunk one with room for `need` bytes. */
 static lth_status make_room(lth_table *table, size_t need, lth_error *err) {
     if (table->chunk_count > 0) {
@@ -86,25 +94,30 @@ static lth_status make_room(lth_table *table, size_t need, lth_error *err) {
                       sizeof *table->chunks))
         return lth__fail_memory(err, 0);
     lth__table_trim(table);
-    size_t capacity = need > CHUNK_BYTES ? need : CHUNK_BYTES;
+    size_t capacity = chunk_size(table->chunk_count);
+    if (capacity < need) capacity = need;
     char *bytes = lth__alloc(capacity, 1);
     if (!bytes) return lth__fail_memory(err, capacity);
     table->chunks[table->chunk_count++] = (lth__table_chunk){.bytes = bytes, .capacity = capacity};
     return LTH_OK;
 }
 
+static size_t cells_of_a_row(const lth_table *table) {
+    return table->stored ? table->cells : lth_table_columns(table);
+}
+
 /* Wide rows get a mark each, so that reaching a cell never skips over many others. */
-static size_t rows_per_mark(size_t columns) {
-    return columns == 0 ? CELLS_PER_MARK : columns < CELLS_PER_MARK ? CELLS_PER_MARK / columns : 1;
+static size_t rows_per_mark(size_t cells) {
+    return cells == 0 ? CELLS_PER_MARK : cells < CELLS_PER_MARK ? CELLS_PER_MARK / cells : 1;
 }
 
 lth_status lth__table_append(lth_table *table, size_t line, const lth__field *fields,
                              const size_t *pick, lth_error *err) {
-    size_t columns = lth_table_columns(table);
-    if (table->rows == 0) table->stride = rows_per_mark(columns);
+    size_t cells = cells_of_a_row(table);
+    if (table->rows == 0) table->stride = rows_per_mark(cells);
     size_t delta = line - table->last_line;
     size_t need = varint_size(delta);
-    for (size_t j = 0; j < columns; j++) {
+    for (size_t j = 0; j < cells; j++) {
         size_t length = fields[pick ? pick[j] : j].length;
         if (length > PTRDIFF_MAX - VARINT_BYTES - need) return lth__fail_memory(err, length);
         need += varint_size(length) + length;
@@ -123,7 +136,7 @@ lth_status lth__table_append(lth_table *table, size_t line, const lth__field *fi
                               .line = line};
 
     char *at = varint_write(chunk->bytes + chunk->used, delta);
-    for (size_t j = 0; j < columns; j++) {
+    for (size_t j = 0; j < cells; j++) {
         const lth__field *field = &fields[pick ? pick[j] : j];
         at = varint_write(at, field->length);
         if (field->length > 0) memcpy(at, field->text, field->length);
@@ -141,11 +154,11 @@ lth_status lth__table_append(lth_table *table, size_t line, const lth__field *fi
 static const char *find_row(const lth_table *table, size_t row, size_t *line) {
     const lth__table_mark *mark = &table->marks[row / table->stride];
     const lth__table_chunk *chunk = &table->chunks[mark->chunk];
-    size_t columns = lth_table_columns(table), delta;
+    size_t cells = cells_of_a_row(table), delta;
     const char *at = varint_read(chunk->bytes + mark->offset, &delta);
     *line = mark->line;
     for (size_t skip = row % table->stride; skip > 0; skip--) {
-        for (size_t j = 0; j < columns; j++) {
+        for (size_t j = 0; j < cells; j++) {
             size_t length;
             at = varint_read(at, &length);
             at += length;
@@ -163,9 +176,11 @@ static const char *find_row(const lth_table *table, size_t row, size_t *line) {
 const char *lth_table_cell(const lth_table *table, size_t row, size_t column, size_t *length) {
     size_t line, size = 0;
     const char *cell = NULL;
-    if (row < table->rows && column < lth_table_columns(table)) {
+    if (row < table->rows && column < lth_table_columns(table) &&
+        lth__table_kind(table, column) == LTH__COLUMN_TEXT) {
+        size_t place = table->stored ? table->stored[column].cell : column;
         cell = varint_read(find_row(table, row, &line), &size);
-        for (size_t j = 0; j < column; j++) cell = varint_read(cell + size, &size);
+        for (size_t j = 0; j < place; j++) cell = varint_read(cell + size, &size);
     }
     if (length) *length = size;
     return cell;
@@ -203,6 +218,35 @@ size_t lth_table_find(const lth_table *table, const char *column) {
     return found == LTH__NO_SYMBOL ? LTH_NONE : found;
 }
 
+lth__column_kind lth__table_kind(const lth_table *table, size_t column) {
+    if (!table->stored) return LTH__COLUMN_TEXT;
+    const lth__table_column *c = &table->stored[column];
+    return c->numbers ? LTH__COLUMN_NUMBERS : c->vectors ? LTH__COLUMN_VECTORS : LTH__COLUMN_TEXT;
+}
+
+lth_status lth__table_want(const lth_table *table, size_t column, lth__column_kind kind,
+                           const char *wish, lth_error *err) {
+    static const char *const holds[] = {"text", "numbers", "vectors"};
+    lth__column_kind found = lth__table_kind(table, column);
+    if (found == kind) return LTH_OK;
+    return lth__fail(err, LTH_EARG, "column \"%s\" holds %s, where %s",
+                     lth_table_column_name(table, column), holds[found], wish);
+}
+
+size_t lth__table_header_line(const lth_table *table) {
+    return *table->name ? 1 : 0;
+}
+
+lth_status lth__table_column_at(const lth_table *table, const char *name, size_t *out,
+                                lth_error *err) {
+    size_t column = lth_table_find(table, name);
+    if (column == LTH_NONE)
+        return lth__fail_at(err, LTH_EFORMAT, table->name, lth__table_header_line(table), 0,
+                            "no column \"%s\"", name);
+    *out = column;
+    return LTH_OK;
+}
+
 /* Bytes of a cell that fit in a message, cut between characters. */
 static int shown_length(const char *text, size_t length) {
     size_t most = 48;
@@ -211,11 +255,30 @@ static int shown_length(const char *text, size_t length) {
     return (int)most;
 }
 
+static lth_status stored_number(const lth_table *table, size_t row, size_t column, double *out,
+                                lth_error *err) {
+    const lth__table_column *c = &table->stored[column];
+    double value = c->numbers[row * c->stride];
+    if (!isfinite(value))
+        return lth__fail_at(err, LTH_EFORMAT, NULL, row + 1, 0,
+                            "%s in column \"%s\" is not a finite number",
+                            isnan(value) ? "NaN"
+                            : value > 0  ? "inf"
+                                         : "-inf",
+                            lth_table_column_name(table, column));
+    *out = value;
+    return LTH_OK;
+}
+
 lth_status lth__table_number(const lth_table *table, size_t row, size_t column, double *out,
                              lth_error *err) {
+    if (row >= table->rows || column >= lth_table_columns(table))
+        return lth__fail(err, LTH_EARG, "the table has no such cell");
+    if (lth__table_kind(table, column) == LTH__COLUMN_NUMBERS)
+        return stored_number(table, row, column, out, err);
+    LTH_TRY(lth__table_want(table, column, LTH__COLUMN_TEXT, "numbers are wanted", err));
     size_t length;
     const char *cell = lth_table_cell(table, row, column, &length);
-    if (!cell) return lth__fail(err, LTH_EARG, "the table has no such cell");
     double value;
     if (lth__parse_double(cell, length, &value) && isfinite(value)) {
         *out = value;
@@ -233,42 +296,4 @@ lth_status lth__fail_bad_byte(const char *file, size_t line, const char *text, s
     return lth__fail_at(err, LTH_EFORMAT, file, line, lth__utf8_count(text, bad) + 1,
                         byte ? "byte 0x%02X is not valid UTF-8" : "byte 0x%02X (NUL) is not text",
                         byte);
-}
-
-/* ---- Tables from memory --------------------------------------------------------------------- */
-
-static lth_status append_text(lth_table *table, size_t item, const char *text, size_t length,
-                              lth_error *err) {
-    size_t bad = lth__utf8_check(text, length);
-    if (bad < length) return lth__fail_bad_byte(NULL, item, text, bad, err);
-    return lth__table_append(table, item, &(lth__field){.text = text, .length = length}, NULL, err);
-}
-
-static lth_status fill_from_texts(lth_table *table, const char *column, const char *const *text,
-                                  const size_t *length, size_t count, lth_error *err) {
-    if (lth__symbols_intern(table->columns, column, strlen(column)) == LTH__NO_SYMBOL)
-        return lth__fail_memory(err, 0);
-    for (size_t i = 0; i < count; i++) {
-        if (!text[i]) return lth__fail(err, LTH_EARG, "text %zu is NULL", i + 1);
-        LTH_TRY(append_text(table, i + 1, text[i], length ? length[i] : strlen(text[i]), err));
-    }
-    lth__table_trim(table);
-    return LTH_OK;
-}
-
-lth_status lth_table_from_texts(lth_ctx *ctx, const char *column, const char *const *text,
-                                const size_t *length, size_t count, lth_table **out,
-                                lth_error *err) {
-    (void)ctx;
-    if (!column || !*column || !out || (!text && count > 0))
-        return lth__fail(err, LTH_EARG, "a table needs a column name, texts and a place to go");
-    lth_table *table;
-    LTH_TRY(lth__table_create("", &table, err));
-    lth_status status = fill_from_texts(table, column, text, length, count, err);
-    if (status != LTH_OK) {
-        lth_table_free(table);
-        return status;
-    }
-    *out = table;
-    return LTH_OK;
 }

@@ -15,6 +15,22 @@ typedef struct lth__table_chunk {
     size_t used, capacity;
 } lth__table_chunk;
 
+/* A column of a table from memory. Numbers and vectors are the caller's, as in lth_column. */
+typedef struct lth__table_column {
+    const double *numbers;
+    size_t stride;
+    const float *const *vectors;
+    const size_t *units;
+    size_t dimension;
+    size_t cell; /* of texts: which cell of a packed row */
+} lth__table_column;
+
+typedef enum lth__column_kind {
+    LTH__COLUMN_TEXT,
+    LTH__COLUMN_NUMBERS,
+    LTH__COLUMN_VECTORS
+} lth__column_kind;
+
 /* Where row i * stride begins. Offsets fit: only a row alone in its chunk may pass 1 MiB. */
 typedef struct lth__table_mark {
     uint32_t chunk, offset;
@@ -31,6 +47,9 @@ struct lth_table {
     size_t chunk_count, chunk_capacity;
     lth__table_mark *marks;
     size_t mark_count, mark_capacity;
+    lth__table_column
+        *stored;     /* by column; NULL = every column is of texts, and a cell of each row */
+    size_t cells;    /* texts of a row, where there are such columns */
     size_t *numbers; /* of the rows in the file, from 1; NULL = all were kept */
     size_t number_capacity;
 };
@@ -45,7 +64,7 @@ typedef struct lth__field {
 /* An empty table without columns; they are added to table->columns before the first row. */
 lth_status lth__table_create(const char *name, lth_table **out, lth_error *err);
 /* Append a row that began on `line` (never less than that of the row before); its j-th cell is
- * fields[pick[j]], or fields[j] when pick is NULL. */
+ * fields[pick[j]], or fields[j] when pick is NULL. Columns without texts have no cell. */
 lth_status lth__table_append(lth_table *table, size_t line, const lth__field *fields,
                              const size_t *pick, lth_error *err);
 /* Give back the unused end of the last chunk. */
@@ -61,11 +80,22 @@ lth_status lth__columns_find(const lth__symbols *names, const char *column, cons
 /* How many columns a range "f1..f17" names; 1 for what is no range. */
 size_t lth__columns_count(const char *column);
 
+lth__column_kind lth__table_kind(const lth_table *table, size_t column);
+/* Fails unless the column is of that kind; `wish` ends the message: "the kernel reads text". */
+lth_status lth__table_want(const lth_table *table, size_t column, lth__column_kind kind,
+                           const char *wish, lth_error *err);
+/* The column of that name, or the failure for one that is not there. */
+lth_status lth__table_column_at(const lth_table *table, const char *name, size_t *out,
+                                lth_error *err);
+/* The line that names the columns: 0 for a table from memory, which has none. */
+size_t lth__table_header_line(const lth_table *table);
+
 /* The failure for text[bad], the first byte that lth__utf8_check() refused. */
 lth_status lth__fail_bad_byte(const char *file, size_t line, const char *text, size_t bad,
                               lth_error *err);
 
-/* A cell as a finite number; the error has the file and line of the row. */
+/* A cell as a finite number; the error has the file and line of the row, which of a table from
+ * memory is its number from 1. */
 lth_status lth__table_number(const lth_table *table, size_t row, size_t column, double *out,
                              lth_error *err);
 

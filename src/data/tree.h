@@ -12,6 +12,7 @@
 typedef struct lth__tree_node {
     lth__symbol label;
     uint32_t children;
+    uint32_t first, length; /* its place in the text, where it is one of brackets; else 0, 0 */
 } lth__tree_node;
 
 /* Nodes of one tree; reused from tree to tree, freed at the end. */

@@ -72,8 +72,9 @@ static void unescape(lth__string *out, const char *at, const char *end) {
 
 /* ---- Nodes ---------------------------------------------------------------------------------- */
 
+/* `from` and `to`: its place in the text. */
 static lth_status add_node(parser *p, const char *label, const char *end, uint32_t children,
-                           lth_error *err) {
+                           const char *from, const char *to, lth_error *err) {
     size_t length = (size_t)(end - label);
     if (memchr(label, '\\', length)) {
         unescape(&p->word, label, end);
@@ -85,6 +86,9 @@ static lth_status add_node(parser *p, const char *label, const char *end, uint32
     if (p->strip_tags && children > 0 && length > 0 && label[0] != '-')
         length = lth__label_cut(label, length, "-=");
     LTH_TRY(lth__tree_add(p->tree, p->labels, label, length, children, err));
+    lth__tree_node *node = &p->tree->nodes[p->tree->count - 1];
+    node->first = (uint32_t)(from - p->text);
+    node->length = (uint32_t)(to - from);
     if (p->depth > 0) p->stack[p->depth - 1].children++;
     return LTH_OK;
 }
@@ -117,9 +121,9 @@ static lth_status close_bracket(parser *p, lth_error *err) {
     if (label == end && p->complete) {
         static const char root[] = "ROOT";
         if (b.children == 1) return LTH_OK; /* its child is the root */
-        return add_node(p, root, root + sizeof root - 1, b.children, err);
+        return add_node(p, root, root + sizeof root - 1, b.children, b.open, p->at, err);
     }
-    return add_node(p, label, end, b.children, err);
+    return add_node(p, label, end, b.children, b.open, p->at, err);
 }
 
 static lth_status take_word(parser *p, lth_error *err) {
@@ -128,7 +132,7 @@ static lth_status take_word(parser *p, lth_error *err) {
         return fail_at(p, word, p->complete ? "text after the tree" : "a tree begins with (", err);
     p->at = skip_word(word, p->end);
     if (p->trace > 0 || is_trace(p, word, p->at)) return LTH_OK;
-    return add_node(p, word, p->at, 0, err);
+    return add_node(p, word, p->at, 0, word, p->at, err);
 }
 
 /* ---- The tree ------------------------------------------------------------------------------- */

@@ -58,9 +58,20 @@ typedef struct sink {
     lth__symbols *symbols;
     lth__symbol *items;
     size_t count, capacity;
+    const char *text; /* with `wants_places` the units' places in it are wanted, and no symbols */
+    lth__place *places;
+    bool wants_places;
 } sink;
 
+static bool emit_place(sink *s, const char *text, size_t length) {
+    if (!lth__reserve((void **)&s->places, &s->capacity, s->count + 1, sizeof *s->places))
+        return false;
+    s->places[s->count++] = (lth__place){(size_t)(text - s->text), length};
+    return true;
+}
+
 static bool emit(sink *s, const char *text, size_t length) {
+    if (s->wants_places) return emit_place(s, text, length);
     if (s->count == s->capacity &&
         !lth__reserve((void **)&s->items, &s->capacity, s->count + 1, sizeof *s->items))
         return false;
@@ -156,6 +167,18 @@ lth_status lth__units_split(const char *text, size_t length, lth__units units, b
     *out = s.items;
     *capacity = s.capacity;
     if (!done) return lth__fail_memory(err, 0);
+    *count = s.count;
+    return LTH_OK;
+}
+
+lth_status lth__units_places(const char *text, size_t length, lth__units units, lth__place **out,
+                             size_t *count, lth_error *err) {
+    sink s = {.text = text, .wants_places = true};
+    if (length > 0 && !split(&s, text, length, units)) {
+        lth__free(s.places);
+        return lth__fail_memory(err, 0);
+    }
+    *out = s.places;
     *count = s.count;
     return LTH_OK;
 }

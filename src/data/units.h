@@ -17,4 +17,14 @@ lth_status lth__units_split(const char *text, size_t length, lth__units units, b
                             lth__symbols *symbols, lth__symbol **out, size_t *count,
                             size_t *capacity, lth_error *err);
 
+/* Where a unit stands in its text. */
+typedef struct lth__place {
+    size_t first, length;
+} lth__place;
+
+/* The places of the units of a text; freed with lth__free(). Lower-casing does not move units, but
+ * places are those of the text as it is. */
+lth_status lth__units_places(const char *text, size_t length, lth__units units, lth__place **out,
+                             size_t *count, lth_error *err);
+
 #endif

@@ -371,6 +371,76 @@ static lth_status encode(const lth__node *node, lth_items *items, lth_error *err
                      err);
 }
 
+/* ---- Explanations ---- */
+
+/* The units of a feature, last first on the way up. */
+static size_t feature_units(const lth__node *node, const lth_encoder *encoder, uint32_t feature,
+                            uint32_t *unit, size_t most) {
+    const config *c = node->config;
+    const trie *t = encoder->spaces[node->index].own;
+    if (c->n > most) return 0;
+    uint32_t at = feature;
+    for (size_t depth = c->n; depth-- > 0;) {
+        const layer *l = depth + 1 == c->n ? &t->leaves : &t->inner;
+        size_t low = 0, high = t->symbols; /* the symbol c with first[c] <= at < first[c + 1] */
+        while (high - low > 1) {
+            size_t middle = low + (high - low) / 2;
+            if (l->first[middle] <= at)
+                low = middle;
+            else
+                high = middle;
+        }
+        unit[depth] = (uint32_t)low;
+        at = l->parent[at];
+    }
+    return c->n;
+}
+
+/* What the places of one feature in a text are worth, to each of their units: F and B sum over the
+ * matches that end and that begin there. */
+static void share_feature(const config *c, const lth__symbol *text, size_t length,
+                          const uint32_t *gram, double *F, double *B, double *worth) {
+    size_t n = c->n;
+    for (size_t i = 0; i < n; i++) {
+        double before = 0, after = 0; /* gap-weighted sums over what came strictly earlier */
+        size_t r = n - 1 - i;
+        for (size_t j = 0; j < length; j++) {
+            size_t k = length - 1 - j;
+            F[i * length + j] = text[j] == gram[i] ? (i == 0 ? 1 : before) : 0;
+            B[r * length + k] = text[k] == gram[r] ? (i == 0 ? 1 : after) : 0;
+            if (i > 0) before = c->gap * before + F[(i - 1) * length + j];
+            if (i > 0) after = c->gap * after + B[(r + 1) * length + k];
+        }
+    }
+    for (size_t j = 0; j < length; j++) {
+        worth[j] = 0;
+        for (size_t i = 0; i < n; i++) worth[j] += F[i * length + j] * B[i * length + j];
+    }
+}
+
+/* A feature's share goes to the units of its places by what these are worth. */
+static lth_status spread(const lth__node *node, const lth_items *items, size_t item,
+                         const double *share, double *unit, lth_error *err) {
+    const config *c = node->config;
+    const lth__features *f = &items->features[node->index];
+    const lth__sequences *texts = &items->fields[node->field];
+    size_t length = lth__sequence_length(texts, item);
+    double *F = lth__alloc((2 * c->n + 1) * length, sizeof *F), *B = F + c->n * length;
+    double *worth = B + c->n * length;
+    if (!F) return lth__fail_memory(err, (2 * c->n + 1) * length * sizeof *F);
+    for (size_t i = f->start[item]; i < f->start[item + 1]; i++) {
+        uint32_t gram[MAX_N];
+        double sum = 0;
+        feature_units(node, items->encoder, f->feature[i], gram, MAX_N);
+        share_feature(c, lth__sequence_symbols(texts, item), length, gram, F, B, worth);
+        for (size_t j = 0; j < length; j++) sum += worth[j];
+        for (size_t j = 0; sum > 0 && j < length; j++)
+            unit[j] += share[i - f->start[item]] * worth[j] / sum;
+    }
+    lth__free(F);
+    return LTH_OK;
+}
+
 /* ---- The family ---- */
 
 static const lth_argument arguments[] = {
@@ -447,5 +517,7 @@ const lth__family lth__family_approx_ssk = {
     .traits = LTH__TAKES_COLUMN,
     .configure = configure,
     .encode = encode,
+    .spread = spread,
+    .feature_units = feature_units,
     LTH__SPARSE_FUNCTIONS,
 };

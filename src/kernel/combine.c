@@ -91,6 +91,20 @@ static lth_status sum_tile(const lth__node *node, const lth__eval *eval, const l
     return sum_parts(node, eval, tile, NULL, K, NULL, err);
 }
 
+static void sum_combine(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
+                        const double *input, double *value, double *slope) {
+    (void)eval;
+    size_t pairs = tile->rows * tile->cols;
+    memset(value, 0, pairs * sizeof *value);
+    for (size_t m = 0; m < node->input_count; m++) add_to(value, input + m * pairs, pairs);
+    for (size_t i = 0; slope && i < node->input_count * pairs; i++) slope[i] = 1;
+}
+
+static bool sum_is_linear(const lth__node *node, const bool *varies) {
+    (void)node, (void)varies;
+    return true;
+}
+
 const lth__family lth__family_sum = {
     .manual = {.name = "+", .help = "the sum of kernels"},
     .traits = LTH__IS_OPERATOR,
@@ -99,6 +113,8 @@ const lth__family lth__family_sum = {
     .pull = sum_parts,
     .device_tile = lth__sum_device_tile,
     .device_pull = lth__sum_device_pull,
+    .combine = sum_combine,
+    .is_linear = sum_is_linear,
 };
 
 /* ---- Products ---- */
@@ -185,6 +201,26 @@ static lth_status product_pull(const lth__node *node, const lth__eval *eval, con
     return status;
 }
 
+static void product_combine(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
+                            const double *input, double *value, double *slope) {
+    (void)eval;
+    size_t pairs = tile->rows * tile->cols;
+    multiply_all(input, node->input_count, pairs, value);
+    for (size_t m = 0; slope && m < node->input_count; m++) {
+        double *own = slope + m * pairs;
+        for (size_t i = 0; i < pairs; i++) own[i] = 1;
+        for (size_t other = 0; other < node->input_count; other++) {
+            if (other != m) multiply_by(own, input + other * pairs, pairs);
+        }
+    }
+}
+
+static bool product_is_linear(const lth__node *node, const bool *varies) {
+    size_t varying = 0;
+    for (size_t m = 0; m < node->input_count; m++) varying += varies[m];
+    return varying <= 1;
+}
+
 const lth__family lth__family_product = {
     .manual = {.name = "*", .help = "the product of kernels"},
     .traits = LTH__IS_OPERATOR,
@@ -193,4 +229,6 @@ const lth__family lth__family_product = {
     .pull = product_pull,
     .device_tile = lth__product_device_tile,
     .device_pull = lth__product_device_pull,
+    .combine = product_combine,
+    .is_linear = product_is_linear,
 };

@@ -268,6 +268,55 @@ static lth_status device_pull(const lth__node *node, lth__device_eval *e, const 
     return status;
 }
 
+/* ---- Explanations ---- */
+
+/* y[d] = sum_c W_c x_cd */
+static void sum_columns(const state *st, const lth__tile *tile, const double *W, double *y) {
+    memset(y, 0, st->width * sizeof *y);
+    for (size_t c = 0; c < tile->cols; c++) {
+        const double *x = st->cols.x + tile->col[c] * st->width;
+        for (size_t d = 0; W[c] != 0 && d < st->width; d++) y[d] += W[c] * x[d];
+    }
+}
+
+static lth_status attribute_numbers(const lth__node *node, const lth__eval *eval,
+                                    const lth__tile *tile, const double *W, double *share,
+                                    lth_error *err) {
+    const state *st = eval->state[node->index];
+    double *y = lth__alloc(st->width, sizeof *y);
+    if (!y) return lth__fail_memory(err, st->width * sizeof *y);
+    sum_columns(st, tile, W, y);
+    const double *x = st->rows.x + tile->row[0] * st->width;
+    for (size_t d = 0; d < st->width; d++) share[d] += x[d] * y[d];
+    lth__free(y);
+    return LTH_OK;
+}
+
+/* A word has its part of the mean. */
+static lth_status attribute_words(const lth__node *node, const lth__eval *eval,
+                                  const lth__tile *tile, const double *W, double *share,
+                                  lth_error *err) {
+    const state *st = eval->state[node->index];
+    const lth__sequences *field = &eval->rows->fields[node->field];
+    const lth__vectors *vectors = &eval->rows->encoder->lexicons[node->field].vectors;
+    const lth__symbol *word = lth__sequence_symbols(field, tile->row[0]);
+    size_t length = lth__sequence_length(field, tile->row[0]), known = 0;
+    double *y = lth__alloc(st->width, sizeof *y);
+    if (!y) return lth__fail_memory(err, st->width * sizeof *y);
+    sum_columns(st, tile, W, y);
+    for (size_t k = 0; k < length; k++)
+        known += word[k] < vectors->symbols && vectors->row_of[word[k]] >= 0;
+    for (size_t k = 0; k < length; k++) {
+        int32_t row = word[k] < vectors->symbols ? vectors->row_of[word[k]] : -1;
+        double sum = 0;
+        for (size_t d = 0; row >= 0 && d < st->width; d++)
+            sum += (double)vectors->values[(size_t)row * st->width + d] * y[d];
+        if (row >= 0) share[k] += sum / (double)known;
+    }
+    lth__free(y);
+    return LTH_OK;
+}
+
 /* ---- Number columns ---- */
 
 /* How many columns "f1..f17" means; 1 for a single one, 0 for a range without numbers. */
@@ -308,6 +357,7 @@ const lth__family lth__family_columns = {
     .memo_planes = memo_planes,
     .device_tile = device_tile,
     .device_pull = device_pull,
+    .attribute = attribute_numbers,
 };
 
 /* ---- mean ---- */
@@ -346,4 +396,5 @@ const lth__family lth__family_mean = {
     .memo_planes = memo_planes,
     .device_tile = device_tile,
     .device_pull = device_pull,
+    .attribute = attribute_words,
 };

@@ -10,12 +10,22 @@
 
 /* ---- Encoders ---- */
 
-static void free_vectors(lth__lexicon *l) {
-    while (l->similarities) {
-        lth__similarity *next = l->similarities->next;
-        lth__similarity_free(l->similarities);
-        l->similarities = next;
+/* All, or but those of a vocabulary of that size. */
+static void free_similarities(lth__lexicon *l, size_t but) {
+    lth__similarity **link = &l->similarities;
+    while (*link) {
+        lth__similarity *s = *link;
+        if (s->symbols == but) {
+            link = &s->next;
+            continue;
+        }
+        *link = s->next;
+        lth__similarity_free(s);
     }
+}
+
+static void free_vectors(lth__lexicon *l) {
+    free_similarities(l, SIZE_MAX);
     lth__vectors_free(&l->vectors);
 }
 
@@ -24,6 +34,7 @@ static void free_lexicon(lth__lexicon *l) {
     lth__symbols_free(l->symbols);
     lth__free(l->frequency);
     lth__forest_free(l->forest);
+    if (l->first_index != l->index) lth__tree_index_free(l->first_index);
     lth__tree_index_free(l->index);
 }
 
@@ -95,7 +106,7 @@ static void replace_vectors(lth__lexicon *l, lth__vectors vectors) {
 
 lth_status lth_encoder_read_vectors(lth_encoder *e, const char *path, lth_error *err) {
     for (size_t f = 0; f < e->kernel->field_count; f++) {
-        if (!e->kernel->fields[f].vectors) continue;
+        if (!e->kernel->fields[f].vectors || e->lexicons[f].contextual) continue;
         lth__vectors vectors;
         LTH_TRY(read_vectors(e, f, path, &vectors, err));
         replace_vectors(&e->lexicons[f], vectors);
@@ -149,6 +160,49 @@ lth_status lth__encoder_add_vectors(lth_encoder *e, const char *path, lth_error 
     return LTH_OK;
 }
 
+/* ---- Going back ---- */
+
+static void rewind_vectors(lth__vectors *v, size_t symbols) {
+    if (v->symbols <= symbols) return;
+    int32_t last = -1;
+    for (size_t i = 0; i < symbols; i++) {
+        if (v->row_of[i] > last) last = v->row_of[i];
+    }
+    v->symbols = symbols;
+    v->count = (size_t)(last + 1);
+    float *values = lth__realloc(v->values, v->count * v->dimension, sizeof *values);
+    if (values) v->values = values;
+    int32_t *row_of = lth__realloc(v->row_of, symbols, sizeof *row_of);
+    if (row_of) v->row_of = row_of;
+}
+
+static void rewind_trees(lth__lexicon *l, size_t subtrees) {
+    lth__tree_index *first = subtrees > 0 ? l->first_index : NULL;
+    if (l->index != l->first_index) lth__tree_index_free(l->index);
+    if (!first) lth__tree_index_free(l->first_index);
+    l->index = l->first_index = first;
+    lth__forest_truncate(l->forest, subtrees);
+}
+
+/* Similarities of units that will not be seen again are of no use to a prediction. */
+static void rewind_lexicon(lth__lexicon *l, bool has_encoded) {
+    size_t known = has_encoded ? l->frequencies : 0;
+    free_similarities(l, l->contextual ? SIZE_MAX : known);
+    rewind_vectors(&l->vectors, known);
+    lth__symbols_truncate(l->symbols, known);
+    if (l->forest) rewind_trees(l, has_encoded ? l->known_subtrees : 0);
+    if (!has_encoded && l->contextual) l->has_vectors = false;
+}
+
+void lth__encoder_rewind(lth_encoder *e) {
+    for (size_t f = 0; f < e->kernel->field_count; f++)
+        rewind_lexicon(&e->lexicons[f], e->has_encoded);
+    for (size_t n = 0; n < e->kernel->node_count; n++) {
+        lth__feature_space *space = &e->spaces[n];
+        if (space->grams) lth__symbols_truncate(space->grams, e->has_encoded ? space->known : 0);
+    }
+}
+
 /* ---- Items ---- */
 
 lth_status lth__items_create(lth_encoder *e, size_t count, lth_items **out, lth_error *err) {
@@ -172,8 +226,9 @@ static lth_status encode_numbers(const lth__field_def *def, const lth_table *tab
     size_t rows = lth_table_rows(table), capacity = 0;
     size_t *columns = NULL;
     *out = (lth__sequences){.count = rows};
-    lth_status status = lth__columns_find(table->columns, def->column, lth_table_name(table), 1,
-                                          &columns, &out->width, &capacity, err);
+    lth_status status =
+        lth__columns_find(table->columns, def->column, lth_table_name(table),
+                          lth__table_header_line(table), &columns, &out->width, &capacity, err);
     if (status == LTH_OK) {
         out->numbers = lth__alloc(rows * out->width, sizeof *out->numbers);
         if (!out->numbers) status = lth__fail_memory(err, rows * out->width * sizeof(double));
@@ -211,18 +266,29 @@ static lth_status encode_text(const lth__field_def *def, const lth_table *table,
     return LTH_OK;
 }
 
+/* All tables of an encoder have texts in a column, or all have vectors. */
+static lth_status check_kind(const lth__lexicon *l, const lth_table *table, size_t column,
+                             bool vectors, lth_error *err) {
+    if (l->contextual == vectors) return LTH_OK;
+    return lth__table_want(table, column, vectors ? LTH__COLUMN_TEXT : LTH__COLUMN_VECTORS,
+                           vectors ? "the first table has text" : "the first table has vectors",
+                           err);
+}
+
 static lth_status encode_field(const lth_encoder *e, size_t field, const lth_table *table,
                                lth__sequences *out, lth_error *err) {
     const lth__field_def *def = &e->kernel->fields[field];
     lth__lexicon *l = &e->lexicons[field];
     if (def->kind == LTH__FIELD_NUMBERS) return encode_numbers(def, table, out, err);
-    size_t column = lth_table_find(table, def->column);
-    if (column == LTH_NONE) {
-        return lth__fail_at(err, LTH_EFORMAT, lth_table_name(table), 1, 0, "no column \"%s\"",
-                            def->column);
-    }
+    size_t column;
+    LTH_TRY(lth__table_column_at(table, def->column, &column, err));
     if (def->kind == LTH__FIELD_TREE)
         return lth__tree_field_encode(def, table, column, l->symbols, l->forest, out, err);
+    bool vectors = lth__table_kind(table, column) == LTH__COLUMN_VECTORS;
+    if (e->has_encoded) LTH_TRY(check_kind(l, table, column, vectors, err));
+    l->contextual = vectors;
+    if (vectors) return lth__vectors_column_encode(def, table, column, l, out, err);
+    LTH_TRY(lth__table_want(table, column, LTH__COLUMN_TEXT, "the kernel reads text", err));
     return encode_text(def, table, column, l->symbols, out, err);
 }
 
@@ -232,6 +298,7 @@ static lth_status count_symbols(const lth__sequences *s, lth__lexicon *l, lth_er
     if (l->forest) {
         l->frequencies = symbols;
         l->known_subtrees = l->forest->count;
+        l->first_index = l->index;
         return LTH_OK;
     }
     lth__free(l->frequency); /* of a table that could not be encoded */
@@ -247,7 +314,7 @@ static lth_status index_trees(lth__lexicon *l, lth_error *err) {
     if (!l->forest || (l->index && l->index->subtrees == l->forest->count)) return LTH_OK;
     lth__tree_index *index = NULL;
     LTH_TRY(lth__tree_index_create(l->forest, &index, err));
-    lth__tree_index_free(l->index);
+    if (l->index != l->first_index) lth__tree_index_free(l->index);
     l->index = index;
     return LTH_OK;
 }
@@ -276,10 +343,12 @@ lth_status lth_encode(lth_encoder *e, const lth_table *table, lth_items **out, l
     for (size_t f = 0; f < e->kernel->field_count && status == LTH_OK; f++)
         status = encode_field(e, f, table, &items->fields[f], err);
     if (status == LTH_OK) status = lth__items_features(items, err);
-    if (status == LTH_OK)
+    if (status == LTH_OK) {
         *out = items;
-    else
-        lth_items_free(items);
+        return LTH_OK;
+    }
+    lth_items_free(items);
+    if (!e->has_encoded) lth__encoder_rewind(e);
     return status;
 }
 

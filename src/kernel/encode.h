@@ -50,6 +50,8 @@ typedef struct lth__lexicon {
     lth__symbols *symbols;
     lth__vectors vectors;
     bool has_vectors;
+    bool contextual; /* the column has vectors instead of texts: each unit is a symbol of its own,
+                        whose name is its number, and whose vector is in the row of that number */
     size_t centre_rows; /* vectors that the centre of sim=exp is the mean of: those of the first
                            reading */
     double *frequency;  /* of the symbols of the first table encoded, relative */
@@ -58,7 +60,8 @@ typedef struct lth__lexicon {
     /* Of a field of trees, whose symbols are labels and words: */
     lth__forest *forest;
     lth__tree_index *index;
-    size_t known_subtrees; /* that the first table encoded has */
+    lth__tree_index *first_index; /* of the first table; often the same */
+    size_t known_subtrees;        /* that the first table encoded has */
 } lth__lexicon;
 
 /* The features of a node, and what the first table that was encoded says of them. */
@@ -98,6 +101,15 @@ lth_status lth__lexicon_similarity(const lth__node *node, const lth__eval *eval,
 
 /* Read vectors for the words that have none yet; the others keep theirs. */
 lth_status lth__encoder_add_vectors(lth_encoder *encoder, const char *path, lth_error *err);
+
+/* Back to what the encoder knew after the first table, so that a model does not grow with all that
+ * it predicts. Items of other tables are to be freed before. */
+void lth__encoder_rewind(lth_encoder *encoder);
+
+/* Append the units of a column of vectors, which `out` is then made of, to a lexicon. */
+lth_status lth__vectors_column_encode(const lth__field_def *def, const lth_table *table,
+                                      size_t column, lth__lexicon *lexicon, lth__sequences *out,
+                                      lth_error *err);
 
 /* For whoever makes items from stored fields: items whose fields are still empty, and, once these
  * are there, the features of nodes that have any. The first items of an encoder decide how features

@@ -361,7 +361,8 @@ lth_status lth_gram_diagonal(const lth_kernel *kernel, const lth_items *rows, do
                              lth_error *err) {
     work w = {0};
     lth_status status = check_items(kernel, rows, NULL, err);
-    w.eval = (lth__eval){.ctx = kernel->ctx, .kernel = kernel, .rows = rows, .cols = rows};
+    w.eval = (lth__eval){
+        .ctx = kernel->ctx, .kernel = kernel, .rows = rows, .cols = rows, .selves = true};
     if (status == LTH_OK) status = lth__eval_prepare(&w.eval, err);
     if (status == LTH_OK)
         status = kernel->root->family->diagonal(kernel->root, &w.eval, rows, diag, NULL, err);

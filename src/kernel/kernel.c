@@ -284,6 +284,7 @@ lth_status lth__kernel_field(lth_kernel *kernel, const lth__field_def *def, size
             f->format == def->format && f->strip == def->strip && f->lower == def->lower &&
             f->parts == def->parts) {
             f->vectors |= def->vectors;
+            f->exact |= !def->vectors;
             *out = i;
             return LTH_OK;
         }
@@ -292,6 +293,7 @@ lth_status lth__kernel_field(lth_kernel *kernel, const lth__field_def *def, size
                       sizeof *kernel->fields))
         return lth__fail_memory(err, 0);
     kernel->fields[kernel->field_count] = *def;
+    kernel->fields[kernel->field_count].exact = !def->vectors;
     *out = kernel->field_count++;
     return LTH_OK;
 }

@@ -64,6 +64,7 @@ typedef struct lth__field_def {
     unsigned strip; /* TREE: what is left out of labels and trees           */
     bool lower;     /* TEXT, TREE: lower-case it; of trees the leaves       */
     bool vectors;   /* TEXT: needs word vectors                             */
+    bool exact;     /* TEXT: some node asks whether units are the same      */
     bool parts;     /* TEXT: a word without a vector has the mean of its parts' */
 } lth__field_def;
 
@@ -155,12 +156,18 @@ struct lth__eval {
     const lth_kernel *kernel;
     const lth_items *rows, *cols; /* the same for a symmetric matrix */
     bool gradients;               /* states must be ready for pull   */
+    bool selves;                  /* only the diagonal is asked for  */
     bool by_size;                 /* set by a state that wants items of similar size side by side */
     bool quiet;                   /* no warnings: the same evaluation was made before */
     lth__memo *memo;              /* by node index; NULL = nothing is kept */
     lth__device_eval *device;     /* NULL = the CPU computes */
     void **state;                 /* by node index                   */
 };
+
+/* A fragment in brackets, its weight, how many columns have it, and the one of them that weighs
+ * most. */
+typedef lth_status lth__fragment_fn(void *user, const char *text, size_t length, double weight,
+                                    size_t columns, size_t example, lth_error *err);
 
 enum {
     LTH__TAKES_COLUMN = 1, /* its input is one column                */
@@ -235,7 +242,52 @@ struct lth__family {
 
     /* Optional: numbers for each pair worth keeping between evaluations; 0 = none. */
     size_t (*memo_planes)(const lth__node *node, const lth__eval *eval);
+
+    /* ---- Explanations: see model/explain.h ---- */
+
+    /* A node made of others: its values from theirs, input[m * pairs + pair], and unless NULL its
+     * slope by each of them likewise. No item of the tile meets itself. */
+    void (*combine)(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
+                    const double *input, double *value, double *slope);
+    /* Whether these values are linear in those of the inputs that vary. */
+    bool (*is_linear)(const lth__node *node, const bool *varies);
+
+    /* A node that compares items by their parts. Its value is a sum over degrees, where degree p
+     * has what p matches make together: K[((p - 1) * rows + r) * cols + c]. Without these two there
+     * is one degree, the value itself. */
+    size_t (*degrees)(const lth__node *node);
+    lth_status (*tile_degrees)(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
+                               double *K, lth_error *err);
+    /* share[part] += sum over p, c of W[(p - 1) * cols + c] times what degree p of K_c owes to that
+     * part of the tile's one row: a unit of the text, a node of the tree in post-order, a number,
+     * or, for lth__node_map(), one of its features. */
+    lth_status (*attribute)(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
+                            const double *W, double *share, lth_error *err);
+
+    /* Where degree p counts common subsequences of p units: what one is worth, nu[p - 1], and the
+     * factor for each unit that is skipped inside of it, on either side. */
+    void (*worth)(const lth__node *node, const lth__eval *eval, double *gap, double *nu);
+
+    /* Sparse feature maps: hand what was found for the features of an item on to the units of its
+     * text, unit[k] += ...; and the units that a feature is made of, `most` at most, whose number
+     * comes back. */
+    lth_status (*spread)(const lth__node *node, const lth_items *items, size_t item,
+                         const double *share, double *unit, lth_error *err);
+    size_t (*feature_units)(const lth__node *node, const struct lth_encoder *encoder,
+                            uint32_t feature, uint32_t *unit, size_t most);
+
+    /* Tree kernels: tells `take` of the fragments f with the largest and the smallest weight,
+     * `count` of each: what one f in a row adds to sum_c W_c K_c, or, with `of_row`, what all of
+     * them in the evaluation's one row add. */
+    lth_status (*fragments)(const lth__node *node, const lth__eval *eval, const double *W,
+                            bool of_row, size_t count, lth__fragment_fn *take, void *user,
+                            lth_error *err);
 };
+
+/* The sparse feature map whose features are the parts that the node compares, or NULL. */
+const lth__node *lth__node_map(const lth__node *node);
+/* How many parts an item has for the node. */
+size_t lth__node_parts(const lth__node *node, const lth_items *items, size_t item);
 
 /* The values of a tile of a node that learns nothing: computed by `fill` once, and kept where there
  * is a memo for it. */

@@ -49,4 +49,6 @@ const lth__family lth__family_normalize = {
     .pull = lth__wrap_pull,
     .device_tile = lth__wrap_device_tile,
     .device_pull = lth__wrap_device_pull,
+    .combine = lth__wrap_combine,
+    .is_linear = lth__wrap_is_linear,
 };

@@ -394,6 +394,7 @@ static lth_status tile_values(const lth__node *node, const lth__eval *eval, cons
     for (size_t i = 0; i < tile->rows * tile->cols && status == LTH_OK; i++) {
         status = compare(st, &st->rows[tile->row[i / tile->cols]],
                          &st->cols[tile->col[i % tile->cols]], &room, 0, &K[i], NULL, err);
+        if (status == LTH_OK && i % tile->cols == 0) status = lth__parallel_ask(eval->ctx);
     }
     free_room(&room);
     return status;
@@ -409,9 +410,33 @@ static lth_status pull(const lth__node *node, const lth__eval *eval, const lth__
         if (W[i] == 0 && !K) continue;
         status = compare(st, &st->rows[tile->row[i / tile->cols]],
                          &st->cols[tile->col[i % tile->cols]], &room, W[i], &value, gradient, err);
+        if (status == LTH_OK && i % tile->cols == 0) status = lth__parallel_ask(eval->ctx);
         if (K) K[i] = value;
         for (size_t p = 0; p < PARAMS; p++)
             lth__sink_add(sink, node->first_param + p, i, gradient[p]);
+    }
+    free_room(&room);
+    return status;
+}
+
+/* A node of the row has the fragments below it that a column has, too. */
+static lth_status attribute(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
+                            const double *W, double *share, lth_error *err) {
+    const state *st = eval->state[node->index];
+    const tree *a = &st->rows[tile->row[0]];
+    workspace room = {0};
+    lth_status status = LTH_OK;
+    for (size_t c = 0; c < tile->cols && status == LTH_OK; c++) {
+        const tree *b = &st->cols[tile->col[c]];
+        double value;
+        if (W[c] == 0) continue;
+        status = compare(st, a, b, &room, 0, &value, NULL, err);
+        for (size_t i = 0; status == LTH_OK && i < a->nodes; i++) {
+            uint32_t other = room.other[a->bucket[i]];
+            size_t matches = other == UINT32_MAX ? 0 : bucket_size(b, other);
+            for (size_t place = 0; place < matches; place++)
+                share[i] += W[c] * room.delta[room.at[i] + place];
+        }
     }
     free_room(&room);
     return status;
@@ -518,4 +543,6 @@ const lth__family lth__family_ptk = {
     .diagonal = diagonal,
     .tile = tile_values,
     .pull = pull,
+    .attribute = attribute,
+    .fragments = lth__ptk_fragments,
 };

@@ -131,6 +131,38 @@ static lth_status encode(const lth__node *node, lth_items *items, lth_error *err
     return smooth(&p, lth__symbols_count(words), items->count, &items->features[node->index], err);
 }
 
+/* ---- Explanations ---- */
+
+/* A word gives the features of its neighbours, too, each as much as P says: that is its share. */
+static lth_status spread(const lth__node *node, const lth_items *items, size_t item,
+                         const double *share, double *unit, lth_error *err) {
+    const lth_encoder *encoder = items->encoder;
+    const lth__feature_space *space = &encoder->spaces[node->index];
+    const lth__features *f = &items->features[node->index];
+    const lth__sequences *texts = &items->fields[node->field];
+    size_t words = lth__symbols_count(encoder->lexicons[node->field].symbols);
+    size_t length = lth__sequence_length(texts, item);
+    const lth__symbol *word = lth__sequence_symbols(texts, item);
+    lth__proximity p;
+    if (!lth__proximity_view(space->kept, space->kept_size, space->known, &p))
+        return lth__fail(err, LTH_EFORMAT, "the model is damaged: its neighbouring words");
+    double *by_feature = lth__calloc(2 * words, sizeof *by_feature), *count = by_feature + words;
+    if (!by_feature) return lth__fail_memory(err, 2 * words * sizeof *by_feature);
+    for (size_t i = f->start[item]; i < f->start[item + 1]; i++)
+        by_feature[f->feature[i]] = share[i - f->start[item]] / f->weight[i];
+    for (size_t k = 0; k < length; k++) count[word[k]]++;
+    for (size_t k = 0; k < length; k++) {
+        double sum = by_feature[word[k]];
+        for (size_t n = word[k] < p.words ? (size_t)p.start[word[k]] : 0;
+             word[k] < p.words && n < p.start[word[k] + 1]; n++)
+            sum += by_feature[p.word[n]] / (1 + (double)p.distance[n]);
+        double weight = lth__sparse_weigh(node->config, space, word[k], count[word[k]]);
+        unit[k] += sum * weight / count[word[k]];
+    }
+    lth__free(by_feature);
+    return LTH_OK;
+}
+
 /* ---- The family ---- */
 
 static const lth_argument arguments[] = {
@@ -181,5 +213,7 @@ const lth__family lth__family_semantic = {
     .traits = LTH__TAKES_COLUMN,
     .configure = configure,
     .encode = encode,
+    .spread = spread,
+    .feature_units = lth__sparse_feature_units,
     LTH__SPARSE_FUNCTIONS,
 };

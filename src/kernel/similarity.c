@@ -76,19 +76,20 @@ lth_status lth__similarity_block(const lth__similarity *s, lth__sim_part part, c
     const lth__blas *blas;
     LTH_TRY(lth__blas_get(&blas, err));
     size_t d = s->dimension;
-    double *left = lth__alloc(2 * BLOCK * d + BLOCK * BLOCK, sizeof *left);
+    size_t height = a_count < BLOCK ? a_count : BLOCK, width = b_count < BLOCK ? b_count : BLOCK;
+    double *left = lth__alloc((height + width) * d + height * width, sizeof *left);
     if (!left) return lth__fail_memory(err, 0);
-    double *right = left + BLOCK * d, *dots = right + BLOCK * d;
+    double *right = left + height * d, *dots = right + width * d;
     for (size_t j = 0; j < b_count; j += BLOCK) {
         size_t cols = b_count - j < BLOCK ? b_count - j : BLOCK;
         gather_vectors(s, b + j, cols, right);
         for (size_t i = 0; i < a_count; i += BLOCK) {
             size_t rows = a_count - i < BLOCK ? a_count - i : BLOCK;
             gather_vectors(s, a + i, rows, left);
-            blas->gemm_nt(rows, cols, d, 1, left, d, right, d, 0, dots, BLOCK);
+            blas->gemm_nt(rows, cols, d, 1, left, d, right, d, 0, dots, width);
             for (size_t r = 0; r < rows; r++) {
                 for (size_t c = 0; c < cols; c++) {
-                    double dot = dots[r * BLOCK + c];
+                    double dot = dots[r * width + c];
                     double x = similarity_of(s, dot, a[i + r], b[j + c]);
                     store(s, out, (i + r) * ld + j + c,
                           part_of(s, part, x, dot, a[i + r], b[j + c]));
@@ -165,7 +166,7 @@ static size_t count_blocks(const lth__similarity *s) {
 }
 
 static lth_status make_tables(lth_ctx *ctx, lth__similarity *s, lth_error *err) {
-    if (s->dots || !fits_in_tables(s)) return LTH_OK;
+    if (s->dots || s->by_tile || !fits_in_tables(s)) return LTH_OK;
     size_t side = s->symbols + 1;
     table_job job = {.s = s};
     LTH_TRY(lth__blas_get(&job.blas, err));
@@ -294,6 +295,7 @@ lth_status lth__similarity_create(lth_ctx *ctx, const lth__similarity_def *def,
                            .symbols = def->symbols,
                            .dimension = dimension > 0 ? dimension : 1,
                            .temperature = NAN,
+                           .by_tile = def->by_tile,
                            .wanted = {true, def->learns_temperature, def->uses_rarity}};
     lth_status status = fill(s, def, err);
     if (status == LTH_OK)

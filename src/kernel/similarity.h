@@ -47,6 +47,7 @@ typedef struct lth__similarity {
     double temperature, rarity;    /* at which the tables are; rarity 0 = all weigh 1         */
     double *weight, *weight_slope; /* of each symbol: w, and its derivative over w            */
     bool wanted[LTH__SIM_PARTS];   /* tables to keep                                          */
+    bool by_tile;                  /* no tables: too few pairs ask for them                   */
     double *dots;                  /* inner products, when the tables change with parameters  */
     void *table[LTH__SIM_PARTS];   /* (symbols + 1)^2 reals, the last row and column 0 for
                                       padding; NULL where that is too large to keep           */
@@ -64,6 +65,7 @@ typedef struct lth__similarity_def {
     const double *frequency; /* of the first `frequencies` symbols; the rest have 0 */
     size_t frequencies;
     bool learns_temperature, uses_rarity;
+    bool by_tile;
 } lth__similarity_def;
 
 /* Everything but the tables, which lth__similarity_set() makes if they fit. */

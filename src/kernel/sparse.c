@@ -121,6 +121,11 @@ static double weigh(const config *c, const lth__feature_space *space, uint32_t f
     return weight * (log((1 + (double)space->rows) / (1 + (double)rows_with)) + 1);
 }
 
+double lth__sparse_weigh(const config *c, const lth__feature_space *space, uint32_t feature,
+                         double count) {
+    return lth__sparse_is_rare(c, space, feature) ? 0 : weigh(c, space, feature, count);
+}
+
 /* From counts to weights, in place; rare features go. */
 static void weigh_all(const config *c, const lth__feature_space *space, lth__features *f,
                       size_t rows) {
@@ -258,6 +263,8 @@ static lth_status configure_ngrams(lth_kernel *kernel, lth__node *node, lth_erro
         .traits = LTH__TAKES_COLUMN,                                                               \
         .configure = configure_##name_,                                                            \
         .encode = lth__sparse_encode,                                                              \
+        .spread = lth__sparse_spread,                                                              \
+        .feature_units = lth__sparse_feature_units,                                                \
         LTH__SPARSE_FUNCTIONS,                                                                     \
     }
 

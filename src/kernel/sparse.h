@@ -21,6 +21,10 @@ lth_status lth__sparse_encode(const lth__node *node, lth_items *items, lth_error
 bool lth__sparse_is_rare(const lth__sparse_config *c, const lth__feature_space *space,
                          uint32_t feature);
 
+/* The weight of a feature that a text has `count` times; 0 for a rare one. */
+double lth__sparse_weigh(const lth__sparse_config *c, const lth__feature_space *space,
+                         uint32_t feature, double count);
+
 /* The inner product of items->features[node->index]. */
 lth_status lth__sparse_diagonal(const lth__node *node, const lth__eval *eval,
                                 const lth_items *items, double *a, double *slope, lth_error *err);
@@ -30,9 +34,23 @@ lth_status lth__sparse_pull(const lth__node *node, const lth__eval *eval, const 
                             const double *W, double *K, const lth__sink *sink, lth_error *err);
 size_t lth__sparse_memo_planes(const lth__node *node, const lth__eval *eval);
 
+/* share[i] of the i-th feature of the tile's row (sparse_attribute.c). */
+lth_status lth__sparse_attribute(const lth__node *node, const lth__eval *eval,
+                                 const lth__tile *tile, const double *W, double *share,
+                                 lth_error *err);
+/* The same for sum_f min(w_af, w_bf). */
+lth_status lth__intersection_attribute(const lth__node *node, const lth__eval *eval,
+                                       const lth__tile *tile, const double *W, double *share,
+                                       lth_error *err);
+/* Evenly to the units of every place where a text has the feature. */
+lth_status lth__sparse_spread(const lth__node *node, const lth_items *items, size_t item,
+                              const double *share, double *unit, lth_error *err);
+size_t lth__sparse_feature_units(const lth__node *node, const lth_encoder *encoder,
+                                 uint32_t feature, uint32_t *unit, size_t most);
+
 #define LTH__SPARSE_FUNCTIONS                                                                      \
     .diagonal = lth__sparse_diagonal, .tile = lth__sparse_tile, .pull = lth__sparse_pull,          \
-    .memo_planes = lth__sparse_memo_planes
+    .memo_planes = lth__sparse_memo_planes, .attribute = lth__sparse_attribute
 
 /* ---- Arguments in manuals ---- */
 

@@ -201,4 +201,5 @@ const lth__family lth__family_intersection = {
     .tile = tile_values,
     .pull = pull,
     .memo_planes = lth__sparse_memo_planes,
+    .attribute = lth__intersection_attribute,
 };

@@ -183,6 +183,7 @@ static lth_status prepare(const lth__node *node, lth__eval *eval, void **out, lt
     if (!st) return lth__fail_memory(err, sizeof *st);
     lth_encoder *encoder = eval->rows->encoder;
     st->plan = (lth__ssk_plan){
+        .ctx = eval->ctx,
         .lanes = eval->ctx->engine->lanes[eval->ctx->options.precision],
         .vocabulary = lth__symbols_count(encoder->lexicons[node->field].symbols),
         .rows = &eval->rows->fields[node->field],
@@ -590,4 +591,8 @@ const lth__family lth__family_ssk = {
     .device_tile = lth__ssk_device_tile,
     .device_pull = lth__ssk_device_pull,
     .device_orders = lth__ssk_device_orders,
+    .degrees = orders,
+    .tile_degrees = lth__ssk_tile_degrees,
+    .attribute = lth__ssk_attribute,
+    .worth = lth__ssk_worth,
 };

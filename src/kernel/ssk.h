@@ -30,6 +30,13 @@ typedef struct lth__ssk_direction {
 enum { LTH__SSK_DIRECTIONS = 3 };
 size_t lth__ssk_directions(const lth__ssk_config *c, lth__ssk_direction out[LTH__SSK_DIRECTIONS]);
 
+/* For explanations (ssk_attribute.c). */
+lth_status lth__ssk_tile_degrees(const lth__node *node, const lth__eval *eval,
+                                 const lth__tile *tile, double *K, lth_error *err);
+void lth__ssk_worth(const lth__node *node, const lth__eval *eval, double *gap, double *nu);
+lth_status lth__ssk_attribute(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
+                              const double *W, double *share, lth_error *err);
+
 /* On a device (ssk_device.c). */
 bool lth__ssk_device_able(const lth__node *node, const lth__eval *eval);
 lth_status lth__ssk_device_tile(const lth__node *node, lth__device_eval *e,

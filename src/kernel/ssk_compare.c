@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/parallel.h"
+
 static size_t round_up(size_t value, size_t step) {
     return (value + step - 1) / step * step;
 }
@@ -325,6 +327,7 @@ static lth_status compare_rows(const lth__ssk_plan *plan, const lth__tile *tile,
         if (length == 0) continue;
         LTH_TRY(load_row(plan, lth__sequence_symbols(plan->rows, tile->row[r]), length, w, err));
         LTH_TRY(compare_row(plan, tile, r, w, take, user, err));
+        LTH_TRY(lth__parallel_ask(plan->ctx));
     }
     return LTH_OK;
 }

@@ -15,6 +15,7 @@ typedef enum lth__along {
 } lth__along;
 
 typedef struct lth__ssk_plan {
+    const lth_ctx *ctx;
     const lth__lanes *lanes;
     size_t order;
     double gap;

@@ -4,6 +4,7 @@
  * these; of the others only the positions that can match remain. */
 #include <string.h>
 
+#include "base/parallel.h"
 #include "base/random.h"
 #include "kernel/ssk_compare.h"
 
@@ -217,6 +218,7 @@ lth_status lth__ssk_compare_dropping(const lth__ssk_plan *plan, const lth__tile 
         size_t candidates = 0, length = lth__sequence_length(plan->rows, tile->row[r]);
         status = find_matches(s, length, tile->cols, &w, &candidates, err);
         if (status == LTH_OK) compare_row(plan, tile, r, candidates, &w, take, user);
+        if (status == LTH_OK) status = lth__parallel_ask(plan->ctx);
     }
     free_workspace(&w);
     return status;
@@ -234,14 +236,20 @@ static double dropping_cost(const lth__ssk_plan *plan, const lth__sparse_pair *p
     return cells == 0 ? 1 : 10 + (double)plan->order * cells;
 }
 
+/* As many pairs as can tell, but not so many that looking takes as long as computing them all. */
+static size_t sample_size(size_t rows, size_t cols) {
+    enum { MOST = 300, SHARE = 8 };
+    return rows * cols >= MOST * SHARE ? MOST : rows * cols / SHARE + 1;
+}
+
 lth_status lth__ssk_dropping_pays(const lth__ssk_plan *plan, bool *out, lth_error *err) {
-    enum { SAMPLE = 300 };
+    size_t sample = sample_size(plan->rows->count, plan->cols->count);
     workspace w = {0};
     lth_status status = allocate_pair(plan, false, &w, err);
     double dense = 0, dropping = 0;
     lth__random random;
     lth__random_seed(&random, 1);
-    for (size_t n = 0; status == LTH_OK && n < SAMPLE; n++) {
+    for (size_t n = 0; status == LTH_OK && n < sample; n++) {
         size_t i = lth__random_below(&random, plan->rows->count);
         size_t j = lth__random_below(&random, plan->cols->count);
         lth__sparse_pair pair = drop_positions(plan, i, j, &w);

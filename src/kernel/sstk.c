@@ -446,6 +446,8 @@ static bool symbol(const lth__node *node, const lth_kernel *kernel, const lth_it
         .pull = pull,                                                                              \
         .penalty = penalty,                                                                        \
         .symbol = symbol,                                                                          \
+        .attribute = lth__tree_attribute,                                                          \
+        .fragments = lth__tree_heaviest,                                                           \
     }
 
 FAMILY(sstk, "subset tree kernel: all fragments of whole productions in common",

@@ -138,6 +138,7 @@ static lth_status read_trees(reader *r, const lth_table *table, size_t column, l
 lth_status lth__tree_field_encode(const lth__field_def *def, const lth_table *table, size_t column,
                                   lth__symbols *labels, lth__forest *forest, lth__sequences *out,
                                   lth_error *err) {
+    LTH_TRY(lth__table_want(table, column, LTH__COLUMN_TEXT, "the kernel reads trees", err));
     size_t rows = lth_table_rows(table);
     reader r = {.def = def, .labels = labels, .raw = labels, .err = err};
     *out = (lth__sequences){.count = rows, .start = lth__calloc(rows + 1, sizeof *out->start)};
@@ -155,5 +156,14 @@ void lth__tree_count_labels(const lth__forest *forest, const lth__sequences *tre
     for (size_t k = trees->start[0]; k < trees->start[trees->count]; k++) {
         const lth__subtree *s = &forest->subtrees[trees->symbols[k]];
         if (s->children > 0) count[s->label]++;
+    }
+}
+
+void lth__tree_write_label(const lth__symbols *labels, lth__symbol label, lth__string *out) {
+    size_t length;
+    const char *text = lth__symbols_text(labels, label, &length);
+    for (size_t i = 0; i < length; i++) {
+        if (text[i] == '(' || text[i] == ')' || text[i] == '\\') lth__string_append(out, "\\", 1);
+        lth__string_append(out, text + i, 1);
     }
 }

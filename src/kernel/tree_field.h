@@ -2,6 +2,7 @@
 #ifndef LTH_TREE_FIELD_H
 #define LTH_TREE_FIELD_H
 
+#include "base/text.h"
 #include "kernel/encode.h"
 
 /* For the manual of a family; they come last. */
@@ -30,6 +31,14 @@ lth_status lth__tree_field_encode(const lth__field_def *def, const lth_table *ta
 
 /* count[label] += the inner nodes of these trees that have it. */
 void lth__tree_count_labels(const lth__forest *forest, const lth__sequences *trees, size_t *count);
+
+/* A label or a word as it stands in brackets, with the backslashes that it needs. */
+void lth__tree_write_label(const lth__symbols *labels, lth__symbol label, lth__string *out);
+
+/* The fragments of the partial tree kernel that weigh most (ptk_heaviest.c). */
+lth_status lth__ptk_fragments(const lth__node *node, const lth__eval *eval, const double *W,
+                              bool of_row, size_t count, lth__fragment_fn *take, void *user,
+                              lth_error *err);
 
 /* ---- Symbols with parameters of their own: symbols=none|all|[NP,VP] ---- */
 

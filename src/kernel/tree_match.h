@@ -38,6 +38,16 @@ typedef struct lth__tree_gradient {
 lth_status lth__tree_match(const lth__tree_plan *plan, const lth__tile *tile, const double *W,
                            double *K, lth__tree_gradient gradient, lth_error *err);
 
+/* ---- For explanations ---- */
+
+/* What the kernel owes to the fragments below each node (tree_attribute.c). */
+lth_status lth__tree_attribute(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
+                               const double *W, double *share, lth_error *err);
+/* The fragments that weigh most (tree_heaviest.c). */
+lth_status lth__tree_heaviest(const lth__node *node, const lth__eval *eval, const double *W,
+                              bool of_row, size_t count, lth__fragment_fn *take, void *user,
+                              lth_error *err);
+
 /* ---- One pair at a time, in little memory: see tree_fragments.c ---- */
 
 /* A tree with what the comparison needs; made once for many pairs. */

@@ -108,11 +108,8 @@ static lth_status count_labels(const lth__field_def *def, const lth_table *table
 
 static lth_status find_labels(const lth__field_def *def, const lth_table *table, lth__pool *pool,
                               lth__value *out, lth_error *err) {
-    size_t column = lth_table_find(table, def->column);
-    if (column == LTH_NONE) {
-        return lth__fail_at(err, LTH_EFORMAT, lth_table_name(table), 1, 0, "no column \"%s\"",
-                            def->column);
-    }
+    size_t column;
+    LTH_TRY(lth__table_column_at(table, def->column, &column, err));
     lth__symbols *labels = lth__symbols_create();
     lth__forest *forest = lth__forest_create();
     lth_status status = LTH_OK;

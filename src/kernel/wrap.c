@@ -174,6 +174,22 @@ lth_status lth__wrap_tile(const lth__node *node, const lth__eval *eval, const lt
     return LTH_OK;
 }
 
+void lth__wrap_combine(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
+                       const double *input, double *value, double *slope) {
+    const state *st = eval->state[node->index];
+    for (size_t pair = 0; pair < tile->rows * tile->cols; pair++) {
+        double a = st->rows.self[tile->row[pair / tile->cols]];
+        double b = st->cols.self[tile->col[pair % tile->cols]];
+        lth__wrapped x = st->wrapper->at(st->theta, input[pair], a, b);
+        value[pair] = x.value;
+        if (slope) slope[pair] = x.dk;
+    }
+}
+
+bool lth__wrap_is_linear(const lth__node *node, const bool *varies) {
+    return !varies[0] || ((const lth__wrap_config *)node->config)->wrapper->linear;
+}
+
 /* ---- Pull-back ---- */
 
 /* Weights that are passed on: to the inner values, and to the self-similarities. */

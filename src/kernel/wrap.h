@@ -107,13 +107,17 @@ lth_status lth__wrap_device_pull(const lth__node *node, lth__device_eval *e,
 
 size_t lth__wrap_memo_planes(const lth__node *node, const lth__eval *eval);
 
+void lth__wrap_combine(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
+                       const double *input, double *value, double *slope);
+bool lth__wrap_is_linear(const lth__node *node, const bool *varies);
+
 lth_status lth__wrap_guess(const lth__node *node, const lth__eval *eval, double scale,
                            double *value, lth_error *err);
 
 #define LTH__WRAP_FUNCTIONS                                                                        \
     .prepare = lth__wrap_prepare, .release = lth__wrap_release, .diagonal = lth__wrap_diagonal,    \
     .tile = lth__wrap_tile, .pull = lth__wrap_pull, .memo_planes = lth__wrap_memo_planes,          \
-    .guess = lth__wrap_guess, .device_tile = lth__wrap_device_tile,                                \
-    .device_pull = lth__wrap_device_pull
+    .guess = lth__wrap_guess, .combine = lth__wrap_combine, .is_linear = lth__wrap_is_linear,      \
+    .device_tile = lth__wrap_device_tile, .device_pull = lth__wrap_device_pull
 
 #endif

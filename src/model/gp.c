@@ -31,11 +31,8 @@ lth_status lth__read_targets(const lth_table *table, const char *const *names, s
     if (!y) return lth__fail_memory(err, rows * count * sizeof *y);
     lth_status status = LTH_OK;
     for (size_t t = 0; t < count && status == LTH_OK; t++) {
-        size_t column = lth_table_find(table, names[t]);
-        if (column == LTH_NONE) {
-            status = lth__fail_at(err, LTH_EFORMAT, lth_table_name(table), 1, 0, "no column \"%s\"",
-                                  names[t]);
-        }
+        size_t column = 0;
+        status = lth__table_column_at(table, names[t], &column, err);
         for (size_t i = 0; i < rows && status == LTH_OK; i++)
             status = lth__table_number(table, i, column, &y[t * rows + i], err);
     }
@@ -144,20 +141,12 @@ static lth_status settle(lth_gp *gp, lth__gram *gram, double *evidence, lth_erro
                      "vectors and numbers, or use more noise");
 }
 
-/* Leave-one-out predictions in closed form: mean y_i - alpha_i / (G^-1)_ii, variance 1 / (G^-1)_ii.
- */
 static lth_status leave_one_out(lth_gp *gp, double *inverse, lth_error *err) {
-    size_t n = gp->rows, t = gp->target_count;
+    size_t n = gp->rows;
     LTH_TRY(lth__cholesky_inverse(&gp->ctx, n, gp->L, inverse, err));
     double *y = lth__alloc(3 * n, sizeof *y), *mean = y + n, *sd = mean + n;
     if (!y) return lth__fail_memory(err, 3 * n * sizeof *y);
-    const lth__target *target = &gp->targets[0];
-    for (size_t i = 0; i < n; i++) {
-        double variance = 1 / inverse[i * n + i];
-        y[i] = target->shift + target->scale * gp->y[i * t];
-        mean[i] = y[i] - target->scale * gp->alpha[i * t] * variance;
-        sd[i] = target->scale * sqrt(variance);
-    }
+    lth__gp_leave_one_out(gp, inverse, 0, y, mean, sd);
     gp->report.loo = lth_metrics_of(y, mean, sd, n);
     lth__free(y);
     return LTH_OK;
@@ -242,7 +231,7 @@ static lth_status fit_items(lth_gp model, const double *y, const char *const *na
     *gp = model;
     gp->borrowed = true;
     gp->rows = gp->items->count;
-    gp->ctx.options.progress = NULL;
+    gp->ctx.quiet = true;
     gp->kernel->ctx = &gp->ctx;
     lth_status status = LTH_OK;
     if (gp->rows == 0) status = lth__fail(err, LTH_EFORMAT, "there are no rows to learn from");
@@ -392,7 +381,9 @@ void lth_gp_free(lth_gp *gp) {
     lth__free(gp->start);
     lth__free(gp->held);
     lth__free(gp->at_bound);
+    lth__free(gp->steps);
     lth__classes_free(gp->classes);
+    lth__string_free(&gp->row_text);
     lth__free(gp);
 }
 

@@ -2,6 +2,7 @@
 #ifndef LTH_GP_H
 #define LTH_GP_H
 
+#include "base/text.h"
 #include "kernel/encode.h"
 #include "kernel/gram.h"
 #include "model/linalg.h"
@@ -15,7 +16,7 @@ typedef struct lth__target {
 } lth__target;
 
 struct lth_gp {
-    lth_ctx ctx; /* the caller's, without its progress bar */
+    lth_ctx ctx; /* the caller's, but quiet */
     lth_kernel *kernel;
     lth_encoder *encoder;
     lth_items *items; /* training rows */
@@ -39,6 +40,9 @@ struct lth_gp {
     bool *held;     /* likewise                              */
     bool *at_bound; /* likewise                             */
     lth_gp_report report;
+    lth__string row_text; /* of lth_gp_row_text() */
+    lth_gp_step *steps;   /* of the search, all starts; thinned when there are many */
+    size_t step_count, steps_seen, step_every;
 };
 
 /* ---- Evidence ---- */
@@ -62,6 +66,17 @@ lth_status lth__gp_hold(lth_gp *gp, const lth_gp_options *options, lth_error *er
 /* Find the best parameters from `options`; gp->report tells how it went. */
 lth_status lth__gp_search(lth_gp *gp, lth__gram *gram, double *inverse,
                           const lth_gp_options *options, lth_error *err);
+
+/* ---- Looked at afterwards ---- */
+
+/* Of each row from all the others, in the target's units; `inverse` is (L L^T)^-1. */
+void lth__gp_leave_one_out(const lth_gp *gp, const double *inverse, size_t target, double *y,
+                           double *mean, double *sd);
+
+/* Steps that a model keeps; room for them all, and one more of them. */
+enum { LTH__MOST_STEPS = 2000 };
+lth_status lth__gp_steps_begin(lth_gp *gp, lth_error *err);
+void lth__gp_steps_add(lth_gp *gp, const lth_gp_step *step);
 
 /* ---- Making one from items that are already encoded, as cross-validation does ---- */
 

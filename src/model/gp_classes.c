@@ -278,12 +278,10 @@ static bool is_blank(const char *text, size_t length) {
 
 lth_status lth_gp_has_labels(const lth_table *table, const char *target, lth_task task, bool *out,
                              lth_error *err) {
-    size_t column = lth_table_find(table, target), length;
-    if (column == LTH_NONE)
-        return lth__fail_at(err, LTH_EFORMAT, lth_table_name(table), 1, 0, "no column \"%s\"",
-                            target);
-    bool labels = task == LTH_TASK_CLASSIFICATION;
-    for (size_t i = 0; task == LTH_TASK_AUTO && i < lth_table_rows(table); i++) {
+    size_t column, length;
+    bool decided, labels = false;
+    LTH_TRY(lth__labels_decided(table, target, task, &column, &decided, &labels, err));
+    for (size_t i = 0; !decided && i < lth_table_rows(table); i++) {
         const char *cell = lth_table_cell(table, i, column, &length);
         double value;
         if (is_blank(cell, length)) continue;

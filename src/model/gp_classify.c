@@ -120,10 +120,11 @@ lth_status lth_gp_classify(lth_gp *gp, const lth_table *table, double *probabili
                            lth_error *err) {
     if (!gp->classes) return lth__fail(err, LTH_EARG, "the model is for numbers, not for labels");
     lth_items *items = NULL;
-    LTH_TRY(lth_encode(gp->encoder, table, &items, err));
-    lth_status status = LTH_OK;
-    if (gp->vectors) status = lth__encoder_add_vectors(gp->encoder, gp->vectors, err);
+    lth_status status = lth_encode(gp->encoder, table, &items, err);
+    if (status == LTH_OK && gp->vectors)
+        status = lth__encoder_add_vectors(gp->encoder, gp->vectors, err);
     if (status == LTH_OK) status = lth__gp_classify_items(gp, items, probability, err);
     lth_items_free(items);
+    lth__encoder_rewind(gp->encoder);
     return status;
 }

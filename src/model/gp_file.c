@@ -13,6 +13,8 @@
 
 /* The report as an array of numbers, in this order. */
 enum { REPORT_NUMBERS = 18 };
+/* A step likewise. */
+enum { STEP_NUMBERS = 6 };
 
 static void report_to_numbers(const lth_gp *gp, double *x) {
     const lth_gp_report *r = &gp->report;
@@ -81,6 +83,21 @@ static void save_texts(lth__saver *s, const lth_gp *gp) {
     if (s->ok) lth__saver_put_list(s, "classes", c->name, c->class_count);
 }
 
+static void save_steps(lth__saver *s, const lth_gp *gp) {
+    if (!s->ok || gp->step_count == 0) return;
+    double *x = lth__saver_keep(s, lth__alloc(gp->step_count * STEP_NUMBERS, sizeof *x));
+    s->ok = s->ok && x;
+    if (!s->ok) return;
+    for (size_t i = 0; i < gp->step_count; i++) {
+        const lth_gp_step *step = &gp->steps[i];
+        double all[STEP_NUMBERS] = {
+            (double)step->start, (double)step->iteration, (double)step->evaluations,
+            step->evidence,      step->gradient,          step->seconds};
+        memcpy(x + i * STEP_NUMBERS, all, sizeof all);
+    }
+    lth__saver_put(s, "steps", LTH__F64, gp->step_count, STEP_NUMBERS, x);
+}
+
 static void save_numbers(lth__saver *s, const lth_gp *gp) {
     size_t n = gp->rows, t = gp->target_count, params = gp->kernel->param_count + 1;
     double *report = lth__saver_keep(s, lth__alloc(REPORT_NUMBERS, sizeof *report));
@@ -107,6 +124,7 @@ static void save_numbers(lth__saver *s, const lth_gp *gp) {
     lth__saver_put(s, "noise", LTH__F64, 2, 0, noise);
     lth__saver_put(s, "start", LTH__F64, params, 0, gp->start);
     lth__saver_put(s, "flags", LTH__U8, params, 2, flags);
+    save_steps(s, gp);
     const lth__classes *c = gp->classes;
     if (c) {
         lth__saver_put(s, "y", LTH__F64, c->problem_count, n, c->y);
@@ -268,6 +286,34 @@ static lth_status load_report(const loader *l) {
     return LTH_OK;
 }
 
+/* Files of before do not have them. */
+static lth_status load_steps(const loader *l) {
+    lth_gp *gp = l->gp;
+    const lth__tensor *t;
+    if (!lth__tensors_find(l->in.file, "steps")) return LTH_OK;
+    LTH_TRY(lth__loader_get(&l->in, "steps", LTH__F64, 2, LTH_NONE, STEP_NUMBERS, &t));
+    size_t count = t->shape[0];
+    if (count > LTH__MOST_STEPS) return lth__loader_damaged(&l->in, "steps");
+    gp->steps = lth__alloc(count, sizeof *gp->steps);
+    if (!gp->steps) return lth__fail_memory(l->in.err, 0);
+    for (size_t i = 0; i < count; i++) {
+        const double *x = (const double *)t->data + i * STEP_NUMBERS;
+        for (size_t k = 0; k < STEP_NUMBERS; k++) {
+            bool is_count = k < 3;
+            if (!isfinite(x[k]) || (is_count && !(x[k] >= 0 && x[k] <= 1e15)))
+                return lth__loader_damaged(&l->in, "steps");
+        }
+        gp->steps[i] = (lth_gp_step){.start = (size_t)x[0],
+                                     .iteration = (size_t)x[1],
+                                     .evaluations = (size_t)x[2],
+                                     .evidence = x[3],
+                                     .gradient = x[4],
+                                     .seconds = x[5]};
+    }
+    gp->step_count = count;
+    return LTH_OK;
+}
+
 static lth_status load_all(loader *l) {
     lth_gp *gp = l->gp;
     LTH_TRY(lth__loader_kernel(&l->in, &gp->ctx, "gp", "it is not a Gaussian process", &gp->kernel,
@@ -276,6 +322,7 @@ static lth_status load_all(loader *l) {
     LTH_TRY(load_solution(l));
     LTH_TRY(load_numbers(l));
     LTH_TRY(load_report(l));
+    LTH_TRY(load_steps(l));
     return lth__loader_fields(&l->in, gp->rows, &gp->items);
 }
 
@@ -286,7 +333,7 @@ lth_status lth_gp_load(lth_ctx *ctx, const char *path, lth_gp **out, lth_error *
     lth_status status = l.gp ? LTH_OK : lth__fail_memory(err, sizeof *l.gp);
     if (status == LTH_OK) {
         l.gp->ctx = *ctx;
-        l.gp->ctx.options.progress = NULL;
+        l.gp->ctx.quiet = true;
         status = load_all(&l);
     }
     lth__tensors_free(l.in.file);

@@ -311,6 +311,7 @@ static int told(void *user, size_t iteration, double f, double gradient) {
                         .evidence = s->jacobian - f,
                         .gradient = gradient,
                         .seconds = lth__seconds() - s->began};
+    lth__gp_steps_add(s->gp, &step);
     if (s->options->step && s->options->step(s->options->user, &step)) s->stopped = true;
     return s->stopped;
 }
@@ -415,7 +416,8 @@ lth_status lth__gp_search(lth_gp *gp, lth__gram *gram, double *inverse,
         .gp = gp, .gram = gram, .inverse = inverse, .options = options, .began = lth__seconds()};
     for (size_t t = 0; t < gp->target_count; t++)
         s.jacobian -= (double)gp->rows * log(gp->targets[t].scale);
-    lth_status status = list_variables(&s, err);
+    lth_status status = lth__gp_steps_begin(gp, err);
+    if (status == LTH_OK) status = list_variables(&s, err);
     if (status == LTH_OK && s.count > 0 && options->max_iter > 0) status = learn(&s, err);
     gp->report.iterations = s.iterations;
     gp->report.evaluations = s.evaluations;

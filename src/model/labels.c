@@ -18,19 +18,24 @@ void lth__labels_free(lth__labels *labels) {
     *labels = (lth__labels){0};
 }
 
-static lth_status find_column(const lth_table *table, const char *name, size_t *out,
-                              lth_error *err) {
-    *out = lth_table_find(table, name);
-    if (*out != LTH_NONE) return LTH_OK;
-    return lth__fail_at(err, LTH_EFORMAT, lth_table_name(table), 1, 0, "no column \"%s\"", name);
+lth_status lth__labels_decided(const lth_table *table, const char *name, lth_task task,
+                               size_t *column, bool *decided, bool *labels, lth_error *err) {
+    LTH_TRY(lth__table_column_at(table, name, column, err));
+    lth__column_kind kind = lth__table_kind(table, *column);
+    *labels = task == LTH_TASK_CLASSIFICATION;
+    *decided = task != LTH_TASK_AUTO || kind == LTH__COLUMN_NUMBERS;
+    if (kind == LTH__COLUMN_VECTORS)
+        return lth__table_want(table, *column, LTH__COLUMN_TEXT, "a target is wanted", err);
+    return *labels ? lth__table_want(table, *column, LTH__COLUMN_TEXT, "labels are wanted", err)
+                   : LTH_OK;
 }
 
 lth_status lth__labels_wanted(const lth_table *table, const char *name, lth_task task, bool *out,
                               lth_error *err) {
     size_t column, length;
-    LTH_TRY(find_column(table, name, &column, err));
-    bool labels = task == LTH_TASK_CLASSIFICATION;
-    for (size_t i = 0; task == LTH_TASK_AUTO && !labels && i < lth_table_rows(table); i++) {
+    bool decided, labels = false;
+    LTH_TRY(lth__labels_decided(table, name, task, &column, &decided, &labels, err));
+    for (size_t i = 0; !decided && !labels && i < lth_table_rows(table); i++) {
         const char *cell = lth_table_cell(table, i, column, &length);
         double value;
         labels = !lth__parse_double(cell, length, &value) || !isfinite(value);
@@ -174,7 +179,8 @@ lth_status lth__labels_read(const lth_table *table, const char *column, lth__lab
                             lth_error *err) {
     lth__labels labels = {0};
     reader r = {.table = table, .out = &labels, .err = err};
-    LTH_TRY(find_column(table, column, &r.column, err));
+    LTH_TRY(lth__table_column_at(table, column, &r.column, err));
+    LTH_TRY(lth__table_want(table, r.column, LTH__COLUMN_TEXT, "labels are wanted", err));
     r.symbols = lth__symbols_create();
     lth_status status = r.symbols ? read_all(&r) : lth__fail_memory(err, 0);
     lth__symbols_free(r.symbols);

@@ -105,6 +105,8 @@ static void save_forest(saver *s, size_t field, const lth__lexicon *lexicon) {
     put_field(s, field, "tree_children", LTH__U32, children, 0, children > 0 ? f->children : &none);
 }
 
+static const uint8_t is_contextual = 1;
+
 static void save_fields(saver *s, const lth_encoder *encoder, const lth_items *items) {
     for (size_t f = 0; f < encoder->kernel->field_count; f++) {
         const lth__sequences *q = &items->fields[f];
@@ -117,6 +119,7 @@ static void save_fields(saver *s, const lth_encoder *encoder, const lth_items *i
         if (l->forest) save_forest(s, f, l);
         save_sequences(s, f, q);
         if (l->has_vectors) save_vectors(s, f, &l->vectors);
+        if (l->contextual) put_field(s, f, "contextual", LTH__U8, 1, 0, &is_contextual);
     }
 }
 
@@ -256,6 +259,34 @@ static lth_status load_vectors(const loader *l, size_t field, lth__lexicon *lexi
     return LTH_OK;
 }
 
+static bool is_numbered(const lth__lexicon *lexicon) {
+    const lth__vectors *v = &lexicon->vectors;
+    size_t symbols = lth__symbols_count(lexicon->symbols);
+    if (v->symbols != symbols || v->count != symbols) return false;
+    for (size_t i = 0; i < symbols; i++) {
+        char name[24];
+        snprintf(name, sizeof name, "%zu", i);
+        const char *text = lth__symbols_text(lexicon->symbols, (lth__symbol)i, NULL);
+        if (v->row_of[i] != (int32_t)i || strcmp(text, name) != 0) return false;
+    }
+    return true;
+}
+
+/* Whether the column had vectors instead of texts: then symbols and vectors go together. */
+static lth_status load_contextual(const loader *l, size_t field, lth__lexicon *lexicon) {
+    const lth__field_def *def = &l->encoder->kernel->fields[field];
+    const lth__tensor *t;
+    char name[64];
+    snprintf(name, sizeof name, "field.%zu.contextual", field);
+    if (!lth__tensors_find(l->file, name)) return LTH_OK;
+    LTH_TRY(get(l, name, LTH__U8, 1, 1, 0, &t));
+    bool usable = def->kind == LTH__FIELD_TEXT && def->vectors && !def->exact;
+    if (*(const uint8_t *)t->data != is_contextual || !usable || !is_numbered(lexicon))
+        return damaged(l, "its column of vectors");
+    lexicon->contextual = true;
+    return LTH_OK;
+}
+
 static lth_status load_sequences(const loader *l, size_t field, size_t vocabulary,
                                  lth__sequences *q) {
     const lth__tensor *starts, *symbols;
@@ -352,6 +383,7 @@ static lth_status load_fields(const loader *l) {
         else
             LTH_TRY(load_sequences(l, f, lth__symbols_count(lexicon->symbols), q));
         if (kernel->fields[f].vectors) LTH_TRY(load_vectors(l, f, lexicon));
+        LTH_TRY(load_contextual(l, f, lexicon));
     }
     return LTH_OK;
 }

@@ -271,7 +271,7 @@ lth_status lth_svm_fit(lth_ctx *ctx, const char *expression, const lth_table *ta
     }
     if (status == LTH_OK) {
         svm->ctx = *ctx;
-        svm->ctx.options.progress = NULL;
+        svm->ctx.quiet = true;
         status = make_model(svm, &f, target, err);
         svm->report.seconds = lth__seconds() - began;
     }
@@ -297,6 +297,7 @@ void lth_svm_free(lth_svm *svm) {
     void *blocks[] = {svm->support_at, svm->vectors,       svm->target,       svm->class_name,
                       svm->class_rows, svm->class_support, svm->point_kernel, svm->point};
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) lth__free(blocks[i]);
+    lth__string_free(&svm->row_text);
     lth__free(svm);
 }
 

@@ -3,6 +3,7 @@
 #ifndef LTH_SVM_H
 #define LTH_SVM_H
 
+#include "base/text.h"
 #include "kernel/encode.h"
 #include "model/labels.h"
 
@@ -246,7 +247,7 @@ lth_status lth__svm_choose(const lth__svm_target *target, const lth__svm_gram *g
 /* ---- The model (svm.c, svm_file.c) ---- */
 
 struct lth_svm {
-    lth_ctx ctx; /* the caller's, without its progress bar */
+    lth_ctx ctx; /* the caller's, but quiet */
     lth_kernel *kernel;
     lth_encoder *encoder;
     lth_items *items;   /* training rows that are kept; see lth__svm_keeps_all_rows() */
@@ -259,7 +260,8 @@ struct lth_svm {
     size_t *class_rows, *class_support;
     lth_svm_report report; /* the texts in it are static */
     char **point_kernel;
-    double *point; /* C, epsilon, nu, score of each */
+    double *point;        /* C, epsilon, nu, score of each */
+    lth__string row_text; /* of lth_svm_row_text()         */
 };
 
 /* Whether the weights of features come from all training rows, so that these must be kept. */

@@ -345,7 +345,7 @@ lth_status lth_svm_load(lth_ctx *ctx, const char *path, lth_svm **out, lth_error
     lth_status status = l.svm ? LTH_OK : lth__fail_memory(err, sizeof *l.svm);
     if (status == LTH_OK) {
         l.svm->ctx = *ctx;
-        l.svm->ctx.options.progress = NULL;
+        l.svm->ctx.quiet = true;
         status = load_all(&l);
     }
     lth__tensors_free(l.in.file);

@@ -17,6 +17,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/parallel.h"
 #include "base/random.h"
 #include "model/svm.h"
 
@@ -109,8 +110,8 @@ static double pass(descent *d, double last) {
     return worst;
 }
 
-/* Whether it came as close as it should. */
-static bool descend(descent *d) {
+/* `finished`: it came as close as it should. */
+static lth_status descend(descent *d, bool *finished) {
     const lth__svm_problem *p = d->problem;
     double largest = 0, last = INFINITY;
     for (size_t i = 0; i < p->count; i++) largest = fmax(largest, fabs(p->y[i]));
@@ -120,11 +121,13 @@ static bool descend(descent *d) {
         bool all = d->active_count == p->count;
         double worst = pass(d, last);
         bool close = worst <= tolerance[d->regression] * largest;
-        if (close && all) return true;
+        *finished = close && all;
+        if (*finished) break;
         last = close ? INFINITY : worst;
         if (close) d->active_count = p->count;
+        LTH_TRY(lth__parallel_ask(p->gram->ctx));
     }
-    return false;
+    return LTH_OK;
 }
 
 /* ---- The solution ---- */
@@ -182,7 +185,8 @@ lth_status lth__svm_linear_solve(const lth__svm_problem *problem, const lth__svm
                                  lth__svm_solution *out, lth_error *err) {
     descent d = {.problem = problem, .x = &problem->gram->features};
     lth_status status = prepare(&d, setting, err);
-    bool finished = status == LTH_OK && descend(&d);
+    bool finished = false;
+    if (status == LTH_OK) status = descend(&d, &finished);
     if (status == LTH_OK) status = take_solution(&d, out, err);
     if (status == LTH_OK) out->unfinished = !finished;
     lth__free(d.w);

@@ -153,12 +153,13 @@ lth_status lth_svm_predict(lth_svm *svm, const lth_table *table, const lth_svm_p
                            lth_error *err) {
     lth_items *items = NULL;
     LTH_TRY(check_wishes(svm, to, err));
-    LTH_TRY(lth_encode(svm->encoder, table, &items, err));
-    lth_status status = LTH_OK;
-    if (svm->vectors) status = lth__encoder_add_vectors(svm->encoder, svm->vectors, err);
+    lth_status status = lth_encode(svm->encoder, table, &items, err);
+    if (status == LTH_OK && svm->vectors)
+        status = lth__encoder_add_vectors(svm->encoder, svm->vectors, err);
     if (status == LTH_OK)
         status = svm->report.linear ? predict_by_weights(svm, items, to, err)
                                     : predict_items(svm, items, to, err);
     lth_items_free(items);
+    lth__encoder_rewind(svm->encoder);
     return status;
 }

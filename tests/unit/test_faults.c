@@ -156,11 +156,21 @@ static void free_run(run *r) {
         if (try_status != LTH_OK) return try_status;                                               \
     } while (0)
 
-static lth_status open_all(run *r, const char *kernel, const char *table, lth_dropping dropping) {
-    lth_ctx_options options;
-    lth_ctx_options_init(&options);
-    options.dropping = dropping;
-    TRY(lth_ctx_create(&options, &r->ctx, &r->err));
+/* Texts, numbers and vectors. */
+static lth_status make_tables(run *r) {
+    static const char *const text[] = {"the cat", "", "a dog"};
+    static const double numbers[] = {1, 2, 3};
+    static const float x[] = {1, 2, 3, 4, 5, 7}, *const vectors[] = {x, x + 4, NULL};
+    static const size_t units[] = {2, 1, 0};
+    static const lth_column columns[] = {
+        {.name = "body", .text = text},
+        {.name = "text", .vectors = vectors, .units = units, .dimension = 2},
+        {.name = "n", .numbers = numbers}};
+    TRY(lth_table_from_columns(r->ctx, columns, 3, 3, &r->table, &r->err));
+    return lth_table_from_columns(r->ctx, columns, 3, 2, &r->other, &r->err);
+}
+
+static lth_status read_tables(run *r, const char *table) {
     const char *const columns[] = {"body", "text"}, *const where[] = {"body=a cat,A dog\\, too,x"};
     lth_table_options wanted;
     lth_table_options_init(&wanted);
@@ -170,13 +180,22 @@ static lth_status open_all(run *r, const char *kernel, const char *table, lth_dr
     wanted.where = where;
     wanted.where_count = 1;
     bool trees = strcmp(table, "trees.tsv") == 0;
-    TRY(lth_table_read(r->ctx, in_folder(trees ? table : "t.tsv"), &wanted, &r->other, &r->err));
+    return lth_table_read(r->ctx, in_folder(trees ? table : "t.tsv"), &wanted, &r->other, &r->err);
+}
+
+/* `table` NULL: from memory. */
+static lth_status open_all(run *r, const char *kernel, const char *table, lth_dropping dropping) {
+    lth_ctx_options options;
+    lth_ctx_options_init(&options);
+    options.dropping = dropping;
+    TRY(lth_ctx_create(&options, &r->ctx, &r->err));
+    TRY(table ? read_tables(r, table) : make_tables(r));
     TRY(lth_kernel_parse(r->ctx, kernel, &r->kernel, &r->err));
     TRY(lth_kernel_resolve(&r->kernel, r->table, &r->err));
     TRY(lth_encoder_create(r->ctx, r->kernel, &r->encoder, &r->err));
     TRY(lth_encode(r->encoder, r->table, &r->rows, &r->err));
     TRY(lth_encode(r->encoder, r->other, &r->cols, &r->err));
-    if (lth_kernel_needs_vectors(r->kernel))
+    if (table && lth_kernel_needs_vectors(r->kernel))
         TRY(lth_encoder_read_vectors(r->encoder, in_folder("v.txt"), &r->err));
     return LTH_OK;
 }
@@ -254,6 +273,12 @@ static void test_combined_kernel(void **state) {
             "t.tsv", LTH_DROP_OFF);
 }
 
+static void test_columns_in_memory(void **state) {
+    (void)state;
+    run_all("normalize(ssk(text, order=2, sim=exp)) + rbf(mean(text)) + linear(n) + bow(body)",
+            NULL, LTH_DROP_AUTO);
+}
+
 static void test_tree_kernels(void **state) {
     (void)state;
     run_all("sstk(text, symbols=all, leaves=yes, lower=yes)", "trees.tsv", LTH_DROP_AUTO);
@@ -276,7 +301,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_exact_kernels),   cmocka_unit_test(test_soft_kernel),
         cmocka_unit_test(test_combined_kernel), cmocka_unit_test(test_tree_kernels),
-        cmocka_unit_test(test_feature_maps),
+        cmocka_unit_test(test_feature_maps),    cmocka_unit_test(test_columns_in_memory),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

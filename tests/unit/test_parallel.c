@@ -1,4 +1,5 @@
-/* The job loop: every job once, failures, progress, cancelling, denormals, too few threads. */
+/* The job loop: every job once, failures, progress, cancelling, denormals, too few threads, forks.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,6 +11,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -17,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/parallel.h"
+#include "fixture.h"
 
 enum { JOBS = 2000, WORKERS = 7 };
 
@@ -215,6 +218,131 @@ static void test_cancelling(void **state) {
     assert_int_equal(lth__parallel_for(&ctx, "count", 3, NULL, count_run, &t, NULL), LTH_ECANCELED);
 }
 
+/* ---- Asking whether to go on, without a word of progress ---- */
+
+static lth_status rest_shortly(void *user, size_t index, unsigned worker) {
+    (void)index, (void)worker;
+    atomic_fetch_add(&((watcher *)user)->jobs, 1);
+    pause_for(1000000);
+    return LTH_OK;
+}
+
+/* No loop takes as long as the time between two questions, but all of them do. */
+static void test_many_short_loops_ask(void **state) {
+    (void)state;
+    for (int quiet = 0; quiet < 2; quiet++) {
+        watcher w = {.cancel_at = 3};
+        lth_ctx ctx = {.options = {.threads = 2, .progress = watch, .user = &w}, .quiet = quiet};
+        lth_status status = LTH_OK;
+        lth_error err = {0};
+        double began = seconds_now();
+        while (status == LTH_OK && seconds_now() - began < 20)
+            status =
+                lth__parallel_for(&ctx, quiet ? "rest" : NULL, 20, NULL, rest_shortly, &w, &err);
+        assert_int_equal(status, LTH_ECANCELED);
+        assert_string_equal(err.message, quiet ? "rest: canceled" : "canceled");
+        assert_int_equal(w.calls, 3);
+        assert_string_equal(w.what, "");
+        assert_true(w.total == 0 && w.done == 0);
+    }
+}
+
+typedef struct long_job {
+    lth_ctx ctx;
+    watcher watcher;
+    bool nested;
+} long_job;
+
+/* Would take a minute. */
+static lth_status work_long(void *user, size_t index, unsigned worker) {
+    (void)index, (void)worker;
+    long_job *j = user;
+    for (int i = 0; i < 6000; i++) {
+        pause_for(10000000);
+        lth_status status = LTH_OK;
+        if (j->nested)
+            status = lth__parallel_for(&j->ctx, "inside", 2, NULL, rest_shortly, &j->watcher, NULL);
+        else
+            status = lth__parallel_ask(&j->ctx);
+        if (status != LTH_OK) return status;
+    }
+    return LTH_OK;
+}
+
+static void test_cancelling_inside_a_job(void **state) {
+    (void)state;
+    for (unsigned threads = 1; threads <= 3; threads++) {
+        for (int nested = 0; nested < 2; nested++) {
+            long_job j = {.watcher = {.cancel_at = 2}, .nested = nested};
+            j.ctx =
+                (lth_ctx){.options = {.threads = threads, .progress = watch, .user = &j.watcher}};
+            lth_error err = {0};
+            double began = seconds_now();
+            assert_int_equal(lth__parallel_for(&j.ctx, "outside", 3, NULL, work_long, &j, &err),
+                             LTH_ECANCELED);
+            assert_true(seconds_now() - began < 20);
+            assert_string_equal(err.message, "outside: canceled");
+            assert_string_equal(j.watcher.what, "outside");
+            assert_int_equal(j.watcher.calls, 2);
+            assert_int_equal(j.watcher.overlaps, 0);
+            assert_null(j.ctx.loop);
+        }
+    }
+    assert_int_equal(lth__parallel_ask(&(lth_ctx){.options.progress = watch}), LTH_OK);
+}
+
+/* Inside of an evaluation, and of a prediction; until then the fit is told nothing. */
+static int refuse(void *user, const char *what, double done, double total) {
+    watcher *w = user;
+    w->calls++;
+    w->backwards += *what || done != 0 || total != 0;
+    return w->cancel_at > 0;
+}
+
+static void test_cancelling_a_model(void **state) {
+    (void)state;
+    enum { ROWS = 700 };
+    double x[ROWS], y[ROWS], mean[ROWS];
+    for (int i = 0; i < ROWS; i++) {
+        x[i] = 0.01 * i;
+        y[i] = (i * 7919) % 101;
+    }
+    lth_column columns[] = {{.name = "x", .numbers = x}, {.name = "y", .numbers = y}};
+    const char *target = "y";
+    watcher w = {.cancel_at = 1};
+    lth_ctx_options options;
+    lth_ctx_options_init(&options);
+    options.progress = refuse;
+    options.user = &w;
+    lth_ctx *ctx = NULL;
+    lth_table *table = NULL;
+    lth_gp *gp = NULL;
+    lth_error err = {0};
+    assert_int_equal(lth_ctx_create(&options, &ctx, &err), LTH_OK);
+    assert_int_equal(lth_table_from_columns(ctx, columns, 2, ROWS, &table, &err), LTH_OK);
+    assert_int_equal(lth_gp_fit(ctx, "rbf(x) + matern32(x)", table, &target, 1, NULL, &gp, &err),
+                     LTH_ECANCELED);
+    assert_int_equal(err.status, LTH_ECANCELED);
+    assert_null(gp);
+    assert_int_equal(w.calls, 1);
+    assert_int_equal(w.backwards, 0);
+
+    lth_gp_options how;
+    lth_gp_options_init(&how);
+    how.learn = false;
+    w.cancel_at = 0;
+    assert_int_equal(lth_gp_fit(ctx, "rbf(x)", table, &target, 1, &how, &gp, &err), LTH_OK);
+    pause_for(200000000);
+    w.cancel_at = 1;
+    assert_int_equal(lth_gp_predict(gp, table, false, mean, NULL, &err), LTH_ECANCELED);
+    w.cancel_at = 0;
+    assert_int_equal(lth_gp_predict(gp, table, false, mean, NULL, &err), LTH_OK);
+    assert_int_equal(w.backwards, 0);
+    lth_gp_free(gp);
+    lth_table_free(table);
+    lth_ctx_free(ctx);
+}
+
 /* ---- Denormals ---- */
 
 static lth_status make_denormal(void *user, size_t index, unsigned worker) {
@@ -280,6 +408,105 @@ static void test_too_few_threads_are_enough(void **state) {
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
+/* ---- Forks ---- */
+
+/* A Gram matrix by three threads; waits for no more than a minute. */
+static double *compute_gram(void) {
+    alarm(60);
+    lth_ctx_options options;
+    lth_ctx_options_init(&options);
+    options.threads = 3;
+    lth__random random;
+    lth__random_seed(&random, 5);
+    char **texts = fixture_texts(&random, 60, 40, 5, true);
+    fixture f = fixture_open("normalize(ssk(text, order=3))", &options);
+    double *K = fixture_gram(&f, fixture_encode(&f, (const char *const *)texts, 60), NULL);
+    fixture_close(&f);
+    fixture_free_texts(texts, 60);
+    alarm(0);
+    return K;
+}
+
+/* Whether a child, and a child of it, gets the same matrix. exit() has leaks looked for, but what a
+ * thread of the parent was using would seem to be one. */
+static void check_child(const double *K, int generations, bool leaks) {
+    fflush(NULL);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        double *own = compute_gram();
+        int code = memcmp(own, K, 60 * 60 * sizeof *K) == 0 ? 0 : 1;
+        free(own);
+        if (code == 0 && generations > 1) check_child(K, generations - 1, leaks);
+        if (leaks) exit(code);
+        _exit(code);
+    }
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+static void skip_under_thread_sanitizer(void) {
+#if defined(__SANITIZE_THREAD__)
+    skip(); /* it allows no threads after a fork */
+#endif
+}
+
+static void test_threads_after_a_fork(void **state) {
+    (void)state;
+    skip_under_thread_sanitizer();
+    double *K = compute_gram();
+    check_child(K, 3, true);
+    double *again = compute_gram();
+    assert_memory_equal(again, K, 60 * 60 * sizeof *K);
+    free(again);
+    free(K);
+}
+
+typedef struct busy {
+    atomic_bool stop;
+    lth_ctx ctx; /* also used by the children, in which nothing uses it */
+} busy;
+
+static void *be_busy(void *user) {
+    busy *b = user;
+    watcher w = {0};
+    while (!atomic_load(&b->stop))
+        assert_int_equal(lth__parallel_for(&b->ctx, "busy", 30, NULL, rest_shortly, &w, NULL),
+                         LTH_OK);
+    return NULL;
+}
+
+static void test_forks_while_a_team_is_at_work(void **state) {
+    (void)state;
+    skip_under_thread_sanitizer();
+    double *K = compute_gram();
+    busy b = {.ctx = {.options = {.threads = 4}}};
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, be_busy, &b), 0);
+    for (int i = 0; i < 15; i++) {
+        pause_for(1700000);
+        check_child(K, 1 + i % 2, false);
+        fflush(NULL);
+        pid_t child = fork();
+        if (child == 0) {
+            watcher w = {0};
+            alarm(60);
+            b.ctx.options = (lth_ctx_options){.threads = 3, .progress = watch, .user = &w};
+            _exit(lth__parallel_for(&b.ctx, "rest", 9, NULL, rest_shortly, &w, NULL) != LTH_OK ||
+                  w.done != 9 || w.jobs != 9);
+        }
+        int status = 0;
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_true(WIFEXITED(status));
+        assert_int_equal(WEXITSTATUS(status), 0);
+    }
+    atomic_store(&b.stop, true);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    free(K);
+}
+
 static void test_cpu_count(void **state) {
     (void)state;
     unsigned cpus = lth__cpu_count();
@@ -296,7 +523,12 @@ int main(void) {
         cmocka_unit_test(test_progress),
         cmocka_unit_test(test_short_work_reports_its_end),
         cmocka_unit_test(test_cancelling),
+        cmocka_unit_test(test_many_short_loops_ask),
+        cmocka_unit_test(test_cancelling_inside_a_job),
+        cmocka_unit_test(test_cancelling_a_model),
         cmocka_unit_test(test_denormals_are_flushed_in_jobs_only),
+        cmocka_unit_test(test_threads_after_a_fork),
+        cmocka_unit_test(test_forks_while_a_team_is_at_work),
         cmocka_unit_test(test_cpu_count),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

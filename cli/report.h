@@ -1,0 +1,85 @@
+/* luthier report: a page about a model, section by section. */
+#ifndef CLI_REPORT_H
+#define CLI_REPORT_H
+
+#include <stdio.h>
+
+#include "model.h"
+
+/* Rows with labels that the model is judged on. */
+typedef struct held_out {
+    const char *path;
+    list targets; /* the columns that hold the truth, by the model's targets */
+    lth_table *table;
+} held_out;
+
+typedef struct report {
+    session *session;
+    model model;
+    const char *title;
+    FILE *out;
+    const held_out *data; /* NULL = none */
+    size_t charts;        /* drawn so far */
+    double *left_out;     /* see report_left_out() */
+} report;
+
+/* The page, beside and renamed; "-" is standard output. */
+int write_report(session *s, const model *m, const char *title, const held_out *data,
+                 const char *path);
+
+/* ---- What the sections share ---- */
+
+size_t report_targets(const report *r);
+const char *report_target(const report *r, size_t i);
+size_t report_classes(const report *r); /* 0 = the model is for numbers */
+const char *report_class(const report *r, size_t i);
+size_t report_rows(const report *r);
+bool report_is_multi_label(const report *r);
+
+/* A figure: its caption (and a line below it), the chart, then the numbers behind it, folded away.
+ */
+void open_figure(report *r, const char *caption, const char *line);
+void open_numbers(report *r, const char *heads); /* heads separated by "|" */
+void close_numbers(report *r);
+void close_figure(report *r);
+/* The head of a table that may be wider than the page; one that ends with "#" is of numbers. */
+void open_table(report *r, const char *class, const char *heads);
+void close_table(report *r);
+
+/* Truth and prediction of some rows; `sd` NULL = none; `row` the number of each, NULL = from 1. */
+typedef struct outcome {
+    size_t count;
+    const double *y, *mean, *sd;
+    const size_t *row;
+} outcome;
+/* The leave-one-out predictions of a target, which live as long as the report. */
+int report_left_out(report *r, size_t target, outcome *out);
+int write_outcome(report *r, const outcome *o); /* figures, points, calibration, residuals */
+
+/* ---- Sections ---- */
+
+typedef struct section {
+    const char *id, *title;
+    bool (*wanted)(const report *r);
+    int (*write)(report *r); /* an exit code, after a message */
+} section;
+
+bool is_always(const report *r);
+bool has_string_kernel(const report *r), has_symbols(const report *r);
+bool has_steps(const report *r), has_numbers(const report *r);
+bool has_labels(const report *r), has_grid(const report *r), has_held_out(const report *r);
+
+void write_cards(report *r);
+int write_training(report *r);
+int write_hyperparameters(report *r);
+int write_string_kernel(report *r);
+int write_symbols(report *r);
+int write_steps(report *r);
+int write_leave_one_out(report *r);
+int write_classes(report *r);
+int write_grid(report *r);
+int write_held_out(report *r);
+int write_patterns(report *r);
+int write_surprises(report *r);
+
+#endif

@@ -1,0 +1,17 @@
+"""Kernels over strings and trees, learned from data.
+
+    >>> import luthier as lt
+    >>> m = lt.GPRegressor("ssk(text, order=2)").fit(texts, y)
+    >>> mean, sd = m.predict(new_texts, return_std=True)
+"""
+
+from ._library import lib as _lib
+from .errors import Error, LuthierWarning, NotFittedError
+from .gp import GPClassifier, GPRegressor
+from .kernel import Kernel
+from .model import load
+from .svm import SVC, SVR
+
+__version__ = _lib.lth_version().decode()
+__all__ = ["GPClassifier", "GPRegressor", "Kernel", "SVC", "SVR", "Error", "LuthierWarning",
+           "NotFittedError", "load"]

@@ -1,0 +1,301 @@
+"""The C interface: every type and function of ``luthier.h``, declared once.
+
+A test reads the header and checks names, argument counts, types and offsets against this module.
+"""
+
+from ctypes import (CFUNCTYPE, POINTER, Structure, c_bool, c_char, c_char_p, c_double, c_float,
+                    c_int, c_size_t, c_uint, c_uint64, c_void_p)
+
+NONE = c_size_t(-1).value
+
+STATUS = {"OK": 0, "ENOMEM": -1, "EARG": -2, "EFORMAT": -3, "ECANCELED": -4, "EIO": -5,
+          "ENUMERIC": -6, "EUNSUPPORTED": -7}
+
+Status = c_int
+Enum = c_uint  # of the C enums without negative values
+
+LogFn = CFUNCTYPE(None, c_void_p, Enum, c_char_p)
+ProgressFn = CFUNCTYPE(c_int, c_void_p, c_char_p, c_double, c_double)
+
+
+class Error(Structure):
+    _fields_ = [("status", Status), ("line", c_size_t), ("column", c_size_t),
+                ("file", c_char * 160), ("message", c_char * 352)]
+
+
+class CtxOptions(Structure):
+    _fields_ = [("size", c_size_t), ("threads", c_uint), ("isa", c_char_p), ("precision", Enum),
+                ("dropping", Enum), ("seed", c_uint64), ("log", LogFn), ("progress", ProgressFn),
+                ("user", c_void_p)]
+
+
+class TableOptions(Structure):
+    _fields_ = [("size", c_size_t), ("format", Enum), ("columns", POINTER(c_char_p)),
+                ("column_count", c_size_t), ("where", POINTER(c_char_p)),
+                ("where_count", c_size_t)]
+
+
+class Column(Structure):
+    # Pointers to arrays are addresses: they come from NumPy and from the interpreter.
+    _fields_ = [("name", c_char_p), ("text", c_void_p), ("length", c_void_p),
+                ("numbers", c_void_p), ("stride", c_size_t), ("vectors", c_void_p),
+                ("units", c_void_p), ("dimension", c_size_t)]
+
+
+class Param(Structure):
+    _fields_ = [("path", c_char_p), ("value", c_double), ("lo", c_double), ("hi", c_double),
+                ("held", c_bool), ("tag", c_char_p)]
+
+
+class Argument(Structure):
+    _fields_ = [("name", c_char_p), ("help", c_char_p), ("initial", c_char_p),
+                ("choices", c_char_p), ("learned", c_bool), ("lo", c_double), ("hi", c_double)]
+
+
+class Family(Structure):
+    _fields_ = [("name", c_char_p), ("help", c_char_p), ("usage", c_char_p),
+                ("arguments", POINTER(Argument))]
+
+
+class GpStep(Structure):
+    _fields_ = [("start", c_size_t), ("iteration", c_size_t), ("evaluations", c_size_t),
+                ("evidence", c_double), ("gradient", c_double), ("seconds", c_double)]
+
+
+GpStepFn = CFUNCTYPE(c_int, c_void_p, POINTER(GpStep))
+
+
+class GpOptions(Structure):
+    _fields_ = [("size", c_size_t), ("max_iter", c_size_t), ("restarts", c_size_t),
+                ("learn", c_bool), ("zero_mean", c_bool), ("unscaled", c_bool),
+                ("noise", c_double), ("noise_held", c_bool), ("fix", POINTER(c_char_p)),
+                ("fix_count", c_size_t), ("prior", POINTER(c_char_p)), ("prior_count", c_size_t),
+                ("vectors", c_char_p), ("step", GpStepFn), ("user", c_void_p), ("task", Enum),
+                ("likelihood", Enum)]
+
+
+class ClassRows(Structure):
+    _fields_ = [("name", c_char_p), ("rows", c_size_t)]
+
+
+class GpParam(Structure):
+    _fields_ = [("path", c_char_p), ("value", c_double), ("start", c_double), ("held", c_bool),
+                ("at_bound", c_bool), ("tag", c_char_p)]
+
+
+class GpSymbol(Structure):
+    _fields_ = [("kernel", c_char_p), ("symbol", c_char_p), ("decay", c_double),
+                ("alpha", c_double), ("count", c_size_t)]
+
+
+class Metrics(Structure):
+    _fields_ = [("count", c_size_t), ("nlpd", c_double), ("mae", c_double), ("rmse", c_double),
+                ("r", c_double), ("r2", c_double), ("coverage", c_double)]
+
+
+class GpReport(Structure):
+    _fields_ = [("rows", c_size_t), ("iterations", c_size_t), ("evaluations", c_size_t),
+                ("starts", c_size_t), ("evidence", c_double), ("noise", c_double),
+                ("jitter", c_double), ("seconds", c_double), ("converged", c_bool),
+                ("interrupted", c_bool), ("orders", c_size_t), ("nu", c_double * 64),
+                ("order_share", c_double * 64), ("loo", Metrics)]
+
+
+class CvResult(Structure):
+    _fields_ = [("fold", POINTER(Metrics)), ("seconds", POINTER(c_double)),
+                ("pooled", POINTER(Metrics)), ("mean", POINTER(c_double)),
+                ("sd", POINTER(c_double)), ("evidence", POINTER(c_double))]
+
+
+class ClassMetrics(Structure):
+    _fields_ = [("support", c_size_t), ("precision", c_double), ("recall", c_double),
+                ("f1", c_double)]
+
+
+class LabelMetrics(Structure):
+    _fields_ = [("count", c_size_t), ("accuracy", c_double), ("micro_precision", c_double),
+                ("micro_recall", c_double), ("micro_f1", c_double), ("macro_precision", c_double),
+                ("macro_recall", c_double), ("macro_f1", c_double), ("auc", c_double),
+                ("log_loss", c_double)]
+
+
+class SvmOptions(Structure):
+    _fields_ = [("size", c_size_t), ("task", Enum), ("nu_svm", c_bool), ("one_vs_rest", c_bool),
+                ("probability", c_bool), ("C", c_void_p), ("C_count", c_size_t),
+                ("epsilon", c_void_p), ("epsilon_count", c_size_t), ("nu", c_void_p),
+                ("nu_count", c_size_t), ("set", POINTER(c_char_p)), ("set_count", c_size_t),
+                ("inner_folds", c_size_t), ("class_weights", c_char_p), ("vectors", c_char_p),
+                ("solver", Enum)]
+
+
+class SvmReport(Structure):
+    _fields_ = [("type", c_char_p), ("score", c_char_p), ("regression", c_bool),
+                ("multi_label", c_bool), ("one_vs_rest", c_bool), ("probability", c_bool),
+                ("C", c_double), ("epsilon", c_double), ("nu", c_double), ("inner", c_double),
+                ("rows", c_size_t), ("support", c_size_t), ("classes", c_size_t),
+                ("problems", c_size_t), ("points", c_size_t), ("inner_folds", c_size_t),
+                ("seconds", c_double), ("linear", c_bool), ("weights", c_size_t)]
+
+
+class SvmClass(Structure):
+    _fields_ = [("name", c_char_p), ("rows", c_size_t), ("support", c_size_t)]
+
+
+class SvmPoint(Structure):
+    _fields_ = [("kernel", c_char_p), ("C", c_double), ("epsilon", c_double), ("nu", c_double),
+                ("score", c_double)]
+
+
+class SvmPrediction(Structure):
+    _fields_ = [("value", c_void_p), ("label", c_void_p), ("has", c_void_p),
+                ("probability", c_void_p), ("decision", c_void_p)]
+
+
+class Machine(Structure):
+    _fields_ = [("fma_f64", c_double), ("fma_f32", c_double), ("dgemm_flops", c_double),
+                ("blas", c_char_p), ("core", c_char_p)]
+
+
+_error = POINTER(Error)
+_object = c_void_p          # an opaque object of the library
+_out = POINTER(c_void_p)    # where a new one goes
+_array = c_void_p           # the address of numbers
+_names = POINTER(c_char_p)  # a list of texts
+
+# name: (what it returns, its arguments)
+FUNCTIONS = {
+    "lth_version": (c_char_p, []),
+    "lth_status_text": (c_char_p, [Status]),
+    "lth_ctx_options_init": (None, [POINTER(CtxOptions)]),
+    "lth_ctx_create": (Status, [POINTER(CtxOptions), _out, _error]),
+    "lth_ctx_free": (None, [_object]),
+    "lth_ctx_isa": (c_char_p, [_object]),
+    "lth_ctx_threads": (c_uint, [_object]),
+    "lth_isa_available": (c_char_p, [c_size_t]),
+    "lth_table_options_init": (None, [POINTER(TableOptions)]),
+    "lth_table_read": (Status, [_object, c_char_p, POINTER(TableOptions), _out, _error]),
+    "lth_table_from_texts": (Status, [_object, c_char_p, _array, _array, c_size_t, _out, _error]),
+    "lth_table_from_columns": (Status, [_object, POINTER(Column), c_size_t, c_size_t, _out,
+                                        _error]),
+    "lth_table_free": (None, [_object]),
+    "lth_table_name": (c_char_p, [_object]),
+    "lth_table_rows": (c_size_t, [_object]),
+    "lth_table_columns": (c_size_t, [_object]),
+    "lth_table_column_name": (c_char_p, [_object, c_size_t]),
+    "lth_table_find": (c_size_t, [_object, c_char_p]),
+    "lth_table_cell": (c_void_p, [_object, c_size_t, c_size_t, POINTER(c_size_t)]),
+    "lth_table_line": (c_size_t, [_object, c_size_t]),
+    "lth_table_number": (c_size_t, [_object, c_size_t]),
+    "lth_kernel_parse": (Status, [_object, c_char_p, _out, _error]),
+    "lth_kernel_free": (None, [_object]),
+    "lth_kernel_print": (c_size_t, [_object, c_char_p, c_size_t]),
+    "lth_kernel_column": (c_char_p, [_object, c_size_t]),
+    "lth_kernel_orders": (c_size_t, [_object]),
+    "lth_kernel_resolve": (Status, [_out, _object, _error]),
+    "lth_kernel_needs_vectors": (c_bool, [_object]),
+    "lth_kernel_params": (c_size_t, [_object]),
+    "lth_kernel_param": (Param, [_object, c_size_t]),
+    "lth_kernel_set": (Status, [_object, c_size_t, c_double, _error]),
+    "lth_kernel_set_path": (Status, [_object, c_char_p, c_double, _error]),
+    "lth_family_at": (POINTER(Family), [c_size_t]),
+    "lth_encoder_create": (Status, [_object, _object, _out, _error]),
+    "lth_encoder_free": (None, [_object]),
+    "lth_encode": (Status, [_object, _object, _out, _error]),
+    "lth_items_free": (None, [_object]),
+    "lth_items_count": (c_size_t, [_object]),
+    "lth_encoder_read_vectors": (Status, [_object, c_char_p, _error]),
+    "lth_gram": (Status, [_object, _object, _object, _array, c_size_t, _error]),
+    "lth_gram_diagonal": (Status, [_object, _object, _array, _error]),
+    "lth_gram_pull": (Status, [_object, _object, _object, _array, c_size_t, _array, _error]),
+    "lth_gram_gradients": (Status, [_object, _object, _object, _array, _error]),
+    "lth_gram_orders": (Status, [_object, _object, _object, _array, _error]),
+    "lth_gram_align": (Status, [_array, _array, c_size_t, c_bool, POINTER(c_double), _error]),
+    "lth_gram_cell_orders": (c_double, [_object, _object, _object]),
+    "lth_gp_options_init": (None, [POINTER(GpOptions)]),
+    "lth_gp_fit": (Status, [_object, c_char_p, _object, _names, c_size_t, POINTER(GpOptions),
+                            _out, _error]),
+    "lth_gp_free": (None, [_object]),
+    "lth_gp_kernel": (_object, [_object]),
+    "lth_gp_targets": (c_size_t, [_object]),
+    "lth_gp_target": (c_char_p, [_object, c_size_t]),
+    "lth_gp_has_labels": (Status, [_object, c_char_p, Enum, POINTER(c_bool), _error]),
+    "lth_gp_classes": (c_size_t, [_object]),
+    "lth_gp_class": (ClassRows, [_object, c_size_t]),
+    "lth_gp_is_multi_label": (c_bool, [_object]),
+    "lth_gp_likelihood": (Enum, [_object]),
+    "lth_gp_param_at": (GpParam, [_object, c_size_t]),
+    "lth_gp_symbol_at": (GpSymbol, [_object, c_size_t]),
+    "lth_metrics_of": (Metrics, [_array, _array, _array, c_size_t]),
+    "lth_gp_reported": (GpReport, [_object]),
+    "lth_gp_use_vectors": (Status, [_object, c_char_p, _error]),
+    "lth_gp_predict": (Status, [_object, _object, c_bool, _array, _array, _error]),
+    "lth_gp_classify": (Status, [_object, _object, _array, _error]),
+    "lth_gp_save": (Status, [_object, c_char_p, _error]),
+    "lth_gp_load": (Status, [_object, c_char_p, _out, _error]),
+    "lth_gp_cv": (Status, [_object, c_char_p, _object, _names, c_size_t, _array, c_size_t,
+                           POINTER(GpOptions), POINTER(CvResult), _error]),
+    "lth_folds_shuffled": (None, [c_uint64, c_size_t, c_size_t, _array]),
+    "lth_gp_sample": (Status, [_object, _object, c_double, c_size_t, _array, _error]),
+    "lth_label_metrics_of": (LabelMetrics, [_array, _array, c_size_t, c_size_t,
+                                            POINTER(ClassMetrics)]),
+    "lth_folds_stratified": (Status, [c_uint64, _object, c_char_p, Enum, c_size_t, _array,
+                                      _error]),
+    "lth_validation_free": (None, [_object]),
+    "lth_validation_has_labels": (c_bool, [_object, c_size_t]),
+    "lth_validation_metrics": (Metrics, [_object, c_size_t, c_size_t]),
+    "lth_validation_label_metrics": (LabelMetrics, [_object, c_size_t, c_size_t]),
+    "lth_validation_seconds": (c_double, [_object, c_size_t, c_size_t]),
+    "lth_validation_classes": (c_size_t, [_object, c_size_t]),
+    "lth_validation_class": (c_char_p, [_object, c_size_t, c_size_t]),
+    "lth_validation_class_metrics": (ClassMetrics, [_object, c_size_t, c_size_t]),
+    "lth_validation_has_confusion": (c_bool, [_object, c_size_t]),
+    "lth_validation_confusion": (c_size_t, [_object, c_size_t, c_size_t, c_size_t]),
+    "lth_validation_value": (c_double, [_object, c_size_t, c_size_t]),
+    "lth_validation_predicted": (c_bool, [_object, c_size_t, c_size_t, c_size_t]),
+    "lth_validation_true": (c_bool, [_object, c_size_t, c_size_t, c_size_t]),
+    "lth_gp_cv_labels": (Status, [_object, c_char_p, _object, _names, c_size_t, _array, c_size_t,
+                                  POINTER(GpOptions), _out, _error]),
+    "lth_svm_options_init": (None, [POINTER(SvmOptions)]),
+    "lth_svm_fit": (Status, [_object, c_char_p, _object, c_char_p, POINTER(SvmOptions), _out,
+                             _error]),
+    "lth_svm_free": (None, [_object]),
+    "lth_svm_kernel": (_object, [_object]),
+    "lth_svm_target": (c_char_p, [_object]),
+    "lth_svm_reported": (SvmReport, [_object]),
+    "lth_svm_class_at": (SvmClass, [_object, c_size_t]),
+    "lth_svm_point_at": (SvmPoint, [_object, c_size_t]),
+    "lth_svm_problem_at": (None, [_object, c_size_t, POINTER(c_size_t), POINTER(c_size_t)]),
+    "lth_svm_use_vectors": (Status, [_object, c_char_p, _error]),
+    "lth_svm_predict": (Status, [_object, _object, POINTER(SvmPrediction), _error]),
+    "lth_svm_save": (Status, [_object, c_char_p, _error]),
+    "lth_svm_load": (Status, [_object, c_char_p, _out, _error]),
+    "lth_svm_cv": (Status, [_object, c_char_p, _object, _names, c_size_t, _array, c_size_t,
+                            POINTER(SvmOptions), _out, _error]),
+    "lth_model_kind": (Status, [c_char_p, c_char_p, _error]),
+    "lth_npy_write": (Status, [c_char_p, _array, _array, c_size_t, _error]),
+    "lth_npy_read": (Status, [c_char_p, _out, _array, POINTER(c_size_t), _error]),
+    "lth_npy_free": (None, [_array]),
+    "lth_machine_measure": (Status, [_object, POINTER(Machine), _error]),
+}
+
+# luthier.h's name of each structure and callback above; what the header test goes by.
+STRUCTURES = {
+    "lth_error": Error, "lth_ctx_options": CtxOptions, "lth_table_options": TableOptions,
+    "lth_column": Column, "lth_param": Param, "lth_argument": Argument, "lth_family": Family,
+    "lth_gp_step": GpStep, "lth_gp_options": GpOptions, "lth_class_rows": ClassRows,
+    "lth_gp_param": GpParam, "lth_gp_symbol": GpSymbol, "lth_metrics": Metrics,
+    "lth_gp_report": GpReport, "lth_cv_result": CvResult, "lth_class_metrics": ClassMetrics,
+    "lth_label_metrics": LabelMetrics, "lth_svm_options": SvmOptions,
+    "lth_svm_report": SvmReport, "lth_svm_class": SvmClass, "lth_svm_point": SvmPoint,
+    "lth_svm_prediction": SvmPrediction, "lth_machine": Machine,
+}
+CALLBACKS = {"lth_log_fn": LogFn, "lth_progress_fn": ProgressFn, "lth_gp_step_fn": GpStepFn}
+
+
+def declare(library):
+    """Give every function of a loaded library its types."""
+    for name, (result, arguments) in FUNCTIONS.items():
+        function = getattr(library, name)
+        function.restype = result
+        function.argtypes = arguments
+    return library

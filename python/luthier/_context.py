@@ -1,0 +1,212 @@
+"""Calls into the C library: contexts, errors, warnings, progress and Ctrl-C."""
+
+import _thread
+import itertools
+import os
+import sys
+import threading
+import time
+import warnings
+import weakref
+from ctypes import byref, c_void_p
+
+from . import _c
+from ._library import lib
+from .errors import Error, LuthierWarning, from_c
+
+_PRECISIONS = {"double": 0, "float64": 0, "single": 1, "float32": 1}
+_OK, _CANCELED = _c.STATUS["OK"], _c.STATUS["ECANCELED"]
+
+_numbers = itertools.count(1)
+_contexts = weakref.WeakValueDictionary()  # by the number that C hands back to the callbacks
+
+
+@_c.ProgressFn
+def _on_progress(user, what, done, total):
+    context = _contexts.get(user)
+    return 0 if context is None else context._report(what, done, total)
+
+
+@_c.LogFn
+def _on_log(user, level, text):
+    context = _contexts.get(user)
+    if context is not None and level == 1:
+        context._warnings.append(text.decode("utf-8", "replace"))
+
+
+def thread_count(n_jobs):
+    """The C library's number of threads (0 = all) for scikit-learn's `n_jobs`."""
+    if n_jobs is None or n_jobs == -1:
+        return 0
+    if isinstance(n_jobs, bool) or not hasattr(n_jobs, "__index__") or n_jobs == 0:
+        raise Error(f"n_jobs wants a whole number other than 0, or None; not {n_jobs!r}")
+    n_jobs = n_jobs.__index__()
+    if n_jobs > 0:
+        return min(n_jobs, 2**31 - 1)
+    return max(1, len(os.sched_getaffinity(0)) + 1 + n_jobs)
+
+
+def seed_of(random_state):
+    """A seed for scikit-learn's `random_state`: a number, a generator, or None for the default."""
+    if random_state is None:
+        return 1
+    if hasattr(random_state, "randint"):  # numpy.random.RandomState
+        return int(random_state.randint(2**31 - 1))
+    if hasattr(random_state, "integers"):  # numpy.random.Generator
+        return int(random_state.integers(2**31 - 1))
+    if isinstance(random_state, bool) or not hasattr(random_state, "__index__"):
+        raise Error(f"random_state wants a whole number or a generator, not {random_state!r}")
+    return random_state.__index__() % 2**64
+
+
+class StatusLine:
+    """One line on stderr that is written over, six times a second at most."""
+
+    def __init__(self, wanted):
+        self._wanted, self._width, self._drawn = wanted, 0, 0.0
+
+    def show(self, text, force=False):
+        now = time.monotonic()
+        if not self._wanted or (not force and now - self._drawn < 1 / 6):
+            return
+        self._drawn = now
+        print("\r" + text.ljust(self._width), end="", file=sys.stderr, flush=True)
+        self._width = len(text)
+
+    def end(self):
+        if self._width:
+            print(file=sys.stderr, flush=True)
+            self._width = 0
+
+
+class Context:
+    """An ``lth_ctx``. It serves one call at a time: others wait for its lock."""
+
+    def __init__(self, n_jobs=None, precision="double", seed=1):
+        if precision not in _PRECISIONS:
+            raise Error(f'precision wants "double" or "single", not {precision!r}')
+        self._number = next(_numbers)
+        self._lock = threading.Lock()
+        self._cancelled = False
+        self._warnings = []
+        self.on_progress = None  # called with a text and a share of 1 while a call runs
+        _contexts[self._number] = self
+        options = _c.CtxOptions()
+        lib.lth_ctx_options_init(byref(options))
+        options.threads = thread_count(n_jobs)
+        options.precision = _PRECISIONS[precision]
+        options.seed = seed
+        options.log, options.progress = _on_log, _on_progress
+        options.user = self._number
+        pointer, error = c_void_p(), _c.Error()
+        if lib.lth_ctx_create(byref(options), byref(pointer), byref(error)) != _OK:
+            raise from_c(error)
+        self.pointer = pointer.value
+        weakref.finalize(self, lib.lth_ctx_free, self.pointer)
+
+    def _report(self, what, done, total):
+        show = self.on_progress
+        if show is not None and total > 0:
+            show(what.decode("utf-8", "replace"), min(1.0, done / total))
+        return int(self._cancelled)
+
+    @property
+    def cancelled(self):
+        return self._cancelled
+
+    def call(self, function, *arguments, long=False, in_memory=True):
+        """Call a function that returns a status and takes an ``lth_error`` as its last argument.
+
+        With `long`, the main thread waits beside the call, so that it can take signals: then the
+        call is cancelled, and what the signal handler raised (KeyboardInterrupt) goes on.
+        """
+        error = _c.Error()
+        arguments += (byref(error),)
+        with self._lock:
+            self._cancelled = False
+            if long and threading.current_thread() is threading.main_thread():
+                status = self._beside(function, arguments)
+            else:
+                status = function(*arguments)
+            messages, self._warnings = self._warnings, []
+        for message in messages:
+            warnings.warn(message, LuthierWarning, stacklevel=_outside())
+        if status == _CANCELED and self._cancelled:
+            raise KeyboardInterrupt
+        if status != _OK:
+            raise from_c(error, in_memory)
+
+    def _beside(self, function, arguments):
+        results = []
+        done = _thread.allocate_lock()
+        done.acquire()
+
+        def work():
+            try:
+                results.append((function(*arguments), None))
+            except BaseException as failure:
+                results.append((None, failure))
+            finally:
+                done.release()
+
+        started = False
+        try:
+            _thread.start_new_thread(work, ())
+            started = True
+            done.acquire()
+        except BaseException:
+            # Another signal must not make us leave while C still uses our arrays.
+            while started and not results:
+                self._cancelled = True
+                try:
+                    done.acquire(timeout=0.05)
+                except BaseException:
+                    pass
+            raise
+        status, failure = results[0]
+        if failure is not None:
+            raise failure
+        return status
+
+    def create(self, function, *arguments, free=None, **how):
+        """`call` for functions with an out-pointer before the error: what it points to.
+
+        A fit that is interrupted still ends well; `free` is for what nobody will then receive.
+        """
+        out = c_void_p()
+        try:
+            self.call(function, *arguments, byref(out), **how)
+        except BaseException:
+            if out.value and free is not None:
+                free(out.value)
+            raise
+        return out.value
+
+
+def _outside():
+    """The stack level of the first caller that is not of this package."""
+    level, frame = 2, sys._getframe(2)
+    while frame is not None and frame.f_globals.get("__package__") == __package__:
+        level, frame = level + 1, frame.f_back
+    return level
+
+
+class Owned:
+    """A C object, freed with its last reference, before what it borrows from (`keep`)."""
+
+    def __init__(self, pointer, free, *keep):
+        self.pointer = pointer
+        self.free = weakref.finalize(self, _free, free, pointer, keep)
+
+
+def _free(free, pointer, keep):
+    free(pointer)
+
+
+def _renew_locks():
+    # In a child process nobody holds them.
+    for context in list(_contexts.values()):
+        context._lock = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_renew_locks)

@@ -1,0 +1,277 @@
+"""Gaussian processes: regression and classification."""
+
+from ctypes import byref
+
+import numpy as np
+
+from . import _c, labels, model, tables
+from ._compat import ClassifierMixin, RegressorMixin
+from ._context import StatusLine
+from ._library import lib
+from .errors import Error
+
+_LIKELIHOODS = {"logit": 0, "probit": 1}
+_REGRESSION, _CLASSIFICATION = 1, 2
+
+
+class _GP(model.Model):
+    _api = "gp"
+
+    def _options(self, line, steps, context):
+        options = _c.GpOptions()
+        lib.lth_gp_options_init(byref(options))
+        options.max_iter = model.positive(self.max_iter, "max_iter")
+        options.restarts = model.positive(self.restarts, "restarts")
+        options.learn = bool(self.learn)
+        options.fix, options.fix_count = model.strings(self.fix, "fix")
+        priors = [f"{path}={median},{sd}" for path, (median, sd) in self._priors()]
+        options.prior, options.prior_count = model.strings(priors, "prior")
+        starts = options.restarts + 1
+
+        def on_step(_, step):
+            at = step.contents
+            steps.append((at.start, at.iteration, at.evaluations, at.evidence, at.gradient,
+                          at.seconds))
+            line.show(f"start {at.start + 1} of {starts}, iteration {at.iteration}, evidence "
+                      f"{at.evidence:.6g}, gradient {at.gradient:.2g}, {at.seconds:.1f} s")
+            return int(context.cancelled)
+
+        options.step = _c.GpStepFn(on_step)
+        return options
+
+    def _priors(self):
+        try:
+            pairs = [(path, tuple(map(float, pair))) for path, pair in (self.prior or {}).items()]
+            if all(len(pair) == 2 for _, pair in pairs):
+                return pairs
+        except (AttributeError, TypeError, ValueError):
+            pass
+        raise Error('prior wants {path: (median, sd of the logarithm)}, as {"ssk.gap": (0.5, 1)}, '
+                    f"not {self.prior!r}")
+
+    def _fit(self, context, parsed, columns, targets, **more):
+        steps, line = [], StatusLine(self.verbose)
+        options = self._options(line, steps, context)
+        for name, value in more.items():
+            setattr(options, name, value)
+        vectors = self._vectors_for(parsed, columns)
+        options.vectors = vectors
+        names, count = model.strings(targets, "targets")
+        table = tables.Table(context, {**columns, **targets})
+        try:
+            pointer = context.create(lib.lth_gp_fit, context.pointer, parsed.expression.encode(),
+                                     table.pointer, names, count, byref(options), long=True,
+                                     free=lib.lth_gp_free)
+        finally:
+            line.end()
+        self.trace_ = np.array(steps, dtype=[(name, "i8" if kind is _c.c_size_t else "f8")
+                                             for name, kind in _c.GpStep._fields_])
+        return self._own(pointer, context)
+
+    def _read(self):
+        pointer = self._model.pointer
+        report = lib.lth_gp_reported(pointer)
+        self._rows = report.rows
+        self.log_evidence_ = report.evidence
+        self.n_iter_ = report.iterations
+        self.converged_ = report.converged
+        self.n_targets_ = lib.lth_gp_targets(pointer)
+        self.hyperparameters_ = {p.path.decode(): p.value for p in self._params()}
+        count = report.orders
+        self.order_weights_ = np.array(report.nu[:count])
+        self.order_shares_ = np.array(report.order_share[:count])
+        self.symbols_ = self._symbols()
+        if "trace_" not in self.__dict__:  # a model file does not tell
+            self.trace_ = np.empty(0, dtype=[(name, "f8") for name, _ in _c.GpStep._fields_])
+
+    def _params(self):
+        count = lib.lth_kernel_params(lib.lth_gp_kernel(self._pointer))
+        places = [*range(count), _c.NONE]  # the noise, or the scale
+        return [lib.lth_gp_param_at(self._pointer, i) for i in places]
+
+    def _symbols(self):
+        out, i = [], 0
+        while (s := lib.lth_gp_symbol_at(self._pointer, i)).symbol is not None:
+            out.append({"symbol": s.symbol.decode(), "kernel": s.kernel.decode(),
+                        "decay": s.decay, "alpha": s.alpha, "nodes": s.count})
+            i += 1
+        return sorted(out, key=lambda s: (-s["decay"], -s["nodes"], s["symbol"].encode()))
+
+
+class GPRegressor(RegressorMixin, _GP):
+    """Gaussian process regression. The kernel's hyperparameters are learned by the evidence.
+
+    Parameters
+    ----------
+    kernel : str or Kernel
+        ``"ssk(text)"``, ``"normalize(sstk(tree)) + rbf(f1..f17)"``, ...
+    vectors : path, optional
+        A file of word vectors (GloVe, word2vec, fastText .vec; also gzipped).
+    restarts : int
+        Scrambled starts beside the informed one.
+    max_iter : int
+        Iterations of the start that finishes.
+    noise : float, optional
+        Variance to start from, in the units of y squared; None = half of y's variance.
+    fix : list of str, optional
+        Hyperparameters to hold: ``["ssk.gap", "noise"]``.
+    prior : dict, optional
+        Log-normal priors: ``{"ssk.gap": (median, sd of the logarithm)}``.
+    learn : bool
+        False keeps every hyperparameter as given.
+    zero_mean, unscaled : bool
+        Do not take out the mean of y; keep its scale.
+    n_jobs : int, optional
+        Threads; None and -1 mean all cores. The results do not depend on it.
+    random_state : int, optional
+        Of the scrambled starts; None is the same as 1.
+    verbose : int
+        1 shows how far the fit is, on one line of stderr.
+    precision : {"double", "single"}
+        Of the arithmetic inside of string kernels.
+
+    Attributes
+    ----------
+    kernel_ : Kernel
+        With the learned values.
+    hyperparameters_ : dict
+        By path, the noise included.
+    log_evidence_, noise_ : float
+    leave_one_out_ : dict
+        Quality of leave-one-out predictions: nlpd, mae, rmse, r, r2, coverage.
+    order_weights_, order_shares_ : ndarray
+        Of the first string kernel: the weight of each order, its share of the mean k(x, x).
+    symbols_ : list of dict
+        What tree kernels learned about symbols.
+    trace_ : structured ndarray
+        Steps of the optimiser: start, iteration, evaluations, evidence, gradient, seconds.
+    """
+
+    def __init__(self, kernel="ssk(text)", *, vectors=None, restarts=4, max_iter=200, noise=None,
+                 fix=None, prior=None, learn=True, zero_mean=False, unscaled=False, n_jobs=None,
+                 random_state=None, verbose=0, precision="double"):
+        self.kernel = kernel
+        self.vectors = vectors
+        self.restarts = restarts
+        self.max_iter = max_iter
+        self.noise = noise
+        self.fix = fix
+        self.prior = prior
+        self.learn = learn
+        self.zero_mean = zero_mean
+        self.unscaled = unscaled
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.precision = precision
+
+    def fit(self, X, y):
+        """Learn from rows and numbers. A y of two dimensions has several targets."""
+        context, parsed, columns = self._begin(X)
+        rows = next(iter(columns.values())).count
+        targets, self._several = labels.numbers(y, rows, columns.keys(), self)
+        noise = 0.0 if self.noise is None else float(self.noise)
+        if not noise >= 0:
+            raise Error(f"noise wants a variance of at least 0, not {self.noise!r}")
+        return self._fit(context, parsed, columns, targets, task=_REGRESSION, noise=noise,
+                         zero_mean=bool(self.zero_mean), unscaled=bool(self.unscaled))
+
+    def _read(self):
+        super()._read()
+        report = lib.lth_gp_reported(self._pointer)
+        self.noise_ = report.noise
+        loo = report.loo
+        self.leave_one_out_ = {name: getattr(loo, name) for name, _ in _c.Metrics._fields_}
+        self._several = self.n_targets_ > 1 or self.__dict__.get("_several", False)
+
+    def predict(self, X, return_std=False, latent=False):
+        """The mean for each row, and with `return_std` its standard deviation.
+
+        The deviation is that of y, noise included; with `latent` that of the function itself.
+        """
+        table = self._new_rows(X)
+        mean = np.empty((self.n_targets_, table.rows))
+        sd = np.empty_like(mean) if return_std else None
+        self._predict_call("predict", table, bool(latent), mean.ctypes.data,
+                           sd.ctypes.data if return_std else None)
+        shape = (lambda a: a.T) if self._several else (lambda a: a[0])
+        return (shape(mean), shape(sd)) if return_std else shape(mean)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+
+class GPClassifier(ClassifierMixin, model.Classes, _GP):
+    """Gaussian process classification, by Laplace's approximation.
+
+    Two classes are one problem, several are one for each class against the rest. A y of two
+    dimensions, of 0 and 1, has several labels a row.
+
+    Parameters
+    ----------
+    kernel, vectors, restarts, max_iter, fix, prior, learn, n_jobs, random_state, verbose, precision
+        As for `GPRegressor`.
+    likelihood : {"logit", "probit"}
+        How the latent function becomes a probability.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+    kernel_, hyperparameters_, log_evidence_, order_weights_, order_shares_, symbols_, trace_
+        As for `GPRegressor`; instead of the noise there is the scale of the kernel.
+    """
+
+    def __init__(self, kernel="ssk(text)", *, vectors=None, likelihood="logit", restarts=4,
+                 max_iter=200, fix=None, prior=None, learn=True, n_jobs=None, random_state=None,
+                 verbose=0, precision="double"):
+        self.kernel = kernel
+        self.vectors = vectors
+        self.likelihood = likelihood
+        self.restarts = restarts
+        self.max_iter = max_iter
+        self.fix = fix
+        self.prior = prior
+        self.learn = learn
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.precision = precision
+
+    def fit(self, X, y):
+        """Learn from rows and their labels."""
+        if self.likelihood not in _LIKELIHOODS:
+            raise Error(f'likelihood wants "logit" or "probit", not {self.likelihood!r}')
+        context, parsed, columns = self._begin(X)
+        rows = next(iter(columns.values())).count
+        self._labels, targets = labels.labels(y, rows, columns.keys(), self)
+        return self._fit(context, parsed, columns, targets, task=_CLASSIFICATION,
+                         likelihood=_LIKELIHOODS[self.likelihood])
+
+    def _read(self):
+        super()._read()
+        pointer = self._pointer
+        names = [lib.lth_gp_class(pointer, i).name.decode()
+                 for i in range(lib.lth_gp_classes(pointer))]
+        self._set_classes(names, lib.lth_gp_is_multi_label(pointer),
+                          self.__dict__.pop("_labels", None))
+
+    def predict_proba(self, X):
+        """Probabilities, in the order of `classes_`; of several labels each by itself."""
+        table = self._new_rows(X)
+        out = np.empty((table.rows, len(self._order)))
+        self._predict_call("classify", table, out.ctypes.data)
+        return self._spread(out)
+
+    def predict(self, X):
+        """The most probable class; of several labels those with a probability above 1/2."""
+        p = self.predict_proba(X)
+        return (p > 0.5).astype(int) if self._multi else self.classes_[p.argmax(axis=1)]
+
+
+def load(path, vectors, n_jobs):
+    """The estimator of a file that holds a Gaussian process."""
+    context, pointer = model.read("gp", path, n_jobs)
+    kind = GPClassifier if lib.lth_gp_classes(pointer) else GPRegressor
+    return model.adopt(kind(vectors=vectors, n_jobs=n_jobs), pointer, context)

@@ -1,0 +1,242 @@
+"""What all estimators share: the C model, model files, pickling, checks."""
+
+import os
+import tempfile
+from ctypes import c_char_p, create_string_buffer
+
+import numpy as np
+
+from . import kernel as kernels, labels, tables
+from ._compat import HAVE_SKLEARN, BaseEstimator
+from ._context import Context, Owned, StatusLine, seed_of
+from ._library import lib
+from .errors import Error, NotFittedError
+
+_DIRECT_ROWS, _DIRECT_BYTES = 2000, 20000  # predictions too short to watch for Ctrl-C
+
+
+class Model(BaseEstimator):
+    """Base of the estimators. `_api` is "gp" or "svm": the middle of the C functions' names."""
+
+    _api = None
+
+    def _c(self, name):
+        return getattr(lib, f"lth_{self._api}_{name}")
+
+    # ---- Fitting ----
+
+    def _begin(self, X):
+        """(context, kernel as parsed, columns of X): the first half of a fit."""
+        expression = kernels.without_stars(kernels.expression_of(self.kernel), X)
+        context = Context(self.n_jobs, self.precision, seed_of(self.random_state))
+        parsed = kernels.Parsed(context, expression)
+        columns = parsed.read(X)
+        self._remember_features(X)
+        return context, parsed, columns
+
+    def _remember_features(self, X):
+        for name in ("n_features_in_", "feature_names_in_"):
+            self.__dict__.pop(name, None)
+        if tables.is_frame(X):
+            names = list(X.columns)
+            self.n_features_in_ = len(names)
+            if all(isinstance(name, str) for name in names):
+                self.feature_names_in_ = np.array(names, dtype=object)
+            return
+        rows = tables.as_rows(X)
+        if isinstance(rows, np.ndarray) and rows.ndim == 2:
+            self.n_features_in_ = rows.shape[1]
+
+    def _check_features(self, X):
+        if HAVE_SKLEARN and hasattr(self, "n_features_in_") and (
+                tables.is_frame(X) or hasattr(self, "feature_names_in_")):
+            from sklearn.utils.validation import _check_feature_names
+            _check_feature_names(self, X, reset=False)
+        rows = X if tables.is_frame(X) else tables.as_rows(X)
+        expected = getattr(self, "n_features_in_", None)
+        if expected is None or not isinstance(rows, np.ndarray) or rows.ndim != 2:
+            return
+        if rows.shape[1] != expected:
+            raise ValueError(f"X has {rows.shape[1]} features, but {type(self).__name__} is "
+                             f"expecting {expected} features as input")
+
+    def _vectors_for(self, parsed, columns):
+        """The file of vectors as C wants it; None where the kernel reads none."""
+        if not lib.lth_kernel_needs_vectors(parsed.pointer):
+            return None
+        given = any(isinstance(c, tables.Vectors) for c in columns.values())
+        if self.vectors is None and not given:
+            raise Error("this kernel compares words by their vectors: give vectors=FILE, or X as "
+                        "2-D arrays of vectors")
+        return kernels.vectors_path(self.vectors)
+
+    def _own(self, pointer, context):
+        """Take over a model of the C library."""
+        self._model = Owned(pointer, self._c("free"), context)
+        self._context = context
+        kernel = self._c("kernel")(pointer)
+        self.kernel_ = kernels.Kernel(kernels.printed(kernel), self.vectors, self.n_jobs,
+                                      self.precision)
+        self._columns = kernels.columns_of(kernel)
+        self._read()
+        return self
+
+    def _read(self):
+        raise NotImplementedError
+
+    # ---- A fitted model ----
+
+    def __sklearn_is_fitted__(self):
+        return "_model" in self.__dict__
+
+    @property
+    def _pointer(self):
+        if "_model" not in self.__dict__:
+            raise NotFittedError(f"This {type(self).__name__} instance is not fitted yet. Call "
+                                 "'fit' with appropriate arguments before using this estimator.")
+        return self._model.pointer
+
+    def _new_rows(self, X):
+        """The table of rows to predict."""
+        pointer = self._pointer
+        self._check_features(X)
+        columns = kernels.read(X, self._columns, self.kernel_.expression)
+        table = tables.Table(self._context, columns)
+        if lib.lth_kernel_needs_vectors(self._c("kernel")(pointer)):
+            self._context.call(self._c("use_vectors"), pointer,
+                               kernels.vectors_path(self.vectors), in_memory=False)
+        return table
+
+    def _predict_call(self, name, table, *arguments):
+        long = table.rows * self._rows > _DIRECT_ROWS or table.bytes > _DIRECT_BYTES
+        self._context.call(self._c(name), self._pointer, table.pointer, *arguments, long=long)
+
+    def save(self, path):
+        """Write the model file that ``luthier predict`` and `luthier.load` read."""
+        self._context_of_fitted().call(self._c("save"), self._pointer, os.fsencode(path),
+                                       in_memory=False)
+
+    def _context_of_fitted(self):
+        self._pointer  # raises if there is none
+        return self._context
+
+    def show(self, file=None):
+        """Print what was learned, as ``luthier show`` does."""
+        from .show import text_of
+        print(text_of(self), end="", file=file)
+
+    # ---- Copies: a model travels as the bytes of its file ----
+
+    def __getstate__(self):
+        state = dict(self.__dict__)
+        if state.pop("_model", None) is not None:
+            state["_bytes"] = self._to_bytes()
+        state.pop("_context", None)
+        return state
+
+    def __setstate__(self, state):
+        state = dict(state)
+        content = state.pop("_bytes", None)
+        self.__dict__.update(state)
+        if content is None:
+            return
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "model")
+            with open(path, "wb") as out:
+                out.write(content)
+            context, pointer = read(self._api, path, self.n_jobs, self.precision)
+        self._model, self._context = Owned(pointer, self._c("free"), context), context
+
+    def _to_bytes(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "model")
+            self.save(path)
+            with open(path, "rb") as content:
+                return content.read()
+
+    # ---- scikit-learn ----
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        arrays = isinstance(self.kernel, str) and "*)" in self.kernel.replace(",", ")")
+        tags.input_tags.two_d_array = arrays
+        tags.input_tags.string = not arrays
+        tags.input_tags.sparse = False
+        return tags
+
+
+class Classes:
+    """What classifiers share: labels in scikit-learn's order."""
+
+    def _set_classes(self, c_names, multi, known=None):
+        known = known or labels.from_file(c_names, multi)
+        self.classes_ = known.classes
+        self._order = known.order(c_names)
+        self._multi = multi
+
+    def _spread(self, by_class):
+        """Columns from the order of C to that of `classes_`; classes without rows get 0."""
+        out = np.zeros((len(by_class), len(self.classes_)), dtype=by_class.dtype)
+        out[:, self._order] = by_class
+        return out
+
+
+def strings(values, what):
+    """(char *const *, count) of a list of texts, or of one text."""
+    if values is None:
+        return None, 0
+    values = [values] if isinstance(values, str) else list(values)
+    if not all(isinstance(v, str) for v in values):
+        raise Error(f"{what} wants strings, not {values!r}")
+    return (c_char_p * len(values))(*(v.encode() for v in values)), len(values)
+
+
+def positive(value, what, least=0):
+    """A count, checked."""
+    if isinstance(value, bool) or not hasattr(value, "__index__") or value < least:
+        raise Error(f"{what} wants a whole number of at least {least}, not {value!r}")
+    return value.__index__()
+
+
+def status_line(context, wanted):
+    """Show the share of the work in hand on stderr while a call runs."""
+    line = StatusLine(wanted)
+    context.on_progress = lambda what, share: line.show(f"{what} {100 * share:.0f}%")
+    return line
+
+
+def read(api, path, n_jobs, precision="double"):
+    """(context, pointer) of a model file."""
+    context = Context(n_jobs, precision)
+    return context, context.create(getattr(lib, f"lth_{api}_load"), context.pointer,
+                                   os.fsencode(path), in_memory=False)
+
+
+def adopt(estimator, pointer, context):
+    """An estimator for a model that was read from a file."""
+    estimator._own(pointer, context)
+    estimator.kernel = estimator.kernel_.expression
+    return estimator
+
+
+def load(path, vectors=None, n_jobs=None):
+    """Read a model file of `save` or of ``luthier fit``: the right estimator, fitted.
+
+    Parameters
+    ----------
+    path : path
+    vectors : path, optional
+        Where to look for the vectors of words that training did not have.
+    n_jobs : int, optional
+        Threads for predictions; None and -1 mean all cores.
+    """
+    from . import gp, svm
+    kind = create_string_buffer(16)
+    context = Context(1)
+    context.call(lib.lth_model_kind, os.fsencode(path), kind, in_memory=False)
+    if kind.value == b"gp":
+        return gp.load(path, vectors, n_jobs)
+    if kind.value == b"svm":
+        return svm.load(path, vectors, n_jobs)
+    raise Error(f"{path}: a model of the kind {kind.value.decode()!r} is not known here",
+                "EUNSUPPORTED", file=str(path))

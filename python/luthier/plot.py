@@ -1,0 +1,113 @@
+"""Pictures of what was learned, by matplotlib. Each function draws into `ax` and returns it."""
+
+import numpy as np
+
+from .errors import Error
+
+_BAR, _LINE = "#4c78a8", "#f58518"
+
+
+def _axes(ax):
+    if ax is not None:
+        return ax
+    try:
+        from matplotlib import pyplot
+    except ImportError:
+        raise ImportError("luthier.plot needs matplotlib") from None
+    return pyplot.subplots(layout="constrained")[1]
+
+
+def orders(model, ax=None, shares=True):
+    """How much each order of the string kernel counts.
+
+    Parameters
+    ----------
+    model : GPRegressor or GPClassifier
+        Fitted, with a string kernel.
+    shares : bool
+        Shares of the mean k(x, x); False shows the weights themselves.
+    """
+    values = model.order_shares_ if shares else model.order_weights_
+    if len(values) == 0:
+        raise Error("this model has no string kernel")
+    ax = _axes(ax)
+    ax.bar(np.arange(1, len(values) + 1), values, color=_BAR)
+    ax.set_xticks(np.arange(1, len(values) + 1))
+    ax.set(xlabel="order (units in a subsequence)",
+           ylabel="share of the mean k(x, x)" if shares else "weight")
+    return ax
+
+
+def symbols(model, ax=None, most=20):
+    """The decays that a tree kernel with ``symbols=`` learned, largest first.
+
+    Parameters
+    ----------
+    most : int
+        Only the symbols with the most nodes are shown.
+    """
+    known = sorted(model.symbols_, key=lambda s: -s["nodes"])[:most]
+    if not known:
+        raise Error("this model has no symbols with parameters of their own")
+    known.sort(key=lambda s: s["decay"])
+    ax = _axes(ax)
+    ax.barh(range(len(known)), [s["decay"] for s in known], color=_BAR)
+    ax.set_yticks(range(len(known)), [f"{s['symbol']} ({s['nodes']})" for s in known])
+    ax.set(xlabel="decay", ylabel="symbol (nodes in the training trees)")
+    return ax
+
+
+def predictions(y, mean, sd=None, ax=None):
+    """Predicted against true values, with 95% intervals if `sd` is given."""
+    y, mean = np.asarray(y, dtype=float), np.asarray(mean, dtype=float)
+    if y.ndim != 1 or y.shape != mean.shape:
+        raise Error(f"y and mean want the same length: {y.shape}, {mean.shape}")
+    ax = _axes(ax)
+    if sd is not None:
+        ax.errorbar(y, mean, yerr=1.959964 * np.asarray(sd), fmt="none", ecolor=_BAR, alpha=0.35,
+                    elinewidth=1, label="95% interval")
+    ax.scatter(y, mean, s=14, color=_BAR, zorder=3)
+    ends = [min(y.min(), mean.min()), max(y.max(), mean.max())]
+    ax.plot(ends, ends, color=_LINE, linewidth=1, label="true = predicted")
+    ax.set(xlabel="true", ylabel="predicted")
+    ax.legend(frameon=False)
+    return ax
+
+
+def calibration(y, mean, sd, ax=None):
+    """The share of true values inside of intervals of every width: the diagonal is ideal."""
+    y, mean, sd = (np.asarray(a, dtype=float) for a in (y, mean, sd))
+    if not y.shape == mean.shape == sd.shape or y.ndim != 1 or not len(y):
+        raise Error(f"y, mean and sd want the same length: {y.shape}, {mean.shape}, {sd.shape}")
+    # The interval of probability p reaches out to |z|: p = erf(|z| / sqrt 2).
+    from math import erf
+    inside = np.sort([erf(abs(z) / 2**0.5) for z in (y - mean) / sd])
+    ax = _axes(ax)
+    ax.plot([0, 1], [0, 1], color=_LINE, linewidth=1, label="ideal")
+    ax.step([0, *inside, 1], [*np.arange(len(y) + 1) / len(y), 1], where="post", color=_BAR,
+            label="found")
+    ax.set(xlabel="probability of the interval", ylabel="share of values inside", xlim=(0, 1),
+           ylim=(0, 1), aspect="equal")
+    ax.legend(frameon=False)
+    return ax
+
+
+def evidence(model, ax=None):
+    """How the evidence rose, a line for each start of the optimiser."""
+    trace = model.trace_
+    if len(trace) == 0:
+        raise Error("this model has no trace: it was read from a file, or nothing was learned")
+    ax = _axes(ax)
+    starts = np.unique(trace["start"])
+    for start in starts:
+        steps = trace[trace["start"] == start]
+        first = start == starts[0]
+        ax.plot(steps["iteration"], steps["evidence"], marker=".", linewidth=1,
+                color=_BAR if first else "0.6", zorder=3 if first else 2,
+                label="informed start" if first else "scrambled starts" if start == starts[1]
+                else None)
+    low = np.quantile(trace["evidence"], 0.1)
+    ax.set(xlabel="iteration", ylabel="log evidence")
+    ax.set_ylim(bottom=low - 0.1 * (trace["evidence"].max() - low))
+    ax.legend(frameon=False)
+    return ax

@@ -1,0 +1,265 @@
+"""GPRegressor, GPClassifier, SVC and SVR: fitting, predicting, copies, mistakes."""
+
+import copy
+import io
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+
+import luthier as lt
+
+KERNEL = "ssk(text, order=2)"
+
+
+@pytest.fixture(scope="module")
+def gp(texts, scores):
+    return lt.GPRegressor(KERNEL).fit(texts, scores)
+
+
+def models():
+    return [lt.GPRegressor(KERNEL, restarts=1), lt.GPClassifier(KERNEL, restarts=1),
+            lt.SVC(KERNEL, probability=True), lt.SVR(KERNEL)]
+
+
+def target_for(model, scores, moods):
+    return moods if hasattr(model, "predict_proba") else scores
+
+
+def test_regression(gp, texts, scores):
+    mean, sd = gp.predict(["the poem was not bad", "we were late"], return_std=True)
+    assert mean[0] > 6.5 and abs(mean[1] - scores.mean()) < 0.1 and (sd > 0).all()
+    assert (gp.predict(texts, return_std=True)[1] < sd[1]).all()
+    latent = gp.predict(texts, return_std=True, latent=True)[1]
+    noisy = gp.predict(texts, return_std=True)[1]
+    np.testing.assert_allclose(noisy**2 - latent**2, gp.noise_, rtol=1e-6)
+    assert gp.score(texts, scores) > 0.9
+    assert list(gp.hyperparameters_) == ["ssk.gap", "ssk.match", "ssk.weights[1]",
+                                         "ssk.weights[2]", "noise"]
+    assert gp.hyperparameters_["noise"] == pytest.approx(gp.noise_)
+    assert gp.order_shares_.sum() == pytest.approx(1) and gp.order_shares_[1] > 0.9
+    assert gp.kernel_.parameters["ssk.gap"] == gp.hyperparameters_["ssk.gap"]
+    assert set(gp.leave_one_out_) == {"count", "nlpd", "mae", "rmse", "r", "r2", "coverage"}
+    assert gp.trace_["evidence"].max() == pytest.approx(gp.log_evidence_, abs=1e-6)
+
+
+def test_options_of_a_regression(texts, scores):
+    fixed = lt.GPRegressor(KERNEL, fix=["ssk.gap", "noise"], noise=0.25, restarts=0)
+    fixed.fit(texts, scores)
+    assert fixed.hyperparameters_["ssk.gap"] == 0.5
+    assert fixed.noise_ == pytest.approx(0.25)
+    kept = lt.GPRegressor(lt.Kernel(KERNEL), learn=False, unscaled=True).fit(texts, scores)
+    assert kept.hyperparameters_["ssk.weights[2]"] == 1
+    prior = lt.GPRegressor(KERNEL, prior={"ssk.gap": (0.3, 0.01)}).fit(texts, scores)
+    assert prior.hyperparameters_["ssk.gap"] == pytest.approx(0.3, rel=0.1)
+    seeds = [lt.GPRegressor(KERNEL, random_state=s, max_iter=1).fit(texts, scores).trace_["evidence"]
+             for s in (5, 5, 6)]
+    assert (seeds[0] == seeds[1]).all() and not np.array_equal(seeds[0], seeds[2])
+
+
+def test_several_targets(texts, scores):
+    Y = np.column_stack([scores, -scores])
+    model = lt.GPRegressor(KERNEL, restarts=0).fit(texts, Y)
+    mean, sd = model.predict(texts[:3], return_std=True)
+    assert mean.shape == sd.shape == (3, 2) and model.n_targets_ == 2
+    np.testing.assert_allclose(mean[:, 0], -mean[:, 1])
+    assert pickle.loads(pickle.dumps(model)).predict(texts).shape == (len(texts), 2)
+
+
+@pytest.mark.parametrize("kind", [lt.GPClassifier, lt.SVC])
+def test_classes_are_in_numpys_order(kind, texts):
+    """C sorts 10 before 9; scikit-learn does not."""
+    y = np.array([9, 10, 100, 9] * 6)
+    model = kind("ssk(text, order=2)", **({"probability": True} if kind is lt.SVC else {}))
+    model.fit(texts, y)
+    assert model.classes_.tolist() == [9, 10, 100]
+    p = model.predict_proba(texts)
+    np.testing.assert_allclose(p.sum(axis=1), 1)
+    assert (model.predict(texts) == y).mean() > 0.9
+    assert (model.classes_[p.argmax(axis=1)] == y).mean() > 0.9
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict_proba(texts), p)
+
+
+@pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
+def test_decision_values(texts, multi_class):
+    y = np.array(["c", "a", "b", "c"] * 6)
+    model = lt.SVC(KERNEL, multi_class=multi_class, C=10).fit(texts, y)
+    values = model.decision_function(texts)
+    assert values.shape == (len(texts), 3)
+    np.testing.assert_array_equal(model.classes_[values.argmax(axis=1)], model.predict(texts))
+    two = lt.SVC(KERNEL).fit(texts, y == "c")
+    np.testing.assert_array_equal(two.decision_function(texts) > 0, two.predict(texts))
+
+
+@pytest.mark.parametrize("kind", [lt.GPClassifier, lt.SVC])
+def test_several_labels_a_row(kind, texts, tmp_path):
+    Y = np.array([["good" in t, "not" in t, False, "film" in t] for t in texts]).astype(int)
+    model = kind(KERNEL).fit(texts, Y)
+    P = model.predict(texts)
+    assert P.shape == Y.shape and not P[:, 2].any()
+    assert (P[:, :2] == Y[:, :2]).mean() > 0.9
+    one = np.eye(3, dtype=int)[np.arange(len(texts)) % 3]  # no row has two labels
+    assert kind(KERNEL).fit(texts, one).predict(texts).shape == one.shape
+    model.save(tmp_path / "m")
+    np.testing.assert_array_equal(lt.load(tmp_path / "m").predict(texts)[:, :2], P[:, :2])
+
+
+def test_grid(texts, moods):
+    model = lt.SVC(KERNEL, C=[0.1, 1, 10], grid={"ssk.gap": [0.1, 0.5], "ssk.order": [1, 2]})
+    model.fit(texts, moods)
+    assert len(model.grid_) == 12 and model.best_params_["C"] in (0.1, 1, 10)
+    assert model.best_score_ == max(point["score"] for point in model.grid_)
+    nu = lt.SVC(KERNEL, nu=0.3).fit(texts, moods)
+    assert "nu" in nu.best_params_ and "C" not in nu.best_params_
+
+
+def test_class_weight(texts):
+    y = np.array(["a"] * 20 + ["b"] * 4)
+    rate = [(lt.SVC("ssk(text, order=1)", C=0.1, class_weight=w).fit(texts, y).predict(texts)
+             == "b").mean() for w in (None, "balanced", {"a": 1e-3})]
+    assert rate[0] == 0 and rate[1] > 0 and rate[2] == 1
+
+
+@pytest.mark.parametrize("model", models(), ids=lambda m: type(m).__name__)
+def test_copies_predict_the_same(model, texts, scores, moods, tmp_path):
+    model = copy.deepcopy(model).fit(texts, target_for(model, scores, moods))
+    ask = model.predict_proba if hasattr(model, "predict_proba") else model.predict
+    expected = ask(texts)
+    path = tmp_path / "model.luthier"
+    model.save(path)
+    for other in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model), lt.load(path)):
+        assert type(other) is type(model)
+        again = other.predict_proba if hasattr(other, "predict_proba") else other.predict
+        np.testing.assert_array_equal(again(texts), expected)
+        assert other.hyperparameters_ == model.hyperparameters_
+        shown = [io.StringIO(), io.StringIO()]
+        model.show(shown[0]), other.show(shown[1])
+        assert shown[0].getvalue() == shown[1].getvalue()
+
+
+@pytest.mark.parametrize("model", models(), ids=lambda m: type(m).__name__)
+def test_unfitted(model, texts):
+    model = copy.deepcopy(model)
+    for call in (model.predict, model.save, model.show):
+        with pytest.raises(lt.NotFittedError, match="not fitted yet"):
+            call(texts)
+    pickle.loads(pickle.dumps(model))
+
+
+@pytest.mark.parametrize("model", models(), ids=lambda m: type(m).__name__)
+@pytest.mark.parametrize("y, message", [
+    (None, "None"), ([1.0], "inconsistent"), ([], "inconsistent"), ([float("nan")] * 24, "(?i)nan"),
+    ([[1, 2, 3]] * 24, "0 and 1|1d|too large|") , (np.zeros((24, 2, 2)), "shape"),
+    ([1j] * 24, "(?i)complex"), ([None] * 24, "None|number"),
+])
+def test_wrong_targets(model, y, message, texts):
+    if np.shape(y) == (24, 3) and isinstance(model, lt.GPRegressor):
+        return  # three targets
+    with pytest.raises((lt.Error, ValueError, TypeError), match=message):
+        copy.deepcopy(model).fit(texts, y)
+
+
+@pytest.mark.parametrize("model", [
+    lt.GPRegressor(KERNEL, restarts=-1), lt.GPRegressor(KERNEL, max_iter="many"),
+    lt.GPRegressor(KERNEL, noise=-1), lt.GPRegressor(KERNEL, fix=["ssk.gup"]),
+    lt.GPRegressor(KERNEL, fix=[3]), lt.GPRegressor(KERNEL, prior={"ssk.gap": 3}),
+    lt.GPRegressor(KERNEL, prior="ssk.gap"), lt.GPRegressor(KERNEL, random_state="x"),
+    lt.GPRegressor("ssk(text, sim=dot)"), lt.GPRegressor(KERNEL + "; drop"),
+    lt.GPRegressor(3), lt.SVR(KERNEL, C=-1), lt.SVR(KERNEL, C="much"), lt.SVR(KERNEL, C=[]),
+    lt.SVR(KERNEL, grid={"ssk.gap": 3}), lt.SVR(KERNEL, grid="x"), lt.SVR(KERNEL, solver="best"),
+    lt.SVR(KERNEL, inner_folds=1), lt.GPRegressor("rbf(f*)"),
+], ids=lambda m: str(m)[:60])
+def test_wrong_options(model, texts, scores):
+    with pytest.raises(lt.Error):
+        model.fit(texts, scores)
+    with pytest.raises(lt.NotFittedError):
+        model.predict(texts)
+
+
+def test_wrong_options_of_classifiers(texts, moods):
+    for model in (lt.SVC(KERNEL, multi_class="all"), lt.SVC(KERNEL, class_weight=3),
+                  lt.GPClassifier(KERNEL, likelihood="cauchit"), lt.SVC(KERNEL, nu=7)):
+        with pytest.raises(lt.Error):
+            model.fit(texts, moods)
+    for y in (np.linspace(0, 1, len(texts)), ["same"] * len(texts), ["a", ""] * 12,
+              np.array([1, "1"] * 12, dtype=object)):
+        with pytest.raises(lt.Error):
+            lt.SVC(KERNEL).fit(texts, y)
+
+
+def test_labels_with_commas(texts, moods):
+    y = np.where(moods == "glad", "New York, NY", "Rome")
+    model = lt.SVC(KERNEL).fit(texts, y)
+    assert set(model.predict(texts)) == set(y)
+
+
+def test_vectors(texts, scores, vectors_file):
+    model = lt.GPRegressor("ssk(text, order=2, sim=exp)", vectors=vectors_file, restarts=0)
+    model.fit(texts, scores)
+    seen = model.predict(["the poem was good"])
+    other = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(other.predict(["the poem was good"]), seen)
+    other.vectors = None  # "poem" is then unknown
+    assert other.predict(["the poem was good"]) != seen
+
+
+@pytest.mark.parametrize("kind", [lt.GPRegressor, lt.SVR])
+def test_contextual_vectors(kind, tmp_path):
+    rng = np.random.default_rng(5)
+    X = [rng.normal(size=(n, 4)).astype(np.float32) for n in rng.integers(1, 6, 30)]
+    y = np.array([x[:, 0].sum() for x in X])
+    model = kind("ssk(x, order=1, sim=dot)").fit(X, y)
+    assert model.score(X, y) > 0.9
+    model.save(tmp_path / "m")
+    np.testing.assert_array_equal(lt.load(tmp_path / "m").predict(X), model.predict(X))
+    with pytest.raises(lt.Error):
+        model.predict(["a text"])
+    with pytest.raises(lt.Error):
+        model.predict([x[:, :2] for x in X])
+
+
+def test_warnings_become_python_warnings(texts, scores):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        lt.Kernel("normalize(ssk(text))").gram(["", "a"])
+    assert [w.category for w in caught] == [lt.LuthierWarning]
+    assert caught[0].filename == __file__
+
+
+def test_verbose(texts, scores, moods, capfd):
+    lt.GPRegressor(KERNEL, verbose=1).fit(texts, scores)
+    shown = capfd.readouterr()
+    assert shown.out == "" and "start 1 of 5, iteration" in shown.err
+    assert shown.err.count("\n") == 1 and shown.err.endswith("\n")
+    lt.GPRegressor(KERNEL).fit(texts, scores)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_mixed_columns_and_frames(texts, scores):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"text": texts, "price": np.arange(24.0)})
+    y = pandas.Series(scores + 0.1 * np.arange(24), name="score")
+    model = lt.GPRegressor("ssk(text, order=2) + rbf(price)", restarts=0).fit(frame, y)
+    assert model.score(frame, y) > 0.9
+    shown = io.StringIO()
+    model.show(shown)
+    assert "target\tscore\n" in shown.getvalue()
+    with pytest.raises(ValueError, match="price"):
+        model.predict(frame[["text"]])
+    with pytest.raises(ValueError):
+        lt.GPRegressor("rbf(f*)").fit(np.eye(3), [1, 2, 3]).predict(np.eye(2))
+
+
+def test_a_target_named_like_a_column(texts, scores):
+    model = lt.GPRegressor("ssk(y, order=2)", restarts=0).fit(texts, scores)
+    assert model.score(texts, scores) > 0.9
+
+
+def test_load_refuses_other_files(tmp_path):
+    (tmp_path / "x").write_text("hello")
+    for path in (tmp_path / "x", tmp_path / "none"):
+        with pytest.raises(lt.Error) as caught:
+            lt.load(path)
+        assert str(path) in str(caught.value) or caught.value.file

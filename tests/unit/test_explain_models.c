@@ -1,0 +1,263 @@
+/* Reasons of each kind of model: rows, labels, support vectors; what does not change; mistakes. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "explain_support.h"
+
+static lth_ctx *ctx;
+
+static int open_ctx(void **state) {
+    (void)state;
+    ctx = support_context(1);
+    return 0;
+}
+
+static int close_ctx(void **state) {
+    (void)state;
+    lth_ctx_free(ctx);
+    return 0;
+}
+
+/* ---- Rows ---- */
+
+static void test_rows(void **state) {
+    (void)state;
+    lth_error err = {0};
+    lth_gp *gp = explain_fit(ctx, "normalize(ssk(text, order=2))", "y", NULL);
+    lth_table *new = support_table(ctx, "text\nnot good\n");
+    lth_explain_options options;
+    lth_explain_options_init(&options);
+    options.rows = 2;
+    options.nearest = 3;
+    options.patterns = 0;
+    lth_reasons *r = NULL;
+    support_ok(lth_gp_explain(gp, new, 0, &options, &r, &err), &err);
+    lth_reasons_summary s = lth_reasons_summarise(r);
+    assert_int_equal(s.rows, 5);
+    assert_int_equal(s.patterns, 0);
+    assert_true(fabs(lth_reasons_row_at(r, 0).weight) >= fabs(lth_reasons_row_at(r, 1).weight));
+    assert_true(lth_reasons_row_at(r, 2).similarity >= lth_reasons_row_at(r, 3).similarity);
+    bool found = false;
+    for (size_t i = 0; i < 5; i++) {
+        lth_reasons_row row = lth_reasons_row_at(r, i);
+        assert_null(row.label);
+        assert_true(row.similarity >= 0 && row.similarity <= 1);
+        if (row.row != 2) continue;
+        found = true;
+        support_near(row.y, 2, 1e-12);
+        assert_string_equal(lth_gp_row_text(gp, 2, 0), "not good not good");
+    }
+    assert_true(found);
+    lth_reasons_free(r);
+    lth_table_free(new);
+    lth_gp_free(gp);
+}
+
+static void test_row_text(void **state) {
+    (void)state;
+    lth_gp *gp =
+        explain_fit(ctx, "ssk(text, units=chars) + sstk(tree) + linear(f1..f2)", "y", NULL);
+    assert_string_equal(lth_gp_row_text(gp, 3, 0), "good");
+    assert_string_equal(lth_gp_row_text(gp, 2, 1), "(S (A (C a)) (B b))");
+    assert_string_equal(lth_gp_row_text(gp, 2, 2), "3 -1");
+    assert_string_equal(lth_gp_row_text(gp, 6, 0), "");
+    assert_null(lth_gp_row_text(gp, 8, 0));
+    assert_null(lth_gp_row_text(gp, 0, 3));
+    lth_gp_free(gp);
+}
+
+/* ---- Labels ---- */
+
+static void test_classes(void **state) {
+    (void)state;
+    lth_table *new = support_table(ctx, explain_new_lines);
+    static const char *const targets[] = {"kind", "three"};
+    for (size_t t = 0; t < 2; t++) {
+        lth_gp *gp = explain_fit(ctx, "ssk(text, order=2)", targets[t], NULL);
+        size_t classes = lth_gp_classes(gp);
+        double *p = support_classify(gp, new);
+        for (size_t row = 0; row < EXPLAIN_NEW_ROWS; row++) {
+            double mean[3];
+            for (size_t c = 0; c < classes; c++) {
+                lth_reasons *r = explain_new(gp, new, row, c);
+                lth_reasons_summary s = lth_reasons_summarise(r);
+                mean[c] = s.mean;
+                support_near(s.probability, p[row * classes + c], 1e-12);
+                support_near(s.baseline + explain_sum(r), s.mean, 1e-9);
+                assert_true(s.exact && s.distance > 0 && s.prior >= s.distance);
+                assert_true(isnan(s.sd) && isnan(s.noise));
+                if (s.rows > 0) assert_non_null(lth_reasons_row_at(r, 0).label);
+                lth_reasons_free(r);
+            }
+            if (classes == 2) {
+                support_near(mean[0], -mean[1], 1e-12);
+                assert_true((mean[1] > 0) == (p[row * 2 + 1] > 0.5));
+            }
+        }
+        free(p);
+        lth_gp_free(gp);
+    }
+    lth_table_free(new);
+}
+
+static lth_svm *fit_svm(const char *kernel, const char *target, lth_svm_solver solver) {
+    lth_error err = {0};
+    lth_svm *svm = NULL;
+    lth_svm_options options;
+    lth_svm_options_init(&options);
+    options.solver = solver;
+    lth_table *table = support_table(ctx, explain_lines);
+    support_ok(lth_svm_fit(ctx, kernel, table, target, &options, &svm, &err), &err);
+    lth_table_free(table);
+    return svm;
+}
+
+static void test_svm(void **state) {
+    (void)state;
+    static const struct {
+        const char *kernel, *target;
+        lth_svm_solver solver;
+    } cases[] = {{"ssk(text, order=2)", "kind", LTH_SVM_KERNEL},
+                 {"normalize(sstk(tree)) + rbf(f1..f2)", "three", LTH_SVM_KERNEL},
+                 {"ssk(text, order=2)", "y", LTH_SVM_KERNEL},
+                 {"bow(text)", "kind", LTH_SVM_LINEAR},
+                 {"normalize(tfidf(text)) + 2 * ngrams(text, n=2)", "three", LTH_SVM_LINEAR},
+                 {"approx_ssk(text, n=2)", "y", LTH_SVM_LINEAR}};
+    lth_error err = {0};
+    lth_table *new = support_table(ctx, explain_new_lines);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        lth_svm *svm = fit_svm(cases[i].kernel, cases[i].target, cases[i].solver);
+        size_t problems = lth_svm_reported(svm).problems;
+        double decision[EXPLAIN_NEW_ROWS * 3];
+        lth_svm_prediction to = {.decision = decision};
+        support_ok(lth_svm_predict(svm, new, &to, &err), &err);
+        for (size_t k = 0; k < EXPLAIN_NEW_ROWS * problems; k++) {
+            lth_explain_options options;
+            lth_explain_options_init(&options);
+            options.target = k % problems;
+            lth_reasons *r = NULL;
+            support_ok(lth_svm_explain(svm, new, k / problems, &options, &r, &err), &err);
+            lth_reasons_summary s = lth_reasons_summarise(r);
+            support_near(s.mean, decision[k], 1e-9);
+            support_near(s.baseline + explain_sum(r) + s.missed, s.mean, 1e-9);
+            assert_true(fabs(s.missed) < (s.exact ? 1e-9 : 1e-4));
+            assert_true(isnan(s.sd) && isnan(s.distance));
+            if (cases[i].solver == LTH_SVM_LINEAR) assert_int_equal(s.rows, 0);
+            for (size_t a = 0; a < s.rows; a++)
+                assert_non_null(lth_svm_row_text(svm, lth_reasons_row_at(r, a).row, 0));
+            lth_reasons_free(r);
+        }
+        lth_reasons *r = NULL;
+        support_ok(lth_svm_patterns(svm, 0, 3, &r, &err), &err);
+        assert_true(lth_reasons_summarise(r).patterns > 0);
+        lth_reasons_free(r);
+        assert_int_equal(lth_svm_patterns(svm, problems, 3, &r, &err), LTH_EARG);
+        lth_svm_free(svm);
+    }
+    lth_table_free(new);
+}
+
+/* ---- The model stays as it was; threads make no difference ---- */
+
+static void test_model_is_left_alone(void **state) {
+    (void)state;
+    lth_error err = {0};
+    lth_gp *gp = explain_fit(ctx, "ssk(text, order=2) + sstk(tree) + bow(text)", "y", NULL);
+    lth_table *new = support_table(ctx, explain_new_lines);
+    support_ok(lth_gp_save(gp, "explain_before", &err), &err);
+    double *before = support_predict(gp, new, false);
+    for (size_t row = 0; row < EXPLAIN_NEW_ROWS; row++)
+        lth_reasons_free(explain_new(gp, new, row, 0));
+    lth_reasons *r = NULL;
+    support_ok(lth_gp_patterns(gp, 0, 3, &r, &err), &err);
+    lth_reasons_free(r);
+    support_ok(lth_gp_save(gp, "explain_after", &err), &err);
+    double *after = support_predict(gp, new, false);
+    assert_memory_equal(before, after, 2 * EXPLAIN_NEW_ROWS * sizeof *before);
+    support_bytes a = support_slurp("explain_before"), b = support_slurp("explain_after");
+    assert_int_equal(a.size, b.size);
+    assert_memory_equal(a.data, b.data, a.size);
+    free(a.data);
+    free(b.data);
+    unlink("explain_before");
+    unlink("explain_after");
+    free(before);
+    free(after);
+    lth_table_free(new);
+    lth_gp_free(gp);
+}
+
+static void test_same_bits(void **state) {
+    (void)state;
+    double weights[2][64];
+    double patterns[2][64];
+    for (unsigned t = 0; t < 2; t++) {
+        lth_ctx *own = support_context(t == 0 ? 1 : 3);
+        lth_error err = {0};
+        lth_table *rows = support_rows(own, 0, 200), *new = support_rows(own, 200, 3);
+        lth_gp_options options = support_fixed();
+        lth_gp *gp =
+            support_fit(own, "rbf(ssk(text, order=3)) + bow(text) + linear(f1)", rows, 1, &options);
+        lth_reasons *r = explain_new(gp, new, 1, 0);
+        memset(weights[t], 0, sizeof weights[t]);
+        memset(patterns[t], 0, sizeof patterns[t]);
+        for (size_t i = 0; i < lth_reasons_summarise(r).parts && i < 64; i++)
+            weights[t][i] = lth_reasons_part_at(r, i).weight;
+        lth_reasons_free(r);
+        support_ok(lth_gp_patterns(gp, 0, 10, &r, &err), &err);
+        for (size_t i = 0; i < lth_reasons_summarise(r).patterns; i++)
+            patterns[t][i] = lth_reasons_pattern_at(r, i).weight;
+        lth_reasons_free(r);
+        lth_table_free(rows);
+        lth_table_free(new);
+        lth_gp_free(gp);
+        lth_ctx_free(own);
+    }
+    assert_memory_equal(weights[0], weights[1], sizeof weights[0]);
+    assert_memory_equal(patterns[0], patterns[1], sizeof patterns[0]);
+}
+
+/* ---- Mistakes ---- */
+
+static void test_mistakes(void **state) {
+    (void)state;
+    lth_error err = {0};
+    lth_gp *gp = explain_fit(ctx, "ssk(text, order=2) + sstk(tree)", "y", NULL);
+    lth_table *new = support_table(ctx, "text\ttree\nx\t(S a)\ny\t(S (a)\n");
+    lth_reasons *r = NULL;
+    assert_int_equal(lth_gp_explain(gp, new, 2, NULL, &r, &err), LTH_EARG);
+    assert_string_equal(err.message, "the table has no row 3");
+    lth_explain_options options;
+    lth_explain_options_init(&options);
+    options.target = 1;
+    assert_int_equal(lth_gp_explain(gp, new, 0, &options, &r, &err), LTH_EARG);
+    assert_int_equal(lth_gp_patterns(gp, 1, 3, &r, &err), LTH_EARG);
+    assert_int_equal(lth_gp_explain(gp, new, 1, NULL, &r, &err), LTH_EFORMAT);
+    assert_int_equal(err.line, 3);
+    assert_int_equal(err.column, 1);
+    assert_null(r);
+    lth_table_free(new);
+    lth_gp_free(gp);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_row_text),
+        cmocka_unit_test(test_classes),
+        cmocka_unit_test(test_svm),
+        cmocka_unit_test(test_model_is_left_alone),
+        cmocka_unit_test(test_same_bits),
+        cmocka_unit_test(test_mistakes),
+    };
+    return cmocka_run_group_tests(tests, open_ctx, close_ctx);
+}
