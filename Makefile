@@ -25,6 +25,12 @@ check-long: ## fuzzing, valgrind, coverage, big tables: half an hour
 	@tools/setup test
 	@tools/check_long
 
+cuda: all ## build build/libluthier_cuda.so, the plug-in for NVIDIA GPUs (needs nvcc)
+	@$(MAKE) -C src/device/cuda -j$(JOBS)
+
+test-cuda: cuda ## compare a GPU with the CPU; says so where there is none
+	@tools/test_cuda
+
 install: all ## install under PREFIX (and DESTDIR)
 	@cmake --install build --prefix "$(PREFIX)"
 
@@ -37,4 +43,4 @@ clean: ## remove build/
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
 
-.PHONY: all demo test bench check-long install format clean help
+.PHONY: all demo test bench check-long cuda test-cuda install format clean help

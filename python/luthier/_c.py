@@ -26,7 +26,7 @@ class Error(Structure):
 class CtxOptions(Structure):
     _fields_ = [("size", c_size_t), ("threads", c_uint), ("isa", c_char_p), ("precision", Enum),
                 ("dropping", Enum), ("seed", c_uint64), ("log", LogFn), ("progress", ProgressFn),
-                ("user", c_void_p)]
+                ("user", c_void_p), ("device", c_char_p), ("device_memory", c_size_t)]
 
 
 class TableOptions(Structure):
@@ -171,6 +171,7 @@ FUNCTIONS = {
     "lth_ctx_free": (None, [_object]),
     "lth_ctx_isa": (c_char_p, [_object]),
     "lth_ctx_threads": (c_uint, [_object]),
+    "lth_ctx_device": (c_char_p, [_object]),
     "lth_isa_available": (c_char_p, [c_size_t]),
     "lth_table_options_init": (None, [POINTER(TableOptions)]),
     "lth_table_read": (Status, [_object, c_char_p, POINTER(TableOptions), _out, _error]),

@@ -82,9 +82,11 @@ class StatusLine:
 class Context:
     """An ``lth_ctx``. It serves one call at a time: others wait for its lock."""
 
-    def __init__(self, n_jobs=None, precision="double", seed=1):
+    def __init__(self, n_jobs=None, precision="double", seed=1, device="cpu"):
         if precision not in _PRECISIONS:
             raise Error(f'precision wants "double" or "single", not {precision!r}')
+        if not isinstance(device, str):
+            raise Error(f'device wants "cpu", "cuda", "cuda:N" or "auto", not {device!r}')
         self._number = next(_numbers)
         self._lock = threading.Lock()
         self._cancelled = False
@@ -96,6 +98,7 @@ class Context:
         options.threads = thread_count(n_jobs)
         options.precision = _PRECISIONS[precision]
         options.seed = seed
+        options.device = device.encode()
         options.log, options.progress = _on_log, _on_progress
         options.user = self._number
         pointer, error = c_void_p(), _c.Error()

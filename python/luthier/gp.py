@@ -127,6 +127,8 @@ class GPRegressor(RegressorMixin, _GP):
         Of the scrambled starts; None is the same as 1.
     verbose : int
         1 shows how far the fit is, on one line of stderr.
+    device : str
+        Where string kernels and linear algebra are computed: "cpu", "cuda", "cuda:N", or "auto".
     precision : {"double", "single"}
         Of the arithmetic inside of string kernels.
 
@@ -149,7 +151,7 @@ class GPRegressor(RegressorMixin, _GP):
 
     def __init__(self, kernel="ssk(text)", *, vectors=None, restarts=4, max_iter=200, noise=None,
                  fix=None, prior=None, learn=True, zero_mean=False, unscaled=False, n_jobs=None,
-                 random_state=None, verbose=0, precision="double"):
+                 random_state=None, verbose=0, precision="double", device="cpu"):
         self.kernel = kernel
         self.vectors = vectors
         self.restarts = restarts
@@ -164,6 +166,7 @@ class GPRegressor(RegressorMixin, _GP):
         self.random_state = random_state
         self.verbose = verbose
         self.precision = precision
+        self.device = device
 
     def fit(self, X, y):
         """Learn from rows and numbers. A y of two dimensions has several targets."""
@@ -211,7 +214,8 @@ class GPClassifier(ClassifierMixin, model.Classes, _GP):
 
     Parameters
     ----------
-    kernel, vectors, restarts, max_iter, fix, prior, learn, n_jobs, random_state, verbose, precision
+    kernel, vectors, restarts, max_iter, fix, prior, learn, n_jobs, random_state, verbose,
+    precision, device
         As for `GPRegressor`.
     likelihood : {"logit", "probit"}
         How the latent function becomes a probability.
@@ -225,7 +229,7 @@ class GPClassifier(ClassifierMixin, model.Classes, _GP):
 
     def __init__(self, kernel="ssk(text)", *, vectors=None, likelihood="logit", restarts=4,
                  max_iter=200, fix=None, prior=None, learn=True, n_jobs=None, random_state=None,
-                 verbose=0, precision="double"):
+                 verbose=0, precision="double", device="cpu"):
         self.kernel = kernel
         self.vectors = vectors
         self.likelihood = likelihood
@@ -238,6 +242,7 @@ class GPClassifier(ClassifierMixin, model.Classes, _GP):
         self.random_state = random_state
         self.verbose = verbose
         self.precision = precision
+        self.device = device
 
     def fit(self, X, y):
         """Learn from rows and their labels."""

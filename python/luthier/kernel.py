@@ -201,20 +201,23 @@ class Kernel(BaseKernel):
         A file of word vectors, for kernels that compare words by them.
     n_jobs : int, optional
         Threads; None and -1 mean all cores.
+    device : str
+        Where string kernels are computed: "cpu", "cuda", "cuda:N", or "auto".
     precision : {"double", "single"}
         Of the arithmetic inside of string kernels.
     """
 
-    def __init__(self, expression, vectors=None, n_jobs=None, precision="double"):
+    def __init__(self, expression, vectors=None, n_jobs=None, precision="double", device="cpu"):
         self.expression = expression
         self.vectors = vectors
         self.n_jobs = n_jobs
         self.precision = precision
+        self.device = device
 
     # ---- The C objects, made when first needed ----
 
     def _parse(self, X=None):
-        key = (self.expression, self.n_jobs, self.precision)
+        key = (self.expression, self.n_jobs, self.precision, self.device)
         state = self.__dict__.get("_state")
         if state is not None and state[0] == key:
             return state[1]
@@ -222,8 +225,9 @@ class Kernel(BaseKernel):
         if _STAR.search(text):
             if X is None:
                 raise Error(f'"{text}" has no fixed number of columns: write the range, as f1..f3')
-            return Parsed(Context(self.n_jobs, self.precision), without_stars(text, X))
-        parsed = Parsed(Context(self.n_jobs, self.precision), text)
+            text = without_stars(text, X)
+            return Parsed(Context(self.n_jobs, self.precision, device=self.device), text)
+        parsed = Parsed(Context(self.n_jobs, self.precision, device=self.device), text)
         self._state = key, parsed
         self._encoded = None
         return parsed
@@ -312,9 +316,9 @@ class Kernel(BaseKernel):
     def resolve(self, X):
         """A kernel in which ``symbols=all`` and ``f*`` are spelled out for the rows of X."""
         parsed = self._parse(X)
-        parsed = Parsed(Context(self.n_jobs, self.precision), parsed.expression)
+        parsed = Parsed(Context(self.n_jobs, self.precision, device=self.device), parsed.expression)
         parsed.resolve(tables.Table(parsed.context, parsed.read(X)))
-        return Kernel(parsed.expression, self.vectors, self.n_jobs, self.precision)
+        return Kernel(parsed.expression, self.vectors, self.n_jobs, self.precision, self.device)
 
     # ---- Parameters ----
 
@@ -329,7 +333,8 @@ class Kernel(BaseKernel):
         parsed = Parsed(context, expression_of(self.expression))
         for path, value in values.items():
             context.call(lib.lth_kernel_set_path, parsed.pointer, path.encode(), value)
-        return Kernel(printed(parsed.pointer), self.vectors, self.n_jobs, self.precision)
+        return Kernel(printed(parsed.pointer), self.vectors, self.n_jobs, self.precision,
+                      self.device)
 
     def _free(self):
         """[(indices, parameter)] of what can be learned; tied ones are one."""
@@ -378,7 +383,7 @@ class Kernel(BaseKernel):
             parsed.context.call(lib.lth_kernel_set, parsed.pointer, indices[0],
                                 float(min(max(value, p.lo), p.hi)))
         parsed.expression = self.expression = printed(parsed.pointer)
-        self._state = (self.expression, self.n_jobs, self.precision), parsed
+        self._state = (self.expression, self.n_jobs, self.precision, self.device), parsed
 
     @property
     def bounds(self):
@@ -402,7 +407,7 @@ class Kernel(BaseKernel):
     def get_params(self, deep=True):
         """The arguments of the constructor; the expression has the current values."""
         return {"expression": self.expression, "vectors": self.vectors, "n_jobs": self.n_jobs,
-                "precision": self.precision}
+                "precision": self.precision, "device": self.device}
 
     def set_params(self, **params):
         """Change arguments of the constructor."""

@@ -28,7 +28,8 @@ class Model(BaseEstimator):
     def _begin(self, X):
         """(context, kernel as parsed, columns of X): the first half of a fit."""
         expression = kernels.without_stars(kernels.expression_of(self.kernel), X)
-        context = Context(self.n_jobs, self.precision, seed_of(self.random_state))
+        context = Context(self.n_jobs, self.precision, seed_of(self.random_state),
+                          self.device)
         parsed = kernels.Parsed(context, expression)
         columns = parsed.read(X)
         self._remember_features(X)

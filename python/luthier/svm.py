@@ -108,7 +108,7 @@ class SVC(ClassifierMixin, model.Classes, _SVM):
         Calibrate probabilities, for `predict_proba`.
     solver : {"auto", "kernel", "linear"}
         Linear: without a Gram matrix, for kernels that are inner products of sparse features.
-    vectors, n_jobs, random_state, verbose, precision
+    vectors, n_jobs, random_state, verbose, precision, device
         As for `GPRegressor`.
 
     Attributes
@@ -127,7 +127,8 @@ class SVC(ClassifierMixin, model.Classes, _SVM):
 
     def __init__(self, kernel="ssk(text)", *, C=1.0, nu=None, grid=None, inner_folds=3,
                  class_weight=None, multi_class="ovo", probability=False, solver="auto",
-                 vectors=None, n_jobs=None, random_state=None, verbose=0, precision="double"):
+                 vectors=None, n_jobs=None, random_state=None, verbose=0, precision="double",
+                 device="cpu"):
         self.kernel = kernel
         self.C = C
         self.nu = nu
@@ -142,6 +143,7 @@ class SVC(ClassifierMixin, model.Classes, _SVM):
         self.random_state = random_state
         self.verbose = verbose
         self.precision = precision
+        self.device = device
 
     def fit(self, X, y):
         """Learn from rows and their labels."""
@@ -242,7 +244,7 @@ class SVR(RegressorMixin, _SVM):
 
     Parameters
     ----------
-    kernel, C, grid, inner_folds, solver, vectors, n_jobs, random_state, verbose, precision
+    kernel, C, grid, inner_folds, solver, vectors, n_jobs, random_state, verbose, precision, device
         As for `SVC`.
     epsilon : float or list of float
         Errors up to this are free.
@@ -257,7 +259,7 @@ class SVR(RegressorMixin, _SVM):
 
     def __init__(self, kernel="ssk(text)", *, C=1.0, epsilon=0.1, nu=None, grid=None,
                  inner_folds=3, solver="auto", vectors=None, n_jobs=None, random_state=None,
-                 verbose=0, precision="double"):
+                 verbose=0, precision="double", device="cpu"):
         self.kernel = kernel
         self.C = C
         self.epsilon = epsilon
@@ -270,6 +272,7 @@ class SVR(RegressorMixin, _SVM):
         self.random_state = random_state
         self.verbose = verbose
         self.precision = precision
+        self.device = device
 
     def fit(self, X, y):
         """Learn from rows and numbers."""

@@ -200,7 +200,7 @@ static void predict(lth_gp *gp, lth_svm *svm, const lth_table *row, double *out)
         support_ok(lth_gp_predict(gp, row, false, out, out + 1, &err), &err);
 }
 
-/* The first row predicted again after a thousand others: the same bits, and not a byte more. */
+/* The first row predicted again after a thousand others: the same bits, and nothing that grows. */
 static void predict_many(lth_ctx *ctx, lth_gp *gp, lth_svm *svm, bool tree) {
     const lth_encoder *encoder = svm ? svm->encoder : gp->encoder;
     double first[2] = {0}, last[2] = {0};
@@ -216,7 +216,7 @@ static void predict_many(lth_ctx *ctx, lth_gp *gp, lth_svm *svm, bool tree) {
         lth_table_free(other);
         if (i == 20) bytes = bytes_in_use();
     }
-    assert_in_range(bytes_in_use(), 0, bytes + 2000);
+    assert_in_range(bytes_in_use(), 0, bytes + 8000); /* some arrays keep the room they had once */
     size after = size_of(encoder);
     assert_memory_equal(&after, &before, sizeof before);
     row = new_row(ctx, 0, tree);

@@ -35,7 +35,6 @@ struct Shape {
 // too few pairs leave threads without work.
 double cost_of(const Shape &s, double pairs, double rows, double cols, double threads) {
     double width = s.variant.columns * double(s.lanes), passes = std::max(1.0, std::ceil(cols / width));
-
     double between = passes > 1 ? 1 + 0.5 / s.lanes : 1;
     return passes * between * (s.variant.columns + 2) * (rows + s.lanes - 1) * std::max(pairs * s.lanes, threads);
 }
