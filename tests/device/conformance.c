@@ -1,4 +1,5 @@
-/* A device against the CPU: every kernel, every shape, values and gradients. Needs a GPU; says so where there is none.
+/* A device against the CPU: every kernel, every shape, values and gradients. Needs a GPU; says so
+ * where there is none.
  *
  *     conformance            checks
  *     conformance --quick    a few of them, for compute-sanitizer
@@ -61,7 +62,8 @@ static void write_table(const char *path, const char *shape, size_t rows) {
         for (unsigned k = 0; k < length; k++) fprintf(out, "%sw%u", k ? " " : "", below(30));
         fputc('\t', out);
         write_tree(out, 4);
-        fprintf(out, "\t%.3f\t%.3f\t%.3f\n", below(1000) / 500.0 - 1, below(1000) / 500.0 - 1, below(1000) / 500.0 - 1);
+        fprintf(out, "\t%.3f\t%.3f\t%.3f\n", below(1000) / 500.0 - 1, below(1000) / 500.0 - 1,
+                below(1000) / 500.0 - 1);
     }
     fclose(out);
 }
@@ -86,15 +88,20 @@ typedef struct side {
     lth_items *items, *others;
 } side;
 
-static bool open_side(side *s, lth_ctx *ctx, const char *expression, const char *a, const char *b, const char *vectors,
-                      lth_error *err) {
+static bool open_side(side *s, lth_ctx *ctx, const char *expression, const char *a, const char *b,
+                      const char *vectors, lth_error *err) {
     s->ctx = ctx;
-    if (lth_table_read(ctx, a, NULL, &s->table, err) || lth_table_read(ctx, b, NULL, &s->other, err)) return false;
+    if (lth_table_read(ctx, a, NULL, &s->table, err) ||
+        lth_table_read(ctx, b, NULL, &s->other, err))
+        return false;
     if (lth_kernel_parse(ctx, expression, &s->kernel, err)) return false;
     if (lth_kernel_resolve(&s->kernel, s->table, err)) return false;
     if (lth_encoder_create(ctx, s->kernel, &s->encoder, err)) return false;
-    if (lth_encode(s->encoder, s->table, &s->items, err) || lth_encode(s->encoder, s->other, &s->others, err)) return false;
-    return !lth_kernel_needs_vectors(s->kernel) || !lth_encoder_read_vectors(s->encoder, vectors, err);
+    if (lth_encode(s->encoder, s->table, &s->items, err) ||
+        lth_encode(s->encoder, s->other, &s->others, err))
+        return false;
+    return !lth_kernel_needs_vectors(s->kernel) ||
+           !lth_encoder_read_vectors(s->encoder, vectors, err);
 }
 
 static void close_side(side *s) {
@@ -104,11 +111,12 @@ static void close_side(side *s) {
     lth_table_free(s->table), lth_table_free(s->other);
 }
 
-static void compare(const char *what, const char *expression, const double *want, const double *got, size_t count,
-                    double scale, double tolerance) {
+static void compare(const char *what, const char *expression, const double *want, const double *got,
+                    size_t count, double scale, double tolerance) {
     double worst = 0;
     for (size_t i = 0; i < count; i++) {
-        double size = scale > 0 ? scale : fabs(want[i]) + (tolerance > 1e-9 ? 1e-25 : 1e-290), off = fabs(got[i] - want[i]) / size;
+        double size = scale > 0 ? scale : fabs(want[i]) + (tolerance > 1e-9 ? 1e-25 : 1e-290),
+               off = fabs(got[i] - want[i]) / size;
         if (!(off <= worst)) worst = off;
     }
     checks++;
@@ -117,49 +125,61 @@ static void compare(const char *what, const char *expression, const double *want
     printf("FAIL %s of %s: off by %.3g\n", what, expression, worst);
 }
 
-/* A kernel with cancellation is judged by its largest value, not pair by pair; so are sums of derivatives, which cancel
- * too: f32 leaves three digits of some. */
+/* A kernel with cancellation is judged by its largest value, not pair by pair; so are sums of
+ * derivatives, which cancel too: f32 leaves three digits of some. */
 static double largest(const double *x, size_t count) {
     double most = 0;
     for (size_t i = 0; i < count; i++) most = fabs(x[i]) > most ? fabs(x[i]) : most;
     return most;
 }
 
-static void check_kernel(lth_ctx *cpu, lth_ctx *gpu, const char *expression, const char *a, const char *b,
-                         const char *vectors, double tolerance) {
+static void check_kernel(lth_ctx *cpu, lth_ctx *gpu, const char *expression, const char *a,
+                         const char *b, const char *vectors, double tolerance) {
     side c = {0}, g = {0};
     lth_error err = {0};
-    if (!open_side(&c, cpu, expression, a, b, vectors, &err) || !open_side(&g, gpu, expression, a, b, vectors, &err)) {
+    if (!open_side(&c, cpu, expression, a, b, vectors, &err) ||
+        !open_side(&g, gpu, expression, a, b, vectors, &err)) {
         fail(expression, &err);
         return;
     }
-    size_t n = lth_items_count(c.items), m = lth_items_count(c.others), p = lth_kernel_params(c.kernel);
-    size_t o = lth_kernel_orders(c.kernel), planes = o > 1 ? o : 1, cells = n * (n > m ? n : m) * planes;
-    double *x = malloc(cells * sizeof *x), *y = malloc(cells * sizeof *y), *W = malloc(n * n * sizeof *W);
+    size_t n = lth_items_count(c.items), m = lth_items_count(c.others),
+           p = lth_kernel_params(c.kernel);
+    size_t o = lth_kernel_orders(c.kernel), planes = o > 1 ? o : 1,
+           cells = n * (n > m ? n : m) * planes;
+    double *x = malloc(cells * sizeof *x), *y = malloc(cells * sizeof *y),
+           *W = malloc(n * n * sizeof *W);
     bool soft = lth_kernel_needs_vectors(c.kernel) || strstr(expression, "arccos");
     for (int against = 0; against < 2; against++) {
         size_t cols = against ? m : n;
         const lth_items *co = against ? c.others : NULL, *go = against ? g.others : NULL;
         for (size_t i = 0; i < cells; i++) y[i] = NAN;
-        if (lth_gram(c.kernel, c.items, co, x, cols, &err) || lth_gram(g.kernel, g.items, go, y, cols, &err))
+        if (lth_gram(c.kernel, c.items, co, x, cols, &err) ||
+            lth_gram(g.kernel, g.items, go, y, cols, &err))
             fail(expression, &err);
         else
-            compare(against ? "values against" : "values", expression, x, y, n * cols, soft ? largest(x, n * cols) : 0, tolerance);
+            compare(against ? "values against" : "values", expression, x, y, n * cols,
+                    soft ? largest(x, n * cols) : 0, tolerance);
         if (o > 0) {
-            if (lth_gram_orders(c.kernel, c.items, co, x, &err) || lth_gram_orders(g.kernel, g.items, go, y, &err))
+            if (lth_gram_orders(c.kernel, c.items, co, x, &err) ||
+                lth_gram_orders(g.kernel, g.items, go, y, &err))
                 fail(expression, &err);
             else
-                compare("orders", expression, x, y, o * n * cols, soft ? largest(x, o * n * cols) : 0, tolerance);
+                compare("orders", expression, x, y, o * n * cols,
+                        soft ? largest(x, o * n * cols) : 0, tolerance);
         }
         for (size_t i = 0; i < n * cols && i < n * n; i++) W[i] = below(1000) / 1000.0;
         if (cols > n) continue;
-        if (lth_gram_pull(c.kernel, c.items, co, W, cols, x, &err) || lth_gram_pull(g.kernel, g.items, go, W, cols, y, &err))
+        if (lth_gram_pull(c.kernel, c.items, co, W, cols, x, &err) ||
+            lth_gram_pull(g.kernel, g.items, go, W, cols, y, &err))
             fail(expression, &err);
         else
-            for (size_t i = 0; i < p; i++) compare(lth_kernel_param(c.kernel, i).path, expression, x + i, y + i, 1,
-                                                   fabs(x[i]) + 1e-6 * largest(x, p), (tolerance > 1e-9 ? 100 : 10) * tolerance);
+            for (size_t i = 0; i < p; i++)
+                compare(lth_kernel_param(c.kernel, i).path, expression, x + i, y + i, 1,
+                        fabs(x[i]) + 1e-6 * largest(x, p),
+                        (tolerance > 1e-9 ? 100 : 10) * tolerance);
     }
-    if (lth_gram_diagonal(c.kernel, c.items, x, &err) || lth_gram_diagonal(g.kernel, g.items, y, &err))
+    if (lth_gram_diagonal(c.kernel, c.items, x, &err) ||
+        lth_gram_diagonal(g.kernel, g.items, y, &err))
         fail(expression, &err);
     else
         compare("diagonal", expression, x, y, n, soft ? largest(x, n) : 0, tolerance);
@@ -169,7 +189,8 @@ static void check_kernel(lth_ctx *cpu, lth_ctx *gpu, const char *expression, con
 
 /* ---- Models ---- */
 
-static void check_model(lth_ctx *cpu, lth_ctx *gpu, const char *expression, const char *path, const char *vectors) {
+static void check_model(lth_ctx *cpu, lth_ctx *gpu, const char *expression, const char *path,
+                        const char *vectors) {
     lth_ctx *ctx[2] = {cpu, gpu};
     double evidence[2], mean[2][64] = {{0}}, sd[2][64] = {{0}};
     size_t rows = 0;
@@ -202,11 +223,13 @@ static void check_model(lth_ctx *cpu, lth_ctx *gpu, const char *expression, cons
 
 /* ---- Speed ---- */
 
-static double time_gram(lth_ctx *ctx, const char *expression, size_t count, unsigned length, double *work) {
+static double time_gram(lth_ctx *ctx, const char *expression, size_t count, unsigned length,
+                        double *work) {
     char *text = malloc((size_t)length + 1);
     const char **texts = malloc(count * sizeof *texts);
     for (size_t i = 0; i < count; i++) {
-        for (unsigned k = 0; k < length; k++) text[k] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"[below(52)];
+        for (unsigned k = 0; k < length; k++)
+            text[k] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"[below(52)];
         text[length] = 0;
         texts[i] = strdup(text);
     }
@@ -217,8 +240,8 @@ static double time_gram(lth_ctx *ctx, const char *expression, size_t count, unsi
     lth_items *items;
     double *K = malloc(count * count * sizeof *K), best = 1e9;
     if (lth_table_from_texts(ctx, "text", texts, NULL, count, &table, &err) ||
-        lth_kernel_parse(ctx, expression, &kernel, &err) || lth_encoder_create(ctx, kernel, &encoder, &err) ||
-        lth_encode(encoder, table, &items, &err))
+        lth_kernel_parse(ctx, expression, &kernel, &err) ||
+        lth_encoder_create(ctx, kernel, &encoder, &err) || lth_encode(encoder, table, &items, &err))
         return fail(expression, &err), 0;
     for (int r = 0; r < 5; r++) {
         double began = seconds();
@@ -227,7 +250,8 @@ static double time_gram(lth_ctx *ctx, const char *expression, size_t count, unsi
         best = took < best ? took : best;
     }
     *work = lth_gram_cell_orders(kernel, items, NULL);
-    lth_items_free(items), lth_encoder_free(encoder), lth_kernel_free(kernel), lth_table_free(table);
+    lth_items_free(items), lth_encoder_free(encoder), lth_kernel_free(kernel),
+        lth_table_free(table);
     for (size_t i = 0; i < count; i++) free((void *)texts[i]);
     free(texts), free(text), free(K);
     return best;
@@ -235,7 +259,8 @@ static double time_gram(lth_ctx *ctx, const char *expression, size_t count, unsi
 
 static void measure(lth_ctx *ctx, const char *precision, size_t count, unsigned length) {
     double work, best = time_gram(ctx, "ssk(text, units=chars, order=5)", count, length, &work);
-    printf("%s: lth_gram of %zu strings of %u: %.1f ms, %.3g cell-orders/s\n", precision, count, length, 1e3 * best, work / best);
+    printf("%s: lth_gram of %zu strings of %u: %.1f ms, %.3g cell-orders/s\n", precision, count,
+           length, 1e3 * best, work / best);
 }
 
 /* One evidence with its gradient: the time between the steps of a fit. */
@@ -257,7 +282,8 @@ static void measure_fit(lth_ctx *ctx, size_t rows) {
     FILE *out = fdopen(file, "w");
     fprintf(out, "text\ty\n");
     for (size_t i = 0; i < rows; i++) {
-        for (int k = 0; k < 20; k++) fprintf(out, "%sw%u", k ? " " : "", below(4000) * below(4000) / 4000);
+        for (int k = 0; k < 20; k++)
+            fprintf(out, "%sw%u", k ? " " : "", below(4000) * below(4000) / 4000);
         fprintf(out, "\t%.4f\n", below(10000) / 5000.0 - 1);
     }
     fclose(out);
@@ -277,14 +303,17 @@ static void measure_fit(lth_ctx *ctx, size_t rows) {
         lth_gp_fit(ctx, "normalize(ssk(text))", table, &target, 1, &options, &gp, &err))
         fail("fit", &err);
     else
-        printf("fit of %zu sentences of 20 words: %.2f s for each evidence with gradient, %.1f s in all for %zu\n", rows,
-               (c.last - c.first) / (double)(c.evaluations - c.from), seconds() - began, c.evaluations);
+        printf("fit of %zu sentences of 20 words: %.2f s for each evidence with gradient, %.1f s "
+               "in all for %zu\n",
+               rows, (c.last - c.first) / (double)(c.evaluations - c.from), seconds() - began,
+               c.evaluations);
     lth_gp_free(gp);
     lth_table_free(table);
     remove(path);
 }
 
-static lth_ctx *open_context(const char *device, lth_precision precision, size_t memory, lth_error *err) {
+static lth_ctx *open_context(const char *device, lth_precision precision, size_t memory,
+                             lth_error *err) {
     lth_ctx_options options;
     lth_ctx_options_init(&options);
     options.device = device;
@@ -328,7 +357,8 @@ int main(int argc, char **argv) {
         return 0;
     }
     printf("on %s\n", lth_ctx_device(gpu));
-    lth_ctx *small = open_context("cuda", LTH_F64, 300000, &err), *single = open_context("cuda", LTH_F32, 0, &err);
+    lth_ctx *small = open_context("cuda", LTH_F64, 300000, &err),
+            *single = open_context("cuda", LTH_F32, 0, &err);
     lth_ctx *cpu = open_context("cpu", LTH_F64, 0, &err);
     char folder[] = "/tmp/luthier-conformance-XXXXXX", a[64], b[64], vectors[64];
     if (!mkdtemp(folder)) return 1;
@@ -345,12 +375,14 @@ int main(int argc, char **argv) {
             check_kernel(cpu, gpu, kernels[k], a, b, vectors, 1e-12);
             check_kernel(cpu, small, kernels[k], a, b, vectors, 1e-12);
             /* The CPU does what a device cannot, also in f32. */
-            if (!strstr(kernels[k], "order=20")) check_kernel(cpu, single, kernels[k], a, b, vectors, 2e-5);
+            if (!strstr(kernels[k], "order=20"))
+                check_kernel(cpu, single, kernels[k], a, b, vectors, 2e-5);
         }
     }
     write_table(a, "mixed", 60);
     check_model(cpu, gpu, "normalize(ssk(text, order=3))", a, NULL);
-    check_model(cpu, gpu, "rq(normalize(ssk(text, order=3, sim=cosine))) + rbf(f1..f2)", a, vectors);
+    check_model(cpu, gpu, "rq(normalize(ssk(text, order=3, sim=cosine))) + rbf(f1..f2)", a,
+                vectors);
     check_model(cpu, gpu, "1 * normalize(sstk(tree)) + linear(f1..f2)", a, NULL);
     printf("%d checks, %d failures\n", checks, failures);
     if (argc > 1 && !strcmp(argv[1], "--speed")) {

@@ -53,8 +53,9 @@ static strings make(size_t count, unsigned shortest, unsigned longest, unsigned 
 }
 
 /* k_i and their derivatives by gap (or along slope). */
-static void reference(const strings *a, size_t x, const strings *b, size_t y, unsigned order, double gap,
-                      const double *table, const double *slope, size_t stride, double *k, double *dk) {
+static void reference(const strings *a, size_t x, const strings *b, size_t y, unsigned order,
+                      double gap, const double *table, const double *slope, size_t stride,
+                      double *k, double *dk) {
     size_t p = a->start[x + 1] - a->start[x], q = b->start[y + 1] - b->start[y];
     long double sum[16] = {0};
     double *P = calloc(order * (q + 1), sizeof *P), *dP = calloc(order * (q + 1), sizeof *dP);
@@ -63,7 +64,8 @@ static void reference(const strings *a, size_t x, const strings *b, size_t y, un
         double Q[16] = {0}, dQ[16] = {0};
         for (size_t c = 0; c < q; c++) {
             uint32_t s = a->symbols[a->start[x] + j], u = b->symbols[b->start[y] + c];
-            double S = table ? table[s * stride + u] : s == u, dS = slope ? slope[s * stride + u] : 0;
+            double S = table ? table[s * stride + u] : s == u,
+                   dS = slope ? slope[s * stride + u] : 0;
             double A = S, dA = dS;
             sum[0] += A, dk[0] += dA;
             for (unsigned i = 1; i < order; i++) {
@@ -96,13 +98,15 @@ static void compare(const char *what, double got, double want, double scale, dou
     if (failures++ < 20) printf("FAIL %s: %.17g, not %.17g\n", what, got, want);
 }
 
-static void check(size_t m, unsigned m_longest, size_t n, unsigned n_longest, unsigned letters, unsigned order, bool soft,
-                  bool along_slope, bool symmetric, lth_precision precision) {
+static void check(size_t m, unsigned m_longest, size_t n, unsigned n_longest, unsigned letters,
+                  unsigned order, bool soft, bool along_slope, bool symmetric,
+                  lth_precision precision) {
     strings a = make(m, 0, m_longest, letters), b = symmetric ? a : make(n, 0, n_longest, letters);
     if (symmetric) n = m;
     double gap = 0.3 + 0.1 * below(6), tolerance = precision == LTH_F32 ? 1e-5 : 1e-12;
     size_t stride = letters + 1;
-    double *table = calloc(stride * stride, sizeof *table), *slope = calloc(stride * stride, sizeof *slope);
+    double *table = calloc(stride * stride, sizeof *table),
+           *slope = calloc(stride * stride, sizeof *slope);
     for (unsigned i = 0; i < letters; i++)
         for (unsigned k = 0; k <= i; k++) {
             table[i * stride + k] = table[k * stride + i] = (double)below(1000) / 1000;
@@ -111,27 +115,38 @@ static void check(size_t m, unsigned m_longest, size_t n, unsigned n_longest, un
     lth__device_strings *da, *db;
     must(t->strings(d, a.symbols, a.start, m, &da, &err), "strings");
     must(t->strings(d, b.symbols, b.start, n, &db, &err), "strings");
-    lth__device_ssk job = {.rows = da, .cols = symmetric ? da : db, .order = order, .gap = gap, .precision = precision, .ld = n};
+    lth__device_ssk job = {.rows = da,
+                           .cols = symmetric ? da : db,
+                           .order = order,
+                           .gap = gap,
+                           .precision = precision,
+                           .ld = n};
     job.panel = (lth__panel){.rows = m, .cols = n, .symmetric = symmetric};
     for (unsigned i = 0; i < order; i++) job.nu[i] = 1.0 / (1 + i);
     void *dt = NULL, *ds = NULL;
     size_t cells = stride * stride;
     if (soft) {
         float *small = malloc(2 * cells * sizeof *small);
-        for (size_t i = 0; i < cells; i++) small[i] = (float)table[i], small[cells + i] = (float)slope[i];
+        for (size_t i = 0; i < cells; i++)
+            small[i] = (float)table[i], small[cells + i] = (float)slope[i];
         size_t size = precision == LTH_F32 ? 4 : 8;
         must(t->alloc(d, cells * size, &dt, &err), "alloc");
         must(t->alloc(d, cells * size, &ds, &err), "alloc");
-        must(t->upload(d, dt, precision == LTH_F32 ? (void *)small : table, cells * size, &err), "upload");
-        must(t->upload(d, ds, precision == LTH_F32 ? (void *)(small + cells) : slope, cells * size, &err), "upload");
+        must(t->upload(d, dt, precision == LTH_F32 ? (void *)small : table, cells * size, &err),
+             "upload");
+        must(t->upload(d, ds, precision == LTH_F32 ? (void *)(small + cells) : slope, cells * size,
+                       &err),
+             "upload");
         job.table = dt, job.stride = stride;
         if (along_slope) job.slope = ds;
     }
     double *K = on_device(m * n), *planes = on_device(order * m * n), *W = on_device(m * n);
-    double *host = malloc(m * n * sizeof *host), *hp = malloc(order * m * n * sizeof *hp), *w = malloc(m * n * sizeof *w);
+    double *host = malloc(m * n * sizeof *host), *hp = malloc(order * m * n * sizeof *hp),
+           *w = malloc(m * n * sizeof *w);
     double *want = malloc(2 * order * m * n * sizeof *want);
     for (size_t i = 0; i < m; i++)
-        for (size_t k = 0; k < n; k++) w[i * n + k] = symmetric && k < i ? w[k * n + i] : (double)below(1000) / 500 - 1;
+        for (size_t k = 0; k < n; k++)
+            w[i * n + k] = symmetric && k < i ? w[k * n + i] : (double)below(1000) / 500 - 1;
     must(t->upload(d, W, w, m * n * sizeof *w, &err), "upload");
     job.K = K, job.planes = planes;
     must(t->ssk(d, &job, &err), "ssk");
@@ -141,12 +156,14 @@ static void check(size_t m, unsigned m_longest, size_t n, unsigned n_longest, un
     for (size_t i = 0; i < m; i++)
         for (size_t k = 0; k < n; k++) {
             double v[16], dv[16], value = 0;
-            reference(&a, i, &b, k, order, gap, soft ? table : NULL, soft && along_slope ? slope : NULL, stride, v, dv);
+            reference(&a, i, &b, k, order, gap, soft ? table : NULL,
+                      soft && along_slope ? slope : NULL, stride, v, dv);
             for (unsigned o = 0; o < order; o++) {
                 value += job.nu[o] * v[o];
                 compare("order", hp[(o * m + i) * n + k], v[o], fabs(v[o]), tolerance);
                 sums[o] += w[i * n + k] * v[o], size[o] += fabs(w[i * n + k] * v[o]);
-                along += w[i * n + k] * job.nu[o] * dv[o], size[16] += fabs(w[i * n + k] * job.nu[o] * dv[o]);
+                along += w[i * n + k] * job.nu[o] * dv[o],
+                    size[16] += fabs(w[i * n + k] * job.nu[o] * dv[o]);
             }
             compare("value", host[i * n + k], value, fabs(value), tolerance);
         }
@@ -163,14 +180,17 @@ static void check(size_t m, unsigned m_longest, size_t n, unsigned n_longest, un
     must(t->download(d, hp, tangents, order * m * sizeof *hp, &err), "download");
     for (size_t i = 0; i < m; i++) {
         double v[16], dv[16], value = 0;
-        reference(&a, i, &a, i, order, gap, soft ? table : NULL, soft && along_slope ? slope : NULL, stride, v, dv);
+        reference(&a, i, &a, i, order, gap, soft ? table : NULL, soft && along_slope ? slope : NULL,
+                  stride, v, dv);
         for (unsigned o = 0; o < order; o++) {
             value += job.nu[o] * v[o];
-            compare("self tangent", hp[o * m + i], dv[o], fabs(dv[o]) + (along_slope ? v[o] : 0), tolerance * 10);
+            compare("self tangent", hp[o * m + i], dv[o], fabs(dv[o]) + (along_slope ? v[o] : 0),
+                    tolerance * 10);
         }
         compare("self", host[i], value, fabs(value), tolerance);
     }
-    t->release(d, K), t->release(d, planes), t->release(d, W), t->release(d, self), t->release(d, tangents);
+    t->release(d, K), t->release(d, planes), t->release(d, W), t->release(d, self),
+        t->release(d, tangents);
     if (dt) t->release(d, dt), t->release(d, ds);
     t->strings_free(d, da), t->strings_free(d, db);
     free(a.symbols), free(a.start);
@@ -178,19 +198,25 @@ static void check(size_t m, unsigned m_longest, size_t n, unsigned n_longest, un
     free(table), free(slope), free(host), free(hp), free(w), free(want);
 }
 
-static void measure(size_t count, unsigned length, unsigned order, lth_precision precision, bool gradient, bool soft) {
+static void measure(size_t count, unsigned length, unsigned order, lth_precision precision,
+                    bool gradient, bool soft) {
     unsigned letters = soft ? 2000 : 52;
     strings a = soft ? make(count, 2, 15, letters) : make(count, length, length, letters);
     lth__device_strings *da;
     must(t->strings(d, a.symbols, a.start, count, &da, &err), "strings");
-    lth__device_ssk job = {.rows = da, .cols = da, .order = order, .gap = 0.5, .precision = precision, .ld = count};
+    lth__device_ssk job = {
+        .rows = da, .cols = da, .order = order, .gap = 0.5, .precision = precision, .ld = count};
     job.panel = (lth__panel){.rows = count, .cols = count, .symmetric = true};
     for (unsigned i = 0; i < order; i++) job.nu[i] = 1;
-    double *K = on_device(count * count), *table = soft ? on_device((letters + 1) * (letters + 1)) : NULL;
-    if (table) must(t->fill(d, table, (letters + 1) * (letters + 1), 0.3, &err), "fill"), job.table = table, job.stride = letters + 1;
+    double *K = on_device(count * count),
+           *table = soft ? on_device((letters + 1) * (letters + 1)) : NULL;
+    if (table)
+        must(t->fill(d, table, (letters + 1) * (letters + 1), 0.3, &err), "fill"),
+            job.table = table, job.stride = letters + 1;
     double sums[16], along;
     if (gradient)
-        job.W = K, job.value_sums = sums, job.tangent_sum = &along, must(t->fill(d, K, count * count, 1, &err), "fill");
+        job.W = K, job.value_sums = sums, job.tangent_sum = &along,
+        must(t->fill(d, K, count * count, 1, &err), "fill");
     else
         job.K = K;
     double best = 1e9;
@@ -203,8 +229,9 @@ static void measure(size_t count, unsigned length, unsigned order, lth_precision
     }
     double cells = (double)a.start[count] * (double)a.start[count];
     for (size_t i = 0; i < count; i++) cells += pow((double)(a.start[i + 1] - a.start[i]), 2);
-    printf("%s%s %s: %zu strings of %u, order %u: %.3f ms, %.3g cell-orders/s\n", precision == LTH_F32 ? "f32" : "f64",
-           soft ? " soft" : "", gradient ? "gradient" : "value", count, soft ? 15 : length, order, best * 1e3,
+    printf("%s%s %s: %zu strings of %u, order %u: %.3f ms, %.3g cell-orders/s\n",
+           precision == LTH_F32 ? "f32" : "f64", soft ? " soft" : "",
+           gradient ? "gradient" : "value", count, soft ? 15 : length, order, best * 1e3,
            cells / 2 * order / best);
     t->release(d, K);
     if (table) t->release(d, table);
@@ -228,7 +255,8 @@ int main(int argc, char **argv) {
     for (int precision = 0; precision < 2; precision++)
         for (unsigned order = 1; order <= LTH__DEVICE_ORDERS; order++)
             for (int kind = 0; kind < 6; kind++)
-                check(20, 40, 13, 60, 6, order, kind / 2 > 0, kind / 2 == 2, kind % 2, (lth_precision)precision);
+                check(20, 40, 13, 60, 6, order, kind / 2 > 0, kind / 2 == 2, kind % 2,
+                      (lth_precision)precision);
     printf("%d checks, %d failures\n", checks, failures);
     for (int kind = 0; kind < 6; kind++) {
         check(5, 1500, 7, 700, 20, 5, kind / 2 > 0, kind / 2 == 2, kind % 2, LTH_F64);
