@@ -25,9 +25,10 @@ enum {
     LTH__DEVICE_THETA = 3,
 };
 
-/* An open device, and sequences in its memory. */
+/* An open device, and sequences and trees in its memory. */
 typedef struct lth__device lth__device;
 typedef struct lth__device_strings lth__device_strings;
+typedef struct lth__device_trees lth__device_trees;
 
 /* A block of a matrix: rows first_row .. first_row + rows - 1 of one collection with columns of
  * another. */
@@ -64,6 +65,40 @@ typedef struct lth__device_ssk {
     double *value_sums, *tangent_sum;
 } lth__device_ssk;
 
+/* Trees by their complete subtrees, which are numbered with children before parents. Tree i of a
+ * side has feature[start[i]]
+ * .. feature[start[i + 1] - 1], and each as often as `weight` says. */
+typedef struct lth__device_bags {
+    size_t count;
+    const size_t *start;
+    const uint32_t *feature;
+    const double *weight;
+} lth__device_bags;
+
+typedef struct lth__device_forest {
+    size_t subtrees, productions;
+    const uint32_t *production; /* of each subtree                                             */
+    const size_t *first_child;  /* subtrees + 1: its children that are no leaves, in order, are
+                                   child[first_child[s]] .. child[first_child[s + 1] - 1]      */
+    const uint32_t *child;
+    lth__device_bags rows, cols;
+} lth__device_forest;
+
+/* Subset tree kernels of all pairs of a panel. What is NULL is not wanted. */
+typedef struct lth__device_sstk {
+    const lth__device_trees *trees;
+    const double *decay, *alpha; /* by production, on the host */
+    const uint32_t *owner;       /* likewise: whose these are  */
+    size_t owners;
+    lth__panel panel;
+    double *K; /* on the device */
+    size_t ld;
+    /* The pull-back of weights W (on the device): derivatives by each owner's decay and alpha, on
+     * the host. */
+    const double *W;
+    double *decay_sums, *alpha_sums;
+} lth__device_sstk;
+
 /* A wrapper over a matrix of inner values: its number (kernel/forms.h), its parameters, the
  * self-similarities of rows and columns (on the host). */
 typedef struct lth__device_wrap {
@@ -99,6 +134,11 @@ typedef struct lth__device_table {
                           size_t count, lth__device_strings **out, lth_error *err);
     void (*strings_free)(lth__device *d, lth__device_strings *s);
     lth_status (*ssk)(lth__device *d, const lth__device_ssk *job, lth_error *err);
+
+    lth_status (*trees)(lth__device *d, const lth__device_forest *forest, lth__device_trees **out,
+                        lth_error *err);
+    void (*trees_free)(lth__device *d, lth__device_trees *t);
+    lth_status (*sstk)(lth__device *d, const lth__device_sstk *job, lth_error *err);
 
     /* K becomes the wrapper's values. */
     lth_status (*wrap)(lth__device *d, const lth__device_wrap *w, double *K, size_t ld,

@@ -12,6 +12,7 @@ static void free_part(lth__device_eval *e, lth__device_part *part) {
         if (part->strings[i]) e->t->strings_free(e->d, part->strings[i]);
     for (int i = 0; i < 3; i++)
         if (part->table[i]) e->t->release(e->d, part->table[i]);
+    if (part->trees) e->t->trees_free(e->d, part->trees);
 }
 
 void lth__device_eval_free(lth__device_eval *e) {

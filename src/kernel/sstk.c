@@ -326,6 +326,13 @@ static lth_status pull(const lth__node *node, const lth__eval *eval, const lth__
     return lth__tree_match(plan, tile, W, K, gradient, err);
 }
 
+static lth_status device_pull(const lth__node *node, lth__device_eval *e,
+                              const struct lth__panel *panel, double *W, double *K, double *grad,
+                              lth_error *err) {
+    lth__tree_gradient gradient = split_gradient(node->config, grad + node->first_param);
+    return lth__tree_device_pull(node, e, panel, W, K, owners_of(node->config), gradient, err);
+}
+
 /* ---- Self-similarities ---- */
 
 enum { SELVES = 64 }; /* trees to a job */
@@ -447,6 +454,9 @@ static bool symbol(const lth__node *node, const lth_kernel *kernel, const lth_it
         .penalty = penalty,                                                                        \
         .symbol = symbol,                                                                          \
         .attribute = lth__tree_attribute,                                                          \
+        .device_able = lth__tree_device_able,                                                      \
+        .device_tile = lth__tree_device_tile,                                                      \
+        .device_pull = device_pull,                                                                \
         .fragments = lth__tree_heaviest,                                                           \
     }
 

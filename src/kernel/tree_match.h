@@ -38,6 +38,15 @@ typedef struct lth__tree_gradient {
 lth_status lth__tree_match(const lth__tree_plan *plan, const lth__tile *tile, const double *W,
                            double *K, lth__tree_gradient gradient, lth_error *err);
 
+/* ---- On a device (tree_device.c) ---- */
+
+bool lth__tree_device_able(const lth__node *node, const lth__eval *eval);
+lth_status lth__tree_device_tile(const lth__node *node, lth__device_eval *e,
+                                 const struct lth__panel *panel, double *K, lth_error *err);
+lth_status lth__tree_device_pull(const lth__node *node, lth__device_eval *e,
+                                 const struct lth__panel *panel, double *W, double *K,
+                                 size_t owners, lth__tree_gradient gradient, lth_error *err);
+
 /* ---- For explanations ---- */
 
 /* What the kernel owes to the fragments below each node (tree_attribute.c). */

@@ -110,6 +110,7 @@ extern "C" __attribute__((visibility("default"))) const lth__device_table *lth__
     table.strings = luthier::make_strings;
     table.strings_free = luthier::free_strings;
     table.ssk = luthier::ssk;
+    luthier::set_trees(&table);
     luthier::set_elementwise(&table);
     luthier::set_linear_algebra(&table);
     return &table;

@@ -61,7 +61,7 @@ class Launcher {
     lth__device *d;
     const lth__device_ssk &job;
     lth_error *err;
-    Variant wide{}, narrow{};
+    std::vector<Variant> variants;
     int compiled_order = 0; // at least job.order
     std::vector<uint32_t> rows; // of the panel, by length
     uint32_t longest_row = 0;
@@ -77,8 +77,7 @@ class Launcher {
         if (!found || job.order == 0) return fail(err, LTH_EUNSUPPORTED, "a GPU compares orders 1 to %d", LTH__DEVICE_ORDERS);
         compiled_order = found->order;
         int along = !pulls() ? along_nothing : job.slope ? along_slope : along_gap;
-        wide = found->wide[job.precision][job.table != nullptr][along];
-        narrow = found->narrow[job.precision][job.table != nullptr][along];
+        for (const auto &shape : found->shapes) variants.push_back(shape[job.precision][job.table != nullptr][along]);
         return LTH_OK;
     }
 
@@ -90,9 +89,9 @@ class Launcher {
     }
 
     Shape shape_for(uint32_t length, double pairs, double mean) const {
-        Shape best{wide, 1};
+        Shape best{};
         double least = -1, threads = double(d->processors) * 1024;
-        for (const Variant &v : {wide, narrow}) {
+        for (const Variant &v : variants) {
             for (uint32_t lanes = 1; lanes <= 32; lanes *= 2) {
                 double cost = cost_of({v, lanes}, pairs, mean, length, threads);
                 if (least < 0 || cost < least) least = cost, best = {v, lanes};

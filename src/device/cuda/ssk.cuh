@@ -93,15 +93,15 @@ template <typename T> __device__ double weight_of(const Job<T> &job, const Pair 
     return x.both ? 2 * w : w;
 }
 
-// The compiled kernels for one order, by [precision][soft][along], and their columns to a lane. Wide: as many as a thread's registers
-// hold; narrow: for short strings.
+// The compiled kernels for one order, by [shape][precision][soft][along], and their columns to a lane: two shapes that fill a
+// thread's registers, so that one or the other fits a length, and one for short strings.
 struct Variant {
     int columns;
     const void *kernel;
 };
 struct Variants {
     int order;
-    Variant wide[2][2][3], narrow[2][2][3];
+    Variant shapes[3][2][2][3];
 };
 extern const Variants ssk_variants_1, ssk_variants_2, ssk_variants_3, ssk_variants_4, ssk_variants_5, ssk_variants_6,
     ssk_variants_8, ssk_variants_12, ssk_variants_16;

@@ -5,15 +5,17 @@ namespace luthier {
 
 namespace {
 
-// Columns whose state fits into a thread's registers without spilling. Measured on an H200.
-template <typename T> constexpr int wide(int along) {
-    int states = (ORDER > 1 ? ORDER - 1 : 1) * (along == along_nothing ? 1 : 2);
-    int columns = (sizeof(T) == 8 ? 80 : 120) / states;
+// Columns whose states fit into `numbers` doubles or floats.
+constexpr int columns_in(int numbers, int along) {
+    int states = (ORDER > 1 ? ORDER - 1 : 1) * (along == along_nothing ? 1 : 2), columns = numbers / states;
     return columns > 25 ? 25 : columns < 1 ? 1 : columns;
 }
 
+// As many as there are registers for without spilling; measured on an H200.
+template <typename T> constexpr int wide(int along) { return columns_in(sizeof(T) == 8 ? 88 : 120, along); }
+template <typename T> constexpr int middle(int along) { return columns_in(sizeof(T) == 8 ? 80 : 120, along); }
 template <typename T> constexpr int narrow(int along) {
-    int columns = wide<T>(along);
+    int columns = middle<T>(along);
     return columns > 8 ? 8 : columns > 4 ? 4 : columns;
 }
 
@@ -35,7 +37,8 @@ template <typename T, int C, bool SOFT, int ALONG> Variant variant() {
     }
 
 extern const Variants NAME(ORDER) = {ORDER,
-                                     {VARIANTS(wide, double), VARIANTS(wide, float)},
-                                     {VARIANTS(narrow, double), VARIANTS(narrow, float)}};
+                                     {{VARIANTS(wide, double), VARIANTS(wide, float)},
+                                      {VARIANTS(middle, double), VARIANTS(middle, float)},
+                                      {VARIANTS(narrow, double), VARIANTS(narrow, float)}}};
 
 } // namespace luthier
