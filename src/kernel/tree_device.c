@@ -24,7 +24,7 @@ static lth__device_bags bags_of(const lth__tree_side *side, size_t count) {
 
 /* Productions and inner children of every subtree, in arrays of their own. */
 static void list_children(const lth__forest *forest, uint32_t *production, size_t *first,
-                                uint32_t *child) {
+                          uint32_t *child) {
     size_t used = 0;
     for (size_t s = 0; s < forest->count; s++) {
         const uint32_t *children = lth__forest_children(forest, (uint32_t)s);

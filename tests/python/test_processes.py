@@ -29,7 +29,8 @@ LONG = {
 def test_ctrl_c(what):
     """A real SIGINT ends a long call soon, with KeyboardInterrupt."""
     program = f"""
-import luthier as lt, numpy as np, sys, time
+import luthier as lt, numpy as np, signal, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell in the background ignores it
 rng = np.random.default_rng(1)
 long = ["".join(rng.choice(list("abcdefgh"), 800)) for _ in range(900)]
 y = rng.normal(size=900)
