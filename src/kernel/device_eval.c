@@ -183,16 +183,42 @@ lth_status lth__device_pull(const lth__node *node, lth__device_eval *e, const lt
 
 /* ---- Whole matrices ---- */
 
-/* Rows of a panel that fit into the memory that is free, with as many matrices as the expression
- * needs at once. */
+/* Work of a panel: about a second on a large GPU, so that the caller can be asked whether to go on.
+ */
+static const double panel_work = 3e12;
+
+/* Rows of a panel: what fits into the memory that is free, with as many matrices as the expression
+ * needs at once, and does not take too long. */
 static size_t panel_rows(lth__device_eval *e, size_t matrices) {
-    size_t free_bytes = 0, total = 0, rows = e->eval->rows->count, cols = e->eval->cols->count;
+    const lth__eval *eval = e->eval;
+    size_t free_bytes = 0, total = 0, rows = eval->rows->count, cols = eval->cols->count;
     char name[8];
     e->t->describe(e->d, name, sizeof name, &free_bytes, &total);
-    size_t limit = e->eval->ctx->options.device_memory;
+    size_t limit = eval->ctx->options.device_memory;
     if (limit > 0 && limit < free_bytes) free_bytes = limit;
     size_t most = free_bytes / 10 * 9 / (matrices * cols * sizeof(double));
+    double work = lth_gram_cell_orders(eval->kernel, eval->rows,
+                                       eval->rows == eval->cols ? NULL : eval->cols);
+    double share = work > panel_work ? panel_work / work : 1;
+    size_t quick = (size_t)((double)rows * share) + 1;
+    if (quick < most) most = quick;
     return most >= rows ? rows : most > 0 ? most : 1;
+}
+
+/* Between panels: how far it is, or only whether to go on where somebody else tells that. */
+static lth_status tell(const lth__device_eval *e, size_t done, lth_error *err) {
+    const lth_ctx *ctx = e->eval->ctx;
+    lth_status status;
+    if (!ctx->options.progress || ctx->quiet || ctx->loop) {
+        status = lth__parallel_ask(ctx);
+    } else {
+        double rows = (double)e->eval->rows->count, part = (double)done;
+        if (e->eval->rows == e->eval->cols)
+            part = part * (2 - part / rows); /* panels get narrower */
+        bool stop = ctx->options.progress(ctx->options.user, "Gram matrix", part, rows);
+        status = stop ? LTH_ECANCELED : LTH_OK;
+    }
+    return status == LTH_OK ? LTH_OK : lth__fail(err, status, "%s", lth_status_text(status));
 }
 
 static size_t matrices_needed(const lth__device_eval *e) {
@@ -224,11 +250,33 @@ static lth_status check_finite(lth__device_eval *e, const lth__panel *p, const d
 }
 
 /* What lies below the panels of a symmetric matrix is above them too. */
-static void mirror_panels(double *K, size_t ld, size_t n, size_t rows) {
-    for (size_t i = rows; i < n; i++) {
-        size_t end = i / rows * rows;
-        for (size_t j = 0; j < end; j++) K[i * ld + j] = K[j * ld + i];
+enum { MIRROR = 64 }; /* rows to a job, columns to a block that stays in the cache */
+
+typedef struct mirror_job {
+    double *K;
+    size_t ld, n, rows; /* rows: of a panel */
+} mirror_job;
+
+static lth_status mirror_rows(void *user, size_t index, unsigned worker) {
+    (void)worker;
+    const mirror_job *m = user;
+    size_t first = index * MIRROR, last = first + MIRROR < m->n ? first + MIRROR : m->n;
+    for (size_t left = 0; left < last; left += MIRROR) {
+        for (size_t i = first; i < last; i++) {
+            size_t end = i / m->rows * m->rows; /* where its own panel begins */
+            for (size_t j = left; j < left + MIRROR && j < end; j++)
+                m->K[i * m->ld + j] = m->K[j * m->ld + i];
+        }
     }
+    return LTH_OK;
+}
+
+static lth_status mirror_panels(const lth__device_eval *e, double *K, size_t ld, size_t rows,
+                                lth_error *err) {
+    mirror_job m = {.K = K, .ld = ld, .n = e->eval->rows->count, .rows = rows};
+    if (rows >= m.n) return LTH_OK;
+    return lth__parallel_for(e->eval->ctx, NULL, (m.n + MIRROR - 1) / MIRROR, NULL, mirror_rows, &m,
+                             err);
 }
 
 typedef lth_status panel_fn(lth__device_eval *e, const lth__panel *panel, double *K,
@@ -256,13 +304,15 @@ static lth_status each_panel(lth__device_eval *e, size_t planes, panel_fn *compu
             status = e->t->download_panel(e->d, K + (k * n + p.first_row) * ld + p.first_col, ld,
                                           *to + k * p.rows * p.cols, p.cols, p.rows, p.cols, err);
         }
+        if (status == LTH_OK && p.rows < n) status = tell(e, p.first_row + p.rows, err);
     }
     if (status == LTH_OK) status = e->t->finish(e->d, err);
     lth__device_drop(e, buffer[0]);
     lth__device_drop(e, buffer[1]);
     if (status != LTH_OK || e->eval->rows != e->eval->cols) return status;
-    for (size_t k = 0; k < planes; k++) mirror_panels(K + k * n * ld, ld, n, rows);
-    return LTH_OK;
+    for (size_t k = 0; k < planes && status == LTH_OK; k++)
+        status = mirror_panels(e, K + k * n * ld, ld, rows, err);
+    return status;
 }
 
 lth_status lth__device_gram(lth__device_eval *e, double *K, size_t ld, lth_error *err) {
@@ -310,6 +360,7 @@ lth_status lth__device_gram_pull(lth__device_eval *e, const double *W, size_t ld
         }
         if (status == LTH_OK)
             status = lth__device_pull(e->eval->kernel->root, e, &p, there, NULL, grad, err);
+        if (status == LTH_OK && p.rows < n) status = tell(e, p.first_row + p.rows, err);
     }
     lth__device_drop(e, there);
     lth__free(row);
