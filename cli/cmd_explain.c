@@ -23,39 +23,6 @@ typedef struct job {
     explain_writer writer;
 } job;
 
-/* ---- What the model has ---- */
-
-static size_t count_targets(const model *m) {
-    if (m->svm) return lth_svm_reported(m->svm).problems;
-    size_t classes = lth_gp_classes(m->gp);
-    return classes > 0 ? classes : lth_gp_targets(m->gp);
-}
-
-static bool has_labels(const model *m) {
-    return m->svm ? !lth_svm_reported(m->svm).regression : lth_gp_classes(m->gp) > 0;
-}
-
-static size_t count_classes(const model *m) {
-    return m->svm ? lth_svm_reported(m->svm).classes : lth_gp_classes(m->gp);
-}
-
-static const char *class_name(const model *m, size_t i) {
-    return m->svm ? lth_svm_class_at(m->svm, i).name : lth_gp_class(m->gp, i).name;
-}
-
-static const char *target_name(const model *m, size_t i) {
-    if (m->svm) return lth_svm_target(m->svm);
-    return lth_gp_target(m->gp, lth_gp_classes(m->gp) > 0 ? 0 : i);
-}
-
-/* Whether target number i is about a class. */
-static bool concerns(const model *m, size_t i, size_t class) {
-    size_t positive, negative;
-    if (!m->svm) return i == class;
-    lth_svm_problem_at(m->svm, i, &positive, &negative);
-    return positive == class || negative == class;
-}
-
 /* ---- What is asked for ---- */
 
 static int as_what(const options *o) {
@@ -75,20 +42,20 @@ static int check_usage(const options *o) {
 /* The class of that name; all targets that are about it. */
 static int choose_class(job *j, const char *name) {
     const model *m = &j->model;
-    if (!has_labels(m))
+    if (!model_has_labels(m))
         return usage_error(j->options->command, "--class is for labels, but the model has numbers");
-    size_t class = 0, classes = count_classes(m);
-    while (class < classes && strcmp(class_name(m, class), name) != 0) ++class;
+    size_t class = 0, classes = model_classes(m);
+    while (class < classes && strcmp(model_class(m, class), name) != 0) ++class;
     if (class == classes)
         return usage_error(j->options->command, "the model has no class \"%s\"", name);
-    for (size_t i = 0; i < j->target_count; ++i) j->targets[i] = concerns(m, i, class);
+    for (size_t i = 0; i < j->target_count; ++i) j->targets[i] = model_concerns(m, i, class);
     return EXIT_DONE;
 }
 
 static int choose_target(job *j, const char *name, size_t length) {
     bool found = false;
     for (size_t i = 0; i < j->target_count; ++i) {
-        const char *own = target_name(&j->model, i);
+        const char *own = model_target(&j->model, i);
         if (strlen(own) != length || memcmp(own, name, length) != 0) continue;
         found = true;
         j->targets[i] = true;
@@ -99,7 +66,7 @@ static int choose_target(job *j, const char *name, size_t length) {
 
 static int choose_targets(job *j) {
     const options *o = j->options;
-    j->target_count = count_targets(&j->model);
+    j->target_count = model_targets(&j->model);
     j->targets = calloc(j->target_count + 1, sizeof *j->targets);
     if (!j->targets) return out_of_memory();
     for (size_t i = 0; i < o->target.count; ++i) {
@@ -111,7 +78,7 @@ static int choose_targets(job *j) {
         }
     }
     if (o->class_name) return choose_class(j, o->class_name);
-    if (has_labels(&j->model) && j->table) { /* those of the predicted label */
+    if (model_has_labels(&j->model) && j->table) { /* those of the predicted label */
         free(j->targets);
         j->targets = NULL;
         return EXIT_DONE;
@@ -160,7 +127,7 @@ static int choose_rows(job *j) {
 /* ---- Predictions ---- */
 
 static lth_status predict_classes(job *j, lth_error *err) {
-    size_t rows = lth_table_rows(j->table), classes = count_classes(&j->model);
+    size_t rows = lth_table_rows(j->table), classes = model_classes(&j->model);
     double *p = calloc(rows * classes + 1, sizeof *p);
     if (!p) return LTH_ENOMEM;
     lth_status status = lth_gp_classify(j->model.gp, j->table, p, err);
@@ -175,7 +142,7 @@ static lth_status predict_classes(job *j, lth_error *err) {
 /* A row of several labels, or none, is explained by the first one that it has. */
 static lth_status predict_labels(job *j, lth_error *err) {
     if (j->model.gp) return predict_classes(j, err);
-    size_t rows = lth_table_rows(j->table), classes = count_classes(&j->model);
+    size_t rows = lth_table_rows(j->table), classes = model_classes(&j->model);
     bool *has = calloc(rows * classes + 1, sizeof *has);
     if (!has) return LTH_ENOMEM;
     lth_svm_prediction to = {.has = has};
@@ -196,7 +163,7 @@ static int predict(job *j) {
     lth_status status = j->model.svm ? lth_svm_use_vectors(j->model.svm, vectors, &err)
                                      : lth_gp_use_vectors(j->model.gp, vectors, &err);
     size_t rows = lth_table_rows(j->table);
-    if (status == LTH_OK && has_labels(&j->model)) {
+    if (status == LTH_OK && model_has_labels(&j->model)) {
         j->label = calloc(rows + 1, sizeof *j->label);
         if (!j->label) return out_of_memory();
         status = predict_labels(j, &err);
@@ -217,15 +184,14 @@ static int predict(job *j) {
 
 /* ---- Reasons ---- */
 
-static explanation name_explanation(const job *j, size_t target) {
-    const model *m = &j->model;
-    explanation x = {.model = m, .target = target_name(m, target)};
-    if (m->gp && lth_gp_classes(m->gp) > 0) x.class = class_name(m, target);
-    if (!m->svm || !has_labels(m)) return x;
+explanation explanation_of(const model *m, size_t target) {
+    explanation x = {.model = m, .target = model_target(m, target)};
+    if (m->gp && lth_gp_classes(m->gp) > 0) x.class = model_class(m, target);
+    if (!m->svm || !model_has_labels(m)) return x;
     size_t positive, negative;
     lth_svm_problem_at(m->svm, target, &positive, &negative);
-    x.class = class_name(m, positive);
-    if (negative != LTH_NONE) x.against = class_name(m, negative);
+    x.class = model_class(m, positive);
+    if (negative != LTH_NONE) x.against = model_class(m, negative);
     return x;
 }
 
@@ -249,7 +215,7 @@ static int explain_target(job *j, size_t row, size_t target) {
     if (status == LTH_EFORMAT)
         return session_fail_input(&j->session, &err, j->options->arguments[1]);
     if (status != LTH_OK) return session_fail(&j->session, &err);
-    explanation x = name_explanation(j, target);
+    explanation x = explanation_of(&j->model, target);
     x.table = j->table;
     x.row = row;
     x.reasons = reasons;
@@ -262,7 +228,8 @@ static int explain_rows(job *j) {
     int code = EXIT_DONE;
     for (size_t i = 0; i < j->row_count && !code; ++i) {
         for (size_t t = 0; t < j->target_count && !code; ++t) {
-            bool wanted = j->targets ? j->targets[t] : concerns(&j->model, t, j->label[j->rows[i]]);
+            bool wanted =
+                j->targets ? j->targets[t] : model_concerns(&j->model, t, j->label[j->rows[i]]);
             if (wanted) code = explain_target(j, j->rows[i], t);
         }
     }
@@ -279,7 +246,7 @@ static int explain_model(job *j) {
         lth_status status = j->model.svm ? lth_svm_patterns(j->model.svm, t, count, &reasons, &err)
                                          : lth_gp_patterns(j->model.gp, t, count, &reasons, &err);
         if (status != LTH_OK) return session_fail(&j->session, &err);
-        explanation x = name_explanation(j, t);
+        explanation x = explanation_of(&j->model, t);
         x.reasons = reasons;
         write_explanation(j, &x);
         lth_reasons_free(reasons);

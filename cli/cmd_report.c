@@ -91,8 +91,7 @@ static int read_data(job *j) {
     return code;
 }
 
-/* "Model score", from the last part of the path. */
-static char *default_title(const char *path) {
+char *report_title(const char *path) {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     if (strcmp(path, "-") == 0) name = "from standard input";
     char *title = malloc(strlen(name) + 16);
@@ -106,7 +105,7 @@ static int run_job(job *j) {
     if (!code) code = session_load_model(&j->session, o->arguments[0], &j->model);
     if (!code && o->data) code = read_data(j);
     if (code) return code;
-    char *title = o->title ? strdup(o->title) : default_title(o->arguments[0]);
+    char *title = o->title ? strdup(o->title) : report_title(o->arguments[0]);
     if (!title) return out_of_memory();
     code = write_report(&j->session, &j->model, title, o->data ? &j->data : NULL, o->output);
     free(title);

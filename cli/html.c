@@ -237,12 +237,17 @@ static const char style[] =
     "*{print-color-adjust:exact;-webkit-print-color-adjust:exact}}\n";
 
 void html_open(FILE *out, const char *title) {
+    html_open_with(out, title,
+                   "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src "
+                   "&#39;none&#39;; style-src &#39;unsafe-inline&#39;\">\n");
+}
+
+void html_open_with(FILE *out, const char *title, const char *head) {
     fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
           "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-          "<meta name=\"color-scheme\" content=\"light dark\">\n"
-          "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src &#39;none&#39;; "
-          "style-src &#39;unsafe-inline&#39;\">\n",
+          "<meta name=\"color-scheme\" content=\"light dark\">\n",
           out);
+    fputs(head, out);
     fprintf(out, "<meta name=\"generator\" content=\"luthier %s\">\n<title>", lth_version());
     html_string(out, title);
     fprintf(out, "</title>\n<style>\n%s</style>\n</head>\n<body>\n<main>\n", style);

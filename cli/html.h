@@ -22,6 +22,8 @@ void html_percent(FILE *out, double share);
 
 /* From the doctype to the opened <body>; and its end. */
 void html_open(FILE *out, const char *title);
+/* The same with tags for its head instead of a policy that forbids all but styles. */
+void html_open_with(FILE *out, const char *title, const char *head);
 void html_close(FILE *out);
 
 /* <td class="n">value</td>, for a number. */

@@ -1,4 +1,4 @@
-/* Reading a model file. */
+/* Reading a model file, and what a model of either kind has. */
 #include "model.h"
 
 #include <errno.h>
@@ -61,4 +61,36 @@ void model_free(model *m) {
 
 const lth_kernel *model_kernel(const model *m) {
     return m->svm ? lth_svm_kernel(m->svm) : lth_gp_kernel(m->gp);
+}
+
+/* ---- What it has ---- */
+
+bool model_has_labels(const model *m) {
+    return m->svm ? !lth_svm_reported(m->svm).regression : lth_gp_classes(m->gp) > 0;
+}
+
+size_t model_classes(const model *m) {
+    return m->svm ? lth_svm_reported(m->svm).classes : lth_gp_classes(m->gp);
+}
+
+const char *model_class(const model *m, size_t i) {
+    return m->svm ? lth_svm_class_at(m->svm, i).name : lth_gp_class(m->gp, i).name;
+}
+
+size_t model_targets(const model *m) {
+    if (m->svm) return lth_svm_reported(m->svm).problems;
+    size_t classes = lth_gp_classes(m->gp);
+    return classes > 0 ? classes : lth_gp_targets(m->gp);
+}
+
+const char *model_target(const model *m, size_t i) {
+    if (m->svm) return lth_svm_target(m->svm);
+    return lth_gp_target(m->gp, lth_gp_classes(m->gp) > 0 ? 0 : i);
+}
+
+bool model_concerns(const model *m, size_t i, size_t class) {
+    size_t positive, negative;
+    if (!m->svm) return i == class;
+    lth_svm_problem_at(m->svm, i, &positive, &negative);
+    return positive == class || negative == class;
 }

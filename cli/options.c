@@ -77,6 +77,17 @@ const command commands[] = {
      "luthier report score -o score.html\n"
      "luthier report score --data test.tsv --title 'Review scores' -o score.html",
      1, 1, run_report},
+    {"serve", "M [options]", "a model behind a web page and a JSON interface",
+     "Answers HTTP requests until Ctrl-C. GET / is a page on which a text is typed and its "
+     "prediction seen at once, with its reasons; GET /report the page of report. POST /predict and "
+     "POST /explain take rows as JSON and answer as predict --json and explain --json do; GET "
+     "/health says that it runs. Only this machine can reach it unless --host says otherwise; "
+     "there is no encryption and no password.",
+     "luthier serve score\n"
+     "luthier serve score --port 0 --title 'Review scores'\n"
+     "curl -H 'Content-Type: application/json' -d '{\"text\": \"not bad\"}' "
+     "http://127.0.0.1:8080/predict",
+     1, 1, run_serve},
     {"sample", "TABLE --kernel EXPR --noise V [options]",
      "labels drawn from the prior, for synthetic experiments",
      "Draws values for the rows of TABLE from a Gaussian process with the kernel EXPR as it is "
@@ -134,19 +145,20 @@ enum {
     CV = 1 << 3,
     SHOW = 1 << 4,
     REPORT = 1 << 5,
-    SAMPLE = 1 << 6,
-    GRAM = 1 << 7,
-    ALIGN = 1 << 8,
-    KERNELS = 1 << 9,
-    BENCH = 1 << 10,
-    DEMO = 1 << 11,
+    SERVE = 1 << 6,
+    SAMPLE = 1 << 7,
+    GRAM = 1 << 8,
+    ALIGN = 1 << 9,
+    KERNELS = 1 << 10,
+    BENCH = 1 << 11,
+    DEMO = 1 << 12,
     COMMON = 1 << 30
 };
 enum {
     LEARNING = FIT | CV,
     WITH_KERNEL = FIT | CV | SAMPLE | GRAM | ALIGN,
     READING = WITH_KERNEL | PREDICT | EXPLAIN | REPORT | COMMON,
-    WORKING = READING | BENCH | DEMO,
+    WORKING = READING | BENCH | DEMO | SERVE,
     ALL = WORKING | SHOW | KERNELS
 };
 
@@ -239,8 +251,16 @@ const option option_table[] = {
      "compare the rows of TABLE with those of TABLE2; the result has shape (rows, rows2)"},
     {0, "data", OPTION_FILE, "TABLE", FIELD(data), REPORT, 0,
      "also judge the model on the rows of this table, which has the true values"},
-    {0, "title", OPTION_TEXT, "TEXT", FIELD(title), REPORT, 0,
+    {0, "title", OPTION_TEXT, "TEXT", FIELD(title), REPORT | SERVE, 0,
      "the heading of the page (default: Model and the name of its file)"},
+    {0, "port", OPTION_NUMBER, "N", FIELD(port), SERVE, 65535,
+     "where to listen (default 8080); 0 takes a free one and says which"},
+    {0, "host", OPTION_TEXT, "ADDRESS", FIELD(host), SERVE, 0,
+     "the address to listen on (default 127.0.0.1: this machine alone)"},
+    {0, "max-body", OPTION_NUMBER, "BYTES", FIELD(max_body), SERVE, UINT32_MAX,
+     "the longest request (default 1048576)"},
+    {0, "timeout", OPTION_NUMBER, "S", FIELD(timeout), SERVE, 86400,
+     "seconds in which a request must have arrived, and its answer been taken (default 30)"},
     {0, "with", OPTION_TEXT, "EXPR", FIELD(with), ALIGN, 0, "the other kernel"},
     {0, "center", OPTION_FLAG, NULL, FIELD(center), ALIGN, 0,
      "take the means of rows and columns out of both matrices first"},
@@ -251,7 +271,7 @@ const option option_table[] = {
      "write every order of one string kernel, unweighted, shape (order, rows, columns)"},
 
     {0, "threads", OPTION_NUMBER, "N", FIELD(threads), WORKING, 4096,
-     "worker threads (default 0: all cores)"},
+     "worker threads (default 0: all cores); serve loads the model once for each"},
     {0, "device", OPTION_TEXT, "NAME", FIELD(device), WORKING, 0,
      "where to compute: cpu (default), cuda or cuda:N (a GPU), auto (a GPU where there is one and "
      "the "
@@ -264,7 +284,7 @@ const option option_table[] = {
      "instruction set: portable, avx2 or avx512 (default: the best this CPU has)"},
     {0, "dropping", OPTION_CHOICE, "auto|on|off", FIELD(dropping), WORKING, 0,
      "skip positions of strings that cannot match (default auto: by a sample of the data)"},
-    {0, "vectors", OPTION_FILE, "FILE", FIELD(vectors), READING, 0,
+    {0, "vectors", OPTION_FILE, "FILE", FIELD(vectors), READING | SERVE, 0,
      "word vectors: GloVe, word2vec or fastText, also gzipped; for predict, to find words that "
      "training did not have"},
     {0, "format", OPTION_CHOICE, "tsv|csv|jsonl|conllu", FIELD(format), READING, 0,
@@ -523,6 +543,10 @@ int options_parse(int argc, char **argv, options *out) {
                      .rows = NOT_GIVEN,
                      .inner_folds = NOT_GIVEN,
                      .draws = 1,
+                     .port = 8080,
+                     .host = "127.0.0.1",
+                     .max_body = 1 << 20,
+                     .timeout = 30,
                      .max_iter = NOT_GIVEN,
                      .restarts = NOT_GIVEN,
                      .folds = NOT_GIVEN};

@@ -28,8 +28,10 @@ typedef struct options {
 
     const char *kernel, *output, *against, *gradients, *model, *noise, *fold_by, *predictions;
     const char *with;
-    const char *data, *title; /* of a report */
+    const char *data, *title; /* of a report; the title also of a server */
     const char *class_name;   /* of an explanation */
+    const char *host;         /* of a server */
+    uint64_t port, max_body, timeout;
     list row;
     uint64_t patterns, rows; /* NOT_GIVEN = the default */
     int as, colour;
@@ -111,6 +113,7 @@ int run_explain(const options *o);
 int run_cv(const options *o);
 int run_show(const options *o);
 int run_report(const options *o);
+int run_serve(const options *o);
 int run_sample(const options *o);
 int run_gram(const options *o);
 int run_align(const options *o);

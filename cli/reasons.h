@@ -17,6 +17,9 @@ typedef struct explanation {
     const lth_reasons *reasons;
 } explanation;
 
+/* Of one of the model's functions: the names are set, and nothing else. */
+explanation explanation_of(const model *m, size_t target);
+
 typedef struct explain_writer {
     FILE *out;
     bool colour;

@@ -27,6 +27,12 @@ typedef struct report {
 int write_report(session *s, const model *m, const char *title, const held_out *data,
                  const char *path);
 
+/* The page in memory, freed with free(). */
+int make_report(session *s, const model *m, const char *title, const held_out *data, char **page,
+                size_t *size);
+/* "Model score", from the last part of the path; freed with free(), NULL = out of memory. */
+char *report_title(const char *path);
+
 /* ---- What the sections share ---- */
 
 size_t report_targets(const report *r);

@@ -158,18 +158,29 @@ static int write_file(const char *path, const char *page, size_t size) {
     return code;
 }
 
-int write_report(session *s, const model *m, const char *title, const held_out *data,
-                 const char *path) {
-    char *page = NULL;
-    size_t size = 0;
+int make_report(session *s, const model *m, const char *title, const held_out *data, char **page,
+                size_t *size) {
+    char *text = NULL;
     report r = {.session = s, .model = *m, .title = title, .data = data};
-    r.out = open_memstream(&page, &size); /* a page that fails half-way is never seen */
+    r.out = open_memstream(&text, size); /* a page that fails half-way is never seen */
     if (!r.out) return out_of_memory();
     int code = write_page(&r);
     bool lost = ferror(r.out) != 0;
     if ((fclose(r.out) != 0 || lost) && !code) code = out_of_memory();
+    free(r.left_out);
+    if (code)
+        free(text);
+    else
+        *page = text;
+    return code;
+}
+
+int write_report(session *s, const model *m, const char *title, const held_out *data,
+                 const char *path) {
+    char *page = NULL;
+    size_t size = 0;
+    int code = make_report(s, m, title, data, &page, &size);
     if (!code) code = write_file(path, page, size);
     free(page);
-    free(r.left_out);
     return code;
 }

@@ -7,11 +7,12 @@
 
 from ._library import lib as _lib
 from .errors import Error, LuthierWarning, NotFittedError
+from .explain import Explanation
 from .gp import GPClassifier, GPRegressor
 from .kernel import Kernel
 from .model import load
 from .svm import SVC, SVR
 
 __version__ = _lib.lth_version().decode()
-__all__ = ["GPClassifier", "GPRegressor", "Kernel", "SVC", "SVR", "Error", "LuthierWarning",
-           "NotFittedError", "load"]
+__all__ = ["GPClassifier", "GPRegressor", "Kernel", "SVC", "SVR", "Explanation", "Error",
+           "LuthierWarning", "NotFittedError", "load"]

@@ -151,6 +151,34 @@ class SvmPrediction(Structure):
                 ("probability", c_void_p), ("decision", c_void_p)]
 
 
+class ExplainOptions(Structure):
+    _fields_ = [("size", c_size_t), ("target", c_size_t), ("patterns", c_size_t),
+                ("rows", c_size_t), ("nearest", c_size_t)]
+
+
+class ReasonsSummary(Structure):
+    _fields_ = [("mean", c_double), ("baseline", c_double), ("missed", c_double),
+                ("sd", c_double), ("distance", c_double), ("noise", c_double),
+                ("prior", c_double), ("probability", c_double), ("exact", c_bool),
+                ("parts", c_size_t), ("patterns", c_size_t), ("rows", c_size_t)]
+
+
+class ReasonsPart(Structure):
+    _fields_ = [("column", c_char_p), ("text", c_char_p), ("first", c_size_t),
+                ("length", c_size_t), ("depth", c_size_t), ("weight", c_double),
+                ("seen", c_bool)]
+
+
+class ReasonsPattern(Structure):
+    _fields_ = [("column", c_char_p), ("text", c_char_p), ("weight", c_double),
+                ("rows", c_size_t), ("example", c_size_t)]
+
+
+class ReasonsRow(Structure):
+    _fields_ = [("row", c_size_t), ("weight", c_double), ("similarity", c_double),
+                ("y", c_double), ("label", c_char_p)]
+
+
 class Machine(Structure):
     _fields_ = [("fma_f64", c_double), ("fma_f32", c_double), ("dgemm_flops", c_double),
                 ("blas", c_char_p), ("core", c_char_p)]
@@ -272,6 +300,22 @@ FUNCTIONS = {
     "lth_svm_load": (Status, [_object, c_char_p, _out, _error]),
     "lth_svm_cv": (Status, [_object, c_char_p, _object, _names, c_size_t, _array, c_size_t,
                             POINTER(SvmOptions), _out, _error]),
+    "lth_explain_options_init": (None, [POINTER(ExplainOptions)]),
+    "lth_gp_explain": (Status, [_object, _object, c_size_t, POINTER(ExplainOptions), _out,
+                                _error]),
+    "lth_svm_explain": (Status, [_object, _object, c_size_t, POINTER(ExplainOptions), _out,
+                                 _error]),
+    "lth_reasons_free": (None, [_object]),
+    "lth_reasons_summarise": (ReasonsSummary, [_object]),
+    "lth_reasons_part_at": (ReasonsPart, [_object, c_size_t]),
+    "lth_reasons_pattern_at": (ReasonsPattern, [_object, c_size_t]),
+    "lth_reasons_row_at": (ReasonsRow, [_object, c_size_t]),
+    "lth_gp_patterns": (Status, [_object, c_size_t, c_size_t, _out, _error]),
+    "lth_svm_patterns": (Status, [_object, c_size_t, c_size_t, _out, _error]),
+    "lth_gp_row_text": (c_char_p, [_object, c_size_t, c_size_t]),
+    "lth_svm_row_text": (c_char_p, [_object, c_size_t, c_size_t]),
+    "lth_gp_leave_one_out": (Status, [_object, c_size_t, _array, _array, _array, _error]),
+    "lth_gp_step_at": (GpStep, [_object, c_size_t]),
     "lth_model_kind": (Status, [c_char_p, c_char_p, _error]),
     "lth_npy_write": (Status, [c_char_p, _array, _array, c_size_t, _error]),
     "lth_npy_read": (Status, [c_char_p, _out, _array, POINTER(c_size_t), _error]),
@@ -288,7 +332,10 @@ STRUCTURES = {
     "lth_gp_report": GpReport, "lth_cv_result": CvResult, "lth_class_metrics": ClassMetrics,
     "lth_label_metrics": LabelMetrics, "lth_svm_options": SvmOptions,
     "lth_svm_report": SvmReport, "lth_svm_class": SvmClass, "lth_svm_point": SvmPoint,
-    "lth_svm_prediction": SvmPrediction, "lth_machine": Machine,
+    "lth_svm_prediction": SvmPrediction, "lth_explain_options": ExplainOptions,
+    "lth_reasons_summary": ReasonsSummary, "lth_reasons_part": ReasonsPart,
+    "lth_reasons_pattern": ReasonsPattern, "lth_reasons_row": ReasonsRow,
+    "lth_machine": Machine,
 }
 CALLBACKS = {"lth_log_fn": LogFn, "lth_progress_fn": ProgressFn, "lth_gp_step_fn": GpStepFn}
 

@@ -11,11 +11,12 @@ from ._compat import HAVE_SKLEARN, BaseEstimator
 from ._context import Context, Owned, StatusLine, seed_of
 from ._library import lib
 from .errors import Error, NotFittedError
+from .explain import Explained
 
 _DIRECT_ROWS, _DIRECT_BYTES = 2000, 20000  # predictions too short to watch for Ctrl-C
 
 
-class Model(BaseEstimator):
+class Model(Explained, BaseEstimator):
     """Base of the estimators. `_api` is "gp" or "svm": the middle of the C functions' names."""
 
     _api = None

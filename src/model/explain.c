@@ -63,15 +63,33 @@ lth_reasons_row lth_reasons_row_at(const lth_reasons *r, size_t i) {
 
 /* ---- The row ---- */
 
-static lth_status copy_row(const lth_table *table, size_t row, lth_table *to, lth_error *err) {
+/* Numbers and vectors of a table from memory stay where they are. */
+static bool borrow_columns(const lth_table *table, size_t row, lth_table *to) {
     size_t columns = lth_table_columns(table);
+    if (!table->stored) return true;
+    to->stored = lth__alloc(columns, sizeof *to->stored);
+    if (!to->stored) return false;
+    to->cells = table->cells;
+    for (size_t c = 0; c < columns; c++) {
+        lth__table_column *own = &to->stored[c];
+        *own = table->stored[c];
+        if (own->numbers) own->numbers += row * own->stride;
+        if (own->vectors) own->vectors += row, own->units += row;
+    }
+    return true;
+}
+
+static lth_status copy_row(const lth_table *table, size_t row, lth_table *to, lth_error *err) {
+    size_t columns = lth_table_columns(table), used = 0;
     lth__field *fields = lth__calloc(columns + 1, sizeof *fields);
     if (!fields) return lth__fail_memory(err, columns * sizeof *fields);
-    bool ok = true;
+    bool ok = borrow_columns(table, row, to);
     for (size_t c = 0; c < columns && ok; c++) {
         const char *name = lth_table_column_name(table, c);
         ok = lth__symbols_intern(to->columns, name, strlen(name)) != LTH__NO_SYMBOL;
-        fields[c].text = lth_table_cell(table, row, c, &fields[c].length);
+        if (lth__table_kind(table, c) != LTH__COLUMN_TEXT) continue;
+        fields[used].text = lth_table_cell(table, row, c, &fields[used].length);
+        ++used;
     }
     lth_status status = ok ? lth__table_append(to, lth_table_line(table, row), fields, NULL, err)
                            : lth__fail_memory(err, 0);

@@ -1,0 +1,204 @@
+"use strict";
+// What is typed goes to /explain a moment later; the answer becomes elements, never HTML.
+(() => {
+  const boxes = [...document.querySelectorAll("[data-column]")];
+  const status = document.getElementById("status"), reasons = document.getElementById("reasons");
+  const wait = 180; // milliseconds without a key
+
+  // ---- Elements ----
+
+  // Characters that are not seen but change what is: shown as pictures and numbers.
+  const visible = text => String(text).replace(/[\u0000-\u0008\u000b-\u001f]/g,
+    c => String.fromCharCode(0x2400 + c.charCodeAt(0))).replace(/\u007f/g, "\u2421").replace(
+    /[\u0080-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufffe\uffff]/g,
+    c => `[U+${c.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}]`);
+
+  function element(name, attributes, ...children) {
+    const made = document.createElement(name);
+    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+    made.append(...children.map(c => c instanceof Node ? c : visible(c)));
+    return made;
+  }
+
+  const number = value => value === null || value === undefined ? "–"
+    : Math.abs(value) >= 1e3 && Math.abs(value) < 1e6 ? value.toFixed(0) : String(+value.toPrecision(4));
+  const signed = value => (value > 0 ? "+" : "") + number(value);
+  const percent = share => (100 * share).toFixed(share < 0.1 || share > 0.9 ? 1 : 0) + "%";
+
+  function table(heads, rows, kind = "") {
+    const head = element("tr", {}, ...heads.map(text => text.endsWith("#")
+      ? element("th", {scope: "col", class: "n"}, text.slice(0, -1)) : element("th", {scope: "col"}, text)));
+    const body = rows.map(cells => element("tr", {}, ...cells));
+    return element("div", {class: "scroll", tabindex: "0"}, element("table", kind ? {class: kind} : {},
+      element("thead", {}, head), element("tbody", {}, ...body)));
+  }
+  const numberCell = text => element("td", {class: "n"}, text);
+  // Text over a bar that is as long as its weight; styles are set by script, which the policy allows.
+  function meterCell(text, share, up) {
+    const bar = element("span", {class: "meter " + (up ? "up" : "down")}, text);
+    bar.style.setProperty("--m", (100 * share).toFixed(1) + "%");
+    return element("td", {class: "w"}, bar);
+  }
+
+  // ---- The answer ----
+
+  function showPrediction(answer) {
+    const p = answer.prediction, name = answer.target, spans = [];
+    if ("label" in p) {
+      status.replaceChildren(element("b", {}, p.label || "no label"));
+      const best = Object.entries(p).filter(([key]) => /^p\[/.test(key)).map(([, value]) => value);
+      spans.push(best.length ? `${name}, probability ${percent(Math.max(...best))}` : name);
+    } else if ("mean" in p) {
+      status.replaceChildren(element("b", {}, number(p.mean)));
+      spans.push("lo" in p ? `${name}, from ${number(p.lo)} to ${number(p.hi)} (95%)` : name);
+    } else {
+      const targets = Object.keys(p).filter(key => key.endsWith(".mean")).map(key => key.slice(0, -5));
+      status.replaceChildren();
+      for (const t of targets)
+        spans.push(`${t} ${number(p[t + ".mean"])}, from ${number(p[t + ".lo"])} to ${number(p[t + ".hi"])} (95%)`);
+    }
+    status.append(...spans.map(text => element("span", {}, text)));
+  }
+
+  function classes(prediction) {
+    const each = Object.entries(prediction).filter(([key]) => /^p\[/.test(key))
+      .map(([key, value]) => [key.slice(2, -1), value]).sort((a, b) => b[1] - a[1]);
+    if (!each.length) return [];
+    return [table(["class", "probability#"], each.slice(0, 12).map(([name, p]) =>
+      [meterCell(name, p, true), numberCell(percent(p))]), "classes")];
+  }
+
+  // Places are bytes of the cell: each has the weight of the smallest token or node that it is in.
+  function marked(cell, tokens) {
+    const bytes = new TextEncoder().encode(cell), decoder = new TextDecoder();
+    const of = new Array(bytes.length).fill(null);
+    for (const token of tokens)
+      for (let i = token.first; i < token.first + token.length && i < bytes.length; ++i)
+        if (!of[i] || token.length < of[i].length) of[i] = token;
+    const most = Math.max(...tokens.map(t => Math.abs(t.weight)), 0);
+    const out = element("p", {class: "text", dir: "auto"});
+    for (let i = 0, end; i < bytes.length; i = end) {
+      for (end = i + 1; end < bytes.length && of[end] === of[i];) ++end;
+      const text = decoder.decode(bytes.slice(i, end)), weight = of[i] ? of[i].weight : 0;
+      const share = most > 0 ? Math.abs(weight) / most : 0;
+      if (!of[i]) {
+        out.append(visible(text));
+        continue;
+      }
+      const mark = element("mark", {"class": share < 0.05 ? "" : weight > 0 ? "up" : "down",
+        title: signed(weight) + (of[i].seen ? "" : ", not in training")}, text);
+      mark.style.setProperty("--w", share.toFixed(2));
+      out.append(mark);
+    }
+    return out;
+  }
+
+  function parts(answer, row) {
+    const out = [], columns = [...new Set(answer.tokens.map(t => t.column))], bare = [];
+    for (const column of columns) {
+      const tokens = answer.tokens.filter(t => t.column === column);
+      const placed = tokens.filter(t => "first" in t);
+      bare.push(...tokens.filter(t => !("first" in t)));
+      if (!placed.length) continue;
+      if (columns.length > 1) out.push(element("h3", {}, column));
+      out.push(marked(String(row[column]), placed));
+    }
+    const most = Math.max(...bare.map(t => Math.abs(t.weight)), 0);
+    if (bare.length) out.push(table(["column", "adds#"], bare.map(t => [meterCell(t.token,
+      most > 0 ? Math.abs(t.weight) / most : 0, t.weight > 0), numberCell(signed(t.weight))])));
+    return out;
+  }
+
+  function patterns(answer) {
+    if (!answer.patterns.length) return [];
+    const most = Math.max(...answer.patterns.map(p => Math.abs(p.weight)), 0);
+    return [element("h3", {}, "Patterns"), table(["pattern", "adds#", "rows#"],
+      answer.patterns.map(p => [meterCell(p.pattern.replace(/^ +| +$/g, blanks => "␣".repeat(blanks.length)),
+        most > 0 ? Math.abs(p.weight) / most : 0, p.weight > 0),
+        numberCell(signed(p.weight)), numberCell(String(p.rows))]))];
+  }
+
+  function rows(answer) {
+    if (!answer.rows.length) return [];
+    const most = Math.max(...answer.rows.map(r => Math.abs(r.weight)), 0);
+    return [element("h3", {}, "Training rows"), table(["row", "adds#", "similarity#", "target#"],
+      answer.rows.map(r => [meterCell(r.text || `row ${r.row}`, most > 0 ? Math.abs(r.weight) / most : 0, r.weight > 0),
+        numberCell(signed(r.weight)), numberCell(r.similarity === null ? "–" : r.similarity.toFixed(2)),
+        numberCell(r.label !== undefined ? r.label : number(r.y))]))];
+  }
+
+  function doubt(answer) {
+    const fresh = [...new Set(answer.tokens.filter(t => !t.seen && "first" in t).map(t => t.token))];
+    const said = [];
+    if (answer.noise !== null) said.push(`noise of the target ${number(answer.noise)}`);
+    if (answer.distance !== null)
+      said.push(`distance from the training rows ${number(answer.distance)} of at most ${number(answer.prior)}`);
+    if (fresh.length) said.push(`not in training: ${fresh.slice(0, 12).join(", ")}${fresh.length > 12 ? ", …" : ""}`);
+    return said.length ? [element("p", {class: "note"}, `Doubt: ${said.join("; ")}.`)] : [];
+  }
+
+  function section(answer, row, alone) {
+    const name = answer.class === undefined ? answer.target
+      : answer.class + (answer.against === undefined ? "" : ` against ${answer.against}`);
+    const rounding = answer.exact || Math.abs(answer.missed) < 1e-4 * Math.abs(answer.mean - answer.baseline);
+    const head = alone && answer.class === undefined ? "Why" : `Why: ${name}`;
+    return element("section", {}, element("h2", {}, head), element("p", {class: "note"},
+      `${signed(answer.mean - answer.baseline)} by this row, from a baseline of ${number(answer.baseline)}. `,
+      element("mark", {class: "up", style: "--w:1"}, "Blue"), " raises, ",
+      element("mark", {class: "down", style: "--w:1"}, "dotted orange"), " lowers",
+      rounding ? "." : ` (${signed(answer.missed)} is not told apart).`),
+      ...parts(answer, row), ...patterns(answer), ...rows(answer), ...doubt(answer));
+  }
+
+  function show(answer, row) {
+    status.className = "";
+    showPrediction(answer);
+    const all = [answer, ...answer.more];
+    reasons.replaceChildren(...classes(answer.prediction), ...all.map(a => section(a, row, all.length === 1)));
+  }
+
+  function complain(text) {
+    status.className = "wrong";
+    status.replaceChildren(visible(text));
+    reasons.replaceChildren();
+  }
+
+  // ---- Asking ----
+
+  let asked = null, timer = 0;
+
+  function typed() {
+    const row = {};
+    for (const box of boxes) {
+      const isNumber = box.type === "number";
+      if (isNumber && box.value === "") return null;
+      row[box.dataset.column] = isNumber ? Number(box.value) : box.value;
+    }
+    return row;
+  }
+
+  async function ask() {
+    const row = typed();
+    if (asked) asked.abort();
+    if (!row) return complain("A number is missing.");
+    const mine = asked = new AbortController();
+    reasons.className = "old";
+    try {
+      const response = await fetch("/explain", {method: "POST", signal: mine.signal,
+        headers: {"Content-Type": "application/json"}, body: JSON.stringify(row)});
+      const answer = await response.json();
+      if (mine !== asked) return;
+      if (response.ok) show(answer, row);
+      else complain(answer.error);
+    } catch (failure) {
+      if (mine === asked) complain("The server does not answer.");
+    }
+    if (mine === asked) reasons.className = "";
+  }
+
+  for (const box of boxes) box.addEventListener("input", () => {
+    clearTimeout(timer);
+    timer = setTimeout(ask, wait);
+  });
+  ask();
+})();
