@@ -94,6 +94,7 @@ static server *start(job *j) {
     sigfillset(&all);
     server_options how = {.model_name = j->options->arguments[0],
                           .title = j->title,
+                          .host = j->options->host,
                           .max_body = j->options->max_body,
                           .timeout = (double)j->options->timeout,
                           .pool = &j->pool,

@@ -100,6 +100,7 @@ typedef struct server server;
 
 typedef struct server_options {
     const char *model_name, *title;
+    const char *host; /* the name it listens on */
     size_t max_body;
     double timeout;
     pool *pool;

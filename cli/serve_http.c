@@ -320,8 +320,28 @@ static double announced(const request *r) {
     return length ? strtod(length, NULL) : 0;
 }
 
+static bool is_name(const char *host, size_t length, const char *name) {
+    return strlen(name) == length && strncasecmp(host, name, length) == 0;
+}
+
+/* Whether the client asked for this machine by one of its own names. A page of another site, whose
+ * name was made to mean this machine, asks by that name: only who listens to everybody answers it.
+ */
+static bool asks_for_us(const server *s, const request *r) {
+    static const char *const local[] = {"localhost", "127.0.0.1", "[::1]"};
+    const char *host = header_of(r, "Host"), *colon = host ? strrchr(host, ':') : NULL;
+    bool is_local = strcmp(s->options.host, "::1") == 0;
+    for (size_t i = 0; i < 3; ++i) is_local |= strcmp(s->options.host, local[i]) == 0;
+    if (!host || !is_local) return true;
+    size_t length = colon && !strchr(colon, ']') ? (size_t)(colon - host) : strlen(host);
+    for (size_t i = 0; i < 3; ++i)
+        if (is_name(host, length, local[i])) return true;
+    return false;
+}
+
 static void check_headers(const server *s, request *r) {
     problem *p = &r->problem;
+    if (!p->status && !asks_for_us(s, r)) set_problem(p, 403, "this server is called localhost");
     if (atomic_load(&s->stopping)) set_problem(p, 503, "the server is stopping");
     if (p->status || strcmp(r->route->method, "POST") != 0) return;
     if (!header_of(r, "Content-Length") && !header_of(r, "Transfer-Encoding"))
