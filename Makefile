@@ -21,7 +21,7 @@ bench: all ## how fast this machine is, and how that compares with plain loops
 	@cmake --build build -j$(JOBS) --target luthier-bench-compare >/dev/null
 	@bench/run
 
-check-long: ## fuzzing, valgrind, coverage, big tables: half an hour
+check-long: ## fuzzing, valgrind, coverage, big tables, every experiment on a small part: half an hour
 	@tools/setup test
 	@tools/check_long
 
