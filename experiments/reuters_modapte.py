@@ -156,7 +156,7 @@ documents, which nobody could compare before. Empty lines are not measured yet.
     return text + """
 
 The exact kernel of order 5 has no better macro F1 than 5-grams without gaps: on whole documents gaps of single characters add
-nothing. All of its 12,902 documents take 43 s on an H200 ([performance.md](performance.md)).
+nothing. The Gram matrix of all 12,902 documents takes 51 s on an H200 ([performance.md](performance.md)).
 
 Words and `LinearSVC` agree when both see the same words. Tokens of the raw text, `tfidf(text, units=tokens)`, with punctuation
 marks and single characters, reach .9145 / .8350; this was seen, and so were the test figures of close variants, before the two columns and

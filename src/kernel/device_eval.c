@@ -183,9 +183,9 @@ lth_status lth__device_pull(const lth__node *node, lth__device_eval *e, const lt
 
 /* ---- Whole matrices ---- */
 
-/* Work of a panel: about a second on a large GPU, so that the caller can be asked whether to go on.
+/* Work of a panel: a few seconds on a large GPU, so that the caller can be asked whether to go on.
  */
-static const double panel_work = 3e12;
+static const double panel_work = 2e13;
 
 /* Rows of a panel: what fits into the memory that is free, with as many matrices as the expression
  * needs at once, and does not take too long. */
