@@ -11,6 +11,7 @@
 
 #include "report.h"
 #include "serve.h"
+#include "serve_library.h"
 
 typedef struct job {
     const options *options;
@@ -124,6 +125,12 @@ static int serve(job *j) {
 
 static int prepare(job *j) {
     const options *o = j->options;
+    if (!http_load()) {
+        fputs("luthier: libmicrohttpd (libmicrohttpd.so.12) cannot be loaded; install it (Debian: "
+              "libmicrohttpd12)\n",
+              stderr);
+        return EXIT_FAILED;
+    }
     int code = open_socket(j);
     if (!code) code = pool_open(&j->pool, o);
     if (code) return code;

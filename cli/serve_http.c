@@ -3,7 +3,6 @@
 #define _GNU_SOURCE 1 /* open_memstream */
 
 #include <errno.h>
-#include <microhttpd.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +15,7 @@
 #include "reasons.h"
 #include "report.h"
 #include "serve.h"
+#include "serve_library.h"
 
 enum {
     MOST_CONNECTIONS = 256,
@@ -75,7 +75,7 @@ static void on_connection(void *user, struct MHD_Connection *connection, void **
     pthread_mutex_lock(&s->clients_lock);
     if (what == MHD_CONNECTION_NOTIFY_STARTED) {
         c->socket =
-            MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+            http.get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
         c->since = seconds_now();
         c->after = s->clients;
         if (c->after) c->after->before = c;
@@ -92,7 +92,7 @@ static void on_connection(void *user, struct MHD_Connection *connection, void **
 
 static void set_working(server *s, struct MHD_Connection *connection, bool working) {
     const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+        http.get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
     client *c = info ? info->socket_context : NULL;
     if (!c) return;
     pthread_mutex_lock(&s->clients_lock);
@@ -117,7 +117,7 @@ static enum MHD_Result respond(server *s, request *r, unsigned status, char *tex
     const route *at = r->route;
     bool good = status == MHD_HTTP_OK;
     struct MHD_Response *response =
-        MHD_create_response_from_buffer(size, text, MHD_RESPMEM_MUST_FREE);
+        http.create_response_from_buffer(size, text, MHD_RESPMEM_MUST_FREE);
     if (!response) {
         free(text);
         return MHD_NO;
@@ -128,16 +128,16 @@ static enum MHD_Result respond(server *s, request *r, unsigned status, char *tex
         "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'%s%s%s",
         good && at->policy ? at->policy : "", r->nonce[0] && good ? r->nonce : "",
         r->nonce[0] && good ? "'" : "");
-    MHD_add_response_header(response, "Content-Type", good ? at->type : "application/json");
-    MHD_add_response_header(response, "Content-Security-Policy", policy);
-    MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
-    MHD_add_response_header(response, "Referrer-Policy", "no-referrer");
-    MHD_add_response_header(response, "Cache-Control", "no-store");
-    if (more) MHD_add_response_header(response, more, value);
-    if (atomic_load(&s->stopping)) MHD_add_response_header(response, "Connection", "close");
+    http.add_response_header(response, "Content-Type", good ? at->type : "application/json");
+    http.add_response_header(response, "Content-Security-Policy", policy);
+    http.add_response_header(response, "X-Content-Type-Options", "nosniff");
+    http.add_response_header(response, "Referrer-Policy", "no-referrer");
+    http.add_response_header(response, "Cache-Control", "no-store");
+    if (more) http.add_response_header(response, more, value);
+    if (atomic_load(&s->stopping)) http.add_response_header(response, "Connection", "close");
     set_working(s, r->connection, false);
-    enum MHD_Result result = MHD_queue_response(r->connection, status, response);
-    MHD_destroy_response(response);
+    enum MHD_Result result = http.queue_response(r->connection, status, response);
+    http.destroy_response(response);
     return result;
 }
 
@@ -250,7 +250,7 @@ static bool post_predict(server *s, request *r, FILE *out, problem *why) {
 }
 
 static bool take_count(const request *r, const char *name, size_t most, size_t *out, problem *why) {
-    const char *text = MHD_lookup_connection_value(r->connection, MHD_GET_ARGUMENT_KIND, name);
+    const char *text = http.lookup_connection_value(r->connection, MHD_GET_ARGUMENT_KIND, name);
     if (!text) return true;
     size_t length = strlen(text);
     if (length > 0 && length < 8 && strspn(text, "0123456789") == length &&
@@ -264,8 +264,8 @@ static bool take_count(const request *r, const char *name, size_t most, size_t *
 
 static bool post_explain(server *s, request *r, FILE *out, problem *why) {
     explain_query query = {
-        .target = MHD_lookup_connection_value(r->connection, MHD_GET_ARGUMENT_KIND, "target"),
-        .class = MHD_lookup_connection_value(r->connection, MHD_GET_ARGUMENT_KIND, "class"),
+        .target = http.lookup_connection_value(r->connection, MHD_GET_ARGUMENT_KIND, "target"),
+        .class = http.lookup_connection_value(r->connection, MHD_GET_ARGUMENT_KIND, "class"),
         .patterns = 10,
         .rows = 5};
     serve_rows rows;
@@ -293,7 +293,7 @@ static const route routes[] = {
 /* ---- Requests ---- */
 
 static const char *header_of(const request *r, const char *name) {
-    return MHD_lookup_connection_value(r->connection, MHD_HEADER_KIND, name);
+    return http.lookup_connection_value(r->connection, MHD_HEADER_KIND, name);
 }
 
 static bool is_json(const char *type) {
@@ -435,7 +435,7 @@ server *server_start(int listener, const server_options *how) {
     s->listener = listener;
     pthread_mutex_init(&s->clients_lock, NULL);
     pthread_mutex_init(&s->report_lock, NULL);
-    s->daemon = MHD_start_daemon(
+    s->daemon = http.start_daemon(
         MHD_USE_THREAD_PER_CONNECTION | MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL |
             MHD_USE_ITC | MHD_USE_ERROR_LOG,
         0, NULL, NULL, on_request, s, MHD_OPTION_EXTERNAL_LOGGER, ignore_log, NULL,
@@ -450,12 +450,12 @@ server *server_start(int listener, const server_options *how) {
 
 void server_stop(server *s) {
     atomic_store(&s->stopping, true);
-    MHD_quiesce_daemon(s->daemon);
+    http.quiesce_daemon(s->daemon);
     close(s->listener); /* whoever comes now is told that nobody is here */
     while (atomic_load(&s->requests) > 0) {
         server_tick(s);
         usleep(10000);
     }
-    MHD_stop_daemon(s->daemon);
+    http.stop_daemon(s->daemon);
     free_server(s);
 }
