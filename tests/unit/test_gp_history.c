@@ -1,6 +1,5 @@
 /* A model looked at afterwards: leave-one-out predictions are those of a model without the row; the
- * steps of the search are kept, thinned, and come back from a file. The linker puts the __wrap_
- * functions between the library and its allocator. */
+ * steps of the search are kept, thinned, and come back from a file. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,60 +11,10 @@
 #include <cmocka.h>
 
 #include "base/text.h"
+#include "failing_allocator.h"
 #include "gp_support.h"
 #include "model/gp.h"
 #include "model/tensors.h"
-
-/* ---- The allocator that fails ---------------------------------------------------------------- */
-
-static size_t calls, fail_at; /* 0 = never */
-
-static bool fails(void) {
-    return ++calls == fail_at;
-}
-
-void *__real_lth__alloc(size_t count, size_t size);
-void *__wrap_lth__alloc(size_t count, size_t size);
-void *__wrap_lth__alloc(size_t count, size_t size) {
-    return fails() ? NULL : __real_lth__alloc(count, size);
-}
-
-void *__real_lth__calloc(size_t count, size_t size);
-void *__wrap_lth__calloc(size_t count, size_t size);
-void *__wrap_lth__calloc(size_t count, size_t size) {
-    return fails() ? NULL : __real_lth__calloc(count, size);
-}
-
-void *__real_lth__realloc(void *old, size_t count, size_t size);
-void *__wrap_lth__realloc(void *old, size_t count, size_t size);
-void *__wrap_lth__realloc(void *old, size_t count, size_t size) {
-    return fails() ? NULL : __real_lth__realloc(old, count, size);
-}
-
-bool __real_lth__reserve(void **array, size_t *capacity, size_t need, size_t size);
-bool __wrap_lth__reserve(void **array, size_t *capacity, size_t need, size_t size);
-bool __wrap_lth__reserve(void **array, size_t *capacity, size_t need, size_t size) {
-    if (need > *capacity && fails()) return false;
-    return __real_lth__reserve(array, capacity, need, size);
-}
-
-char *__real_lth__strndup(const char *text, size_t length);
-char *__wrap_lth__strndup(const char *text, size_t length);
-char *__wrap_lth__strndup(const char *text, size_t length) {
-    return fails() ? NULL : __real_lth__strndup(text, length);
-}
-
-void *__real_lth__pool_alloc(lth__pool *pool, size_t bytes);
-void *__wrap_lth__pool_alloc(lth__pool *pool, size_t bytes);
-void *__wrap_lth__pool_alloc(lth__pool *pool, size_t bytes) {
-    return fails() ? NULL : __real_lth__pool_alloc(pool, bytes);
-}
-
-char *__real_lth__pool_strndup(lth__pool *pool, const char *text, size_t length);
-char *__wrap_lth__pool_strndup(lth__pool *pool, const char *text, size_t length);
-char *__wrap_lth__pool_strndup(lth__pool *pool, const char *text, size_t length) {
-    return fails() ? NULL : __real_lth__pool_strndup(pool, text, length);
-}
 
 /* ---- Context ---- */
 
