@@ -24,13 +24,17 @@ void lth__device_eval_free(lth__device_eval *e) {
     lth__free(e);
 }
 
+static double work_of(const lth__eval *eval) {
+    const lth_items *cols = eval->cols == eval->rows ? NULL : eval->cols;
+    return lth_gram_cell_orders(eval->kernel, eval->rows, cols);
+}
+
 lth_status lth__device_eval_create(const lth__eval *eval, lth__device_eval **out, lth_error *err) {
     *out = NULL;
     const lth__gpu *gpu = eval->ctx->gpu;
     double pairs = (double)eval->rows->count * (double)eval->cols->count;
-    const lth_items *cols = eval->cols == eval->rows ? NULL : eval->cols;
-    double work = lth_gram_cell_orders(eval->kernel, eval->rows, cols);
-    if (!gpu || pairs == 0 || !lth__device_pays(gpu, work, pairs)) return LTH_OK;
+    if (!gpu || !gpu->device || pairs == 0) return LTH_OK;
+    if (!lth__device_pays(gpu, work_of(eval), pairs)) return LTH_OK;
     lth__device_eval *e = lth__calloc(1, sizeof *e);
     if (!e) return lth__fail_memory(err, sizeof *e);
     *e = (lth__device_eval){.t = gpu->table,
@@ -82,7 +86,6 @@ typedef struct host_job {
     double *K;           /* the panel, on the host        */
     const double *W;     /* pull: likewise                */
     double *partial;     /* pull: [strip of rows][parameter] */
-    lth_error *err;
 } host_job;
 
 /* One tile of the panel, copied out of it and back into it. */
@@ -165,19 +168,20 @@ static lth_status pull_to_host(const lth__node *node, lth__device_eval *e, const
     return status;
 }
 
+static bool is_able(const lth__node *node, const lth__device_eval *e) {
+    const lth__family *f = node->family;
+    return f->device_tile && (!f->device_able || f->device_able(node, e->eval));
+}
+
 lth_status lth__device_tile(const lth__node *node, lth__device_eval *e, const lth__panel *panel,
                             double *K, lth_error *err) {
-    bool able = node->family->device_tile &&
-                (!node->family->device_able || node->family->device_able(node, e->eval));
-    if (able) return node->family->device_tile(node, e, panel, K, err);
+    if (is_able(node, e)) return node->family->device_tile(node, e, panel, K, err);
     return tile_from_host(node, e, panel, K, err);
 }
 
 lth_status lth__device_pull(const lth__node *node, lth__device_eval *e, const lth__panel *panel,
                             double *W, double *K, double *grad, lth_error *err) {
-    bool able = node->family->device_pull &&
-                (!node->family->device_able || node->family->device_able(node, e->eval));
-    if (able) return node->family->device_pull(node, e, panel, W, K, grad, err);
+    if (is_able(node, e)) return node->family->device_pull(node, e, panel, W, K, grad, err);
     return pull_to_host(node, e, panel, W, K, grad, err);
 }
 
@@ -197,8 +201,7 @@ static size_t panel_rows(lth__device_eval *e, size_t matrices) {
     size_t limit = eval->ctx->options.device_memory;
     if (limit > 0 && limit < free_bytes) free_bytes = limit;
     size_t most = free_bytes / 10 * 9 / (matrices * cols * sizeof(double));
-    double work = lth_gram_cell_orders(eval->kernel, eval->rows,
-                                       eval->rows == eval->cols ? NULL : eval->cols);
+    double work = work_of(eval);
     double share = work > panel_work ? panel_work / work : 1;
     size_t quick = (size_t)((double)rows * share) + 1;
     if (quick < most) most = quick;

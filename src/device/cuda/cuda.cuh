@@ -42,6 +42,26 @@ inline lth_status check(cudaError_t code, const char *what, lth_error *err) {
         if (status_ != LTH_OK) return status_;                                                                         \
     } while (0)
 
+inline lth_status out_of_memory(size_t bytes, lth_error *err) {
+    cudaGetLastError();
+    size_t free_bytes = 0, total = 0;
+    cudaMemGetInfo(&free_bytes, &total);
+    return fail(err, LTH_ENOMEM, "out of GPU memory: %zu MiB are needed, %zu of %zu MiB are free", bytes >> 20,
+                free_bytes >> 20, total >> 20);
+}
+
+// The sum over the threads of a block, in an order that does not depend on the run.
+template <int threads> __device__ double block_sum(double x) {
+    __shared__ double part[threads / 32];
+    for (int other = 16; other > 0; other /= 2) x += __shfl_xor_sync(0xffffffffu, x, other);
+    __syncthreads();
+    if (threadIdx.x % 32 == 0) part[threadIdx.x / 32] = x;
+    __syncthreads();
+    double sum = 0;
+    for (int i = 0; i < threads / 32; i++) sum += part[i];
+    return sum;
+}
+
 // Device memory that frees itself.
 template <typename T> class Room {
   public:
@@ -57,11 +77,7 @@ template <typename T> class Room {
         cudaError_t code = cudaMalloc(&at_, count > 0 ? count * sizeof(T) : 1);
         if (code == cudaSuccess) return LTH_OK;
         at_ = nullptr;
-        cudaGetLastError();
-        size_t free_bytes = 0, total = 0;
-        cudaMemGetInfo(&free_bytes, &total);
-        return fail(err, LTH_ENOMEM, "out of GPU memory: %zu MiB are needed, %zu of %zu MiB are free",
-                    count * sizeof(T) >> 20, free_bytes >> 20, total >> 20);
+        return out_of_memory(count * sizeof(T), err);
     }
     lth_status put(const T *from, size_t count, lth_error *err) {
         LTH_DO(get(count, err));

@@ -15,17 +15,6 @@ unsigned blocks_for(size_t count) {
 
 lth_status launched(const char *what, lth_error *err) { return check(cudaGetLastError(), what, err); }
 
-__device__ double block_sum(double x) {
-    __shared__ double part[threads / 32];
-    for (int other = 16; other > 0; other /= 2) x += __shfl_xor_sync(0xffffffffu, x, other);
-    __syncthreads();
-    if (threadIdx.x % 32 == 0) part[threadIdx.x / 32] = x;
-    __syncthreads();
-    double sum = 0;
-    for (int i = 0; i < threads / 32; i++) sum += part[i];
-    return sum;
-}
-
 enum class Op { fill, copy, add, multiply, scale };
 
 template <Op op> __global__ void apply(double *Y, const double *X, size_t count, double value) {
@@ -64,7 +53,7 @@ __global__ void dot_blocks(const double *X, const double *Y, size_t count, doubl
     double sum = 0;
     for (size_t i = blockIdx.x * size_t(threads) + threadIdx.x; i < count; i += size_t(gridDim.x) * threads)
         sum += Y ? X[i] * Y[i] : X[i];
-    sum = block_sum(sum);
+    sum = block_sum<threads>(sum);
     if (threadIdx.x == 0) part[blockIdx.x] = sum;
 }
 
@@ -167,7 +156,7 @@ __global__ void wrap_rows(Wrapper w, double *K, double *W, size_t ld, double *ro
             for (int p = 0; p < LTH__DEVICE_THETA; p++) sum[1 + p] += weight * x.dtheta[p];
         }
         for (int p = 0; p < sums; p++) {
-            double total = block_sum(sum[p]);
+            double total = block_sum<threads>(sum[p]);
             if (threadIdx.x == 0) rows[r * sums + p] = total;
         }
     }

@@ -53,12 +53,7 @@ void describe(lth__device *d, char *text, size_t capacity, size_t *free_bytes, s
 
 lth_status alloc(lth__device *, size_t bytes, void **out, lth_error *err) {
     cudaError_t code = cudaMalloc(out, bytes > 0 ? bytes : 1);
-    if (code == cudaSuccess) return LTH_OK;
-    cudaGetLastError();
-    size_t free_bytes = 0, total = 0;
-    cudaMemGetInfo(&free_bytes, &total);
-    return fail(err, LTH_ENOMEM, "out of GPU memory: %zu MiB are needed, %zu of %zu MiB are free", bytes >> 20,
-                free_bytes >> 20, total >> 20);
+    return code == cudaSuccess ? LTH_OK : out_of_memory(bytes, err);
 }
 
 void release(lth__device *, void *memory) { cudaFree(memory); }

@@ -109,17 +109,6 @@ __global__ void weigh_pairs(Forest f, Side rows, Side cols, lth__panel panel, co
     }
 }
 
-__device__ double block_sum(double x) {
-    __shared__ double part[threads / 32];
-    for (int other = 16; other > 0; other /= 2) x += __shfl_xor_sync(0xffffffffu, x, other);
-    __syncthreads();
-    if (threadIdx.x % 32 == 0) part[threadIdx.x / 32] = x;
-    __syncthreads();
-    double sum = 0;
-    for (int i = 0; i < threads / 32; i++) sum += part[i];
-    return sum;
-}
-
 // The weights of Delta at one height go to decay, alpha and the children's Delta. No division: factors may be 0.
 __global__ void pull_level(Forest f, const uint32_t *level, double *decay_sums, double *alpha_sums) {
     uint32_t x = level[blockIdx.x], p = f.production[x];
@@ -140,8 +129,8 @@ __global__ void pull_level(Forest f, const uint32_t *level, double *decay_sums, 
             if (f.production[a[m]] == f.production[b[m]]) atomicAdd(&f.adjoint[f.cell(a[m], b[m])], weight * decay * others);
         }
     }
-    by_decay = block_sum(by_decay);
-    by_alpha = block_sum(by_alpha);
+    by_decay = block_sum<threads>(by_decay);
+    by_alpha = block_sum<threads>(by_alpha);
     if (threadIdx.x == 0) {
         atomicAdd(&decay_sums[f.owner[p]], by_decay);
         atomicAdd(&alpha_sums[f.owner[p]], by_alpha);
