@@ -116,8 +116,8 @@ typedef struct lth_ctx_options {
     lth_log_fn *log;           /* warnings and notes; NULL = none                               */
     lth_progress_fn *progress; /* NULL = none                                                   */
     void *user;                /* handed to log and progress                                    */
-    const char *device;        /* "cpu" (NULL), "cuda", "cuda:N"; "auto" = a GPU where there is
-                                  one and the work is large enough                             */
+    const char *device;        /* "cpu" (NULL), "cuda", "cuda:N", "cuda:N,M" (several GPUs);
+                                  "auto" = a GPU where there is one and the work is large      */
     size_t device_memory;      /* bytes of its memory to use at most; 0 = what is free          */
 } lth_ctx_options;
 

@@ -86,7 +86,7 @@ class Context:
         if precision not in _PRECISIONS:
             raise Error(f'precision wants "double" or "single", not {precision!r}')
         if not isinstance(device, str):
-            raise Error(f'device wants "cpu", "cuda", "cuda:N" or "auto", not {device!r}')
+            raise Error(f'device wants "cpu", "cuda", "cuda:N", "cuda:N,M" or "auto", not {device!r}')
         self._number = next(_numbers)
         self._lock = threading.Lock()
         self._cancelled = False

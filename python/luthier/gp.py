@@ -128,7 +128,7 @@ class GPRegressor(RegressorMixin, _GP):
     verbose : int
         1 shows how far the fit is, on one line of stderr.
     device : str
-        Where string kernels and linear algebra are computed: "cpu", "cuda", "cuda:N", or "auto".
+        Where string kernels and linear algebra are computed: "cpu", "cuda", "cuda:N", "cuda:N,M" (several GPUs), or "auto".
     precision : {"double", "single"}
         Of the arithmetic inside of string kernels.
 

@@ -202,7 +202,7 @@ class Kernel(BaseKernel):
     n_jobs : int, optional
         Threads; None and -1 mean all cores.
     device : str
-        Where string kernels are computed: "cpu", "cuda", "cuda:N", or "auto".
+        Where string kernels are computed: "cpu", "cuda", "cuda:N", "cuda:N,M" (several GPUs), or "auto".
     precision : {"double", "single"}
         Of the arithmetic inside of string kernels.
     """

@@ -13,7 +13,7 @@ struct lth__gpu;
 struct lth_ctx {
     lth_ctx_options options;          /* `isa` resolved, `threads` at least 1 */
     const struct lth__engine *engine; /* chosen by engine_select()            */
-    struct lth__gpu *gpu;             /* without a device its `device` is NULL */
+    struct lth__gpu *gpu;             /* without a device its `gpus` is 0 */
     bool quiet;                       /* `progress` may cancel, but is told nothing */
 
     /* Of base/parallel.c: the outermost loop that runs now, or NULL; in which process (see

@@ -146,8 +146,7 @@ static void work(void *user, unsigned worker) {
 
 /* ---- How many threads ---------------------------------------------------------------------- */
 
-static unsigned team_size(const lth_ctx *ctx, size_t count) {
-    size_t wanted = ctx->options.threads;
+static unsigned team_size(size_t wanted, size_t count) {
     if (wanted > count) wanted = count;
     return wanted > MOST_THREADS ? MOST_THREADS : (unsigned)wanted;
 }
@@ -197,8 +196,8 @@ static void leave(loop *l) {
     ctx->loop = NULL;
 }
 
-lth_status lth__parallel_for(lth_ctx *ctx, const char *what, size_t count, const double *cost,
-                             lth__job_fn *job, void *user, lth_error *err) {
+lth_status lth__parallel_by(lth_ctx *ctx, size_t workers, const char *what, size_t count,
+                            const double *cost, lth__job_fn *job, void *user, lth_error *err) {
     if (count == 0) return LTH_OK;
     loop l = {.ctx = ctx,
               .what = ctx->quiet ? NULL : what,
@@ -209,10 +208,15 @@ lth_status lth__parallel_for(lth_ctx *ctx, const char *what, size_t count, const
               .total = sum_of_costs(cost, count),
               .lock = PTHREAD_MUTEX_INITIALIZER};
     enter(&l);
-    lth__team_run(team_size(ctx, count), work, &l);
+    lth__team_run(team_size(workers, count), work, &l);
     pthread_mutex_destroy(&l.lock);
     leave(&l);
     if (l.failure == LTH_OK) return LTH_OK;
     return lth__fail(err, l.failure, "%s%s%s", what ? what : "", what ? ": " : "",
                      lth_status_text(l.failure));
+}
+
+lth_status lth__parallel_for(lth_ctx *ctx, const char *what, size_t count, const double *cost,
+                             lth__job_fn *job, void *user, lth_error *err) {
+    return lth__parallel_by(ctx, ctx->options.threads, what, count, cost, job, user, err);
 }

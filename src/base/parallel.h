@@ -16,6 +16,11 @@ typedef lth_status lth__job_fn(void *user, size_t index, unsigned worker);
 lth_status lth__parallel_for(lth_ctx *ctx, const char *what, size_t count, const double *cost,
                              lth__job_fn *job, void *user, lth_error *err);
 
+/* The same by so many workers, whatever the context's threads: for jobs that wait for something
+ * else to compute. */
+lth_status lth__parallel_by(lth_ctx *ctx, size_t workers, const char *what, size_t count,
+                            const double *cost, lth__job_fn *job, void *user, lth_error *err);
+
 /* For jobs that take long: ask the callback if it is time to; LTH_ECANCELED = do not go on. */
 lth_status lth__parallel_ask(const lth_ctx *ctx);
 

@@ -203,6 +203,10 @@ void lth__team_run(unsigned members, lth__team_fn *fn, void *user) {
         called = w;
         count++;
     }
+    if (!called) { /* no team: there may be one inside */
+        fn(user, 0);
+        return;
+    }
     atomic_store(&t.running, count - 1);
     for (worker *w = called; w; w = w->next) call_up(w, &t, --count);
     bool outer = in_a_team;

@@ -2,9 +2,10 @@
  *
  * The plug-in is a library that is loaded when a device is asked for; it exports one function,
  * lth__device_table_get(), and includes nothing of luthier but this file and the forms of wrappers.
- * Matrices on a device are row-major doubles; `ld` is the distance of their rows. Calls on one
- * device come from one thread at a time. Every function fills `err` when it fails, and leaves
- * nothing behind.
+ * Matrices on a device are row-major doubles; `ld` is the distance of their rows. A GPU may be
+ * opened several times: what is done through one handle is done in order, from one thread at a
+ * time, and beside what is done through the others. Every function fills `err` when it fails, and
+ * leaves nothing behind.
  */
 #ifndef LTH_DEVICE_H
 #define LTH_DEVICE_H
@@ -23,6 +24,8 @@ enum {
     LTH__DEVICE_VERSION = 1,
     LTH__DEVICE_ORDERS = 16, /* longest subsequence that a device compares */
     LTH__DEVICE_THETA = 3,
+    LTH__DEVICE_GPUS = 16,   /* of one context            */
+    LTH__DEVICE_HANDLES = 2, /* opened on each of them    */
 };
 
 /* An open device, and sequences and trees in its memory. */
@@ -123,10 +126,11 @@ typedef struct lth__device_table {
     lth_status (*upload)(lth__device *d, void *to, const void *from, size_t bytes, lth_error *err);
     lth_status (*download)(lth__device *d, void *to, const void *from, size_t bytes,
                            lth_error *err);
-    /* The same for `rows` rows of `cols` numbers, into the caller's matrix; begins the copy, which
-     * is done when the next one begins or finish() returns. */
+    /* The same for `rows` rows of `cols` numbers, into the caller's matrix; other handles go on
+     * computing meanwhile. */
     lth_status (*download_panel)(lth__device *d, double *to, size_t to_ld, const double *from,
                                  size_t from_ld, size_t rows, size_t cols, lth_error *err);
+    /* Waits for all that has been begun. */
     lth_status (*finish)(lth__device *d, lth_error *err);
 
     /* Sequences: symbols[start[i]] .. symbols[start[i + 1] - 1]. */
@@ -188,15 +192,18 @@ typedef const lth__device_table *lth__device_table_fn(void);
 
 /* ---- For the library ---- */
 
-/* The device of a context; without one, `device` is NULL. */
+/* The GPUs of a context, each opened twice: while the results of one handle are carried to the
+ * host, the other computes. First come the first handles of all of them. */
 typedef struct lth__gpu {
     const lth__device_table *table;
-    lth__device *device;
+    lth__device *handle[LTH__DEVICE_GPUS * LTH__DEVICE_HANDLES];
+    size_t gpus;  /* 0 = the CPU does everything */
     bool decides; /* device=auto: small work stays on the CPU */
     char name[128];
 } lth__gpu;
 
-/* "cpu" or NULL, "cuda", "cuda:N", or "auto", which is "cpu" where there is no GPU. */
+/* "cpu" or NULL, "cuda", "cuda:N", "cuda:N,M,...", or "auto", which is "cpu" where there is no GPU.
+ */
 lth_status lth__device_open(const char *name, lth__gpu *out, lth_error *err);
 void lth__device_close(lth__gpu *gpu);
 

@@ -120,7 +120,7 @@ void lth_ctx_free(lth_ctx *ctx) {
 }
 
 const char *lth_ctx_device(const lth_ctx *ctx) {
-    return ctx->gpu->device ? ctx->gpu->name : "cpu";
+    return ctx->gpu->gpus > 0 ? ctx->gpu->name : "cpu";
 }
 
 const char *lth_ctx_isa(const lth_ctx *ctx) {

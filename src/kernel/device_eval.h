@@ -1,8 +1,8 @@
 /* An evaluation on a device: the tree of nodes as operations on whole matrices in its memory.
  *
- * A matrix is computed in panels of rows, as large as the device's memory allows; usually there is
- * one. Families that bring device_tile and device_pull compute there; the tiles of others come from
- * the CPU and are carried over, so that every expression can be evaluated.
+ * A matrix is computed in panels of rows (device_panels.c); usually there is one. Families that
+ * bring device_tile and device_pull compute there; the tiles of others come from the CPU and are
+ * carried over, so that every expression can be evaluated.
  */
 #ifndef LTH_DEVICE_EVAL_H
 #define LTH_DEVICE_EVAL_H
@@ -25,11 +25,16 @@ struct lth__device_eval {
     const lth__eval *eval; /* states are prepared */
     lth__device_part *fields, *nodes;
     size_t field_count, node_count;
+    lth__device_eval *next; /* the same through the context's next handle, or NULL */
 };
 
 /* The device evaluation of a context with a device where that pays; *out NULL = the CPU does it. */
 lth_status lth__device_eval_create(const lth__eval *eval, lth__device_eval **out, lth_error *err);
 void lth__device_eval_free(lth__device_eval *e);
+
+/* Cell-orders of the whole matrix; whether a node is computed on the device itself. */
+double lth__device_work(const lth__eval *eval);
+bool lth__device_is_able(const lth__node *node, const lth__device_eval *e);
 
 /* A matrix on the device; freed with lth__device_drop(). */
 lth_status lth__device_matrix(lth__device_eval *e, size_t count, double **out, lth_error *err);

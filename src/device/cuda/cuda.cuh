@@ -62,6 +62,22 @@ template <int threads> __device__ double block_sum(double x) {
     return sum;
 }
 
+// Memory comes and goes in the order of the calling thread's work, without waiting for it; what is in nobody's use is
+// taken back when it does not suffice.
+inline lth_status get_memory(size_t bytes, void **out, lth_error *err) {
+    for (int again = 0; again < 2; again++) {
+        if (cudaMallocAsync(out, bytes > 0 ? bytes : 1, nullptr) == cudaSuccess) return LTH_OK;
+        cudaGetLastError();
+        if (again == 0) cudaDeviceSynchronize();
+    }
+    *out = nullptr;
+    return out_of_memory(bytes, err);
+}
+
+inline void drop_memory(void *memory) {
+    if (memory) cudaFreeAsync(memory, nullptr);
+}
+
 // Device memory that frees itself.
 template <typename T> class Room {
   public:
@@ -69,15 +85,15 @@ template <typename T> class Room {
     Room(const Room &) = delete;
     Room &operator=(const Room &) = delete;
     Room(Room &&other) noexcept : at_(other.at_) { other.at_ = nullptr; }
-    ~Room() { cudaFree(at_); }
+    ~Room() { drop_memory(at_); }
 
     lth_status get(size_t count, lth_error *err) {
-        cudaFree(at_);
+        drop_memory(at_);
         at_ = nullptr;
-        cudaError_t code = cudaMalloc(&at_, count > 0 ? count * sizeof(T) : 1);
-        if (code == cudaSuccess) return LTH_OK;
-        at_ = nullptr;
-        return out_of_memory(count * sizeof(T), err);
+        void *memory;
+        LTH_DO(get_memory(count * sizeof(T), &memory, err));
+        at_ = static_cast<T *>(memory);
+        return LTH_OK;
     }
     lth_status put(const T *from, size_t count, lth_error *err) {
         LTH_DO(get(count, err));

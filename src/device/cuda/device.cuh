@@ -18,6 +18,16 @@ struct lth__device {
 
 namespace luthier {
 
+// A function of the table: whatever thread calls it works on the handle's GPU from then on.
+template <auto function> struct Entry;
+template <typename R, typename... A, R (*function)(lth__device *, A...)> struct Entry<function> {
+    static R call(lth__device *d, A... arguments) {
+        cudaSetDevice(d->index);
+        return function(d, arguments...);
+    }
+};
+template <auto function> constexpr auto on = &Entry<function>::call;
+
 lth_status make_strings(lth__device *d, const uint32_t *symbols, const size_t *start, size_t count,
                         lth__device_strings **out, lth_error *err);
 void free_strings(lth__device *d, lth__device_strings *s);

@@ -216,15 +216,15 @@ lth_status wrap_pull(lth__device *, const lth__device_wrap *w, double *K, double
 } // namespace
 
 void set_elementwise(lth__device_table *t) {
-    t->fill = fill;
-    t->copy = copy;
-    t->add = add;
-    t->multiply = multiply;
-    t->scale = scale;
-    t->dot = dot;
-    t->find_infinite = find_infinite;
-    t->wrap = wrap;
-    t->wrap_pull = wrap_pull;
+    t->fill = on<fill>;
+    t->copy = on<copy>;
+    t->add = on<add>;
+    t->multiply = on<multiply>;
+    t->scale = on<scale>;
+    t->dot = on<dot>;
+    t->find_infinite = on<find_infinite>;
+    t->wrap = on<wrap>;
+    t->wrap_pull = on<wrap_pull>;
 }
 
 } // namespace luthier

@@ -22,12 +22,16 @@ lth_status failed(const char *what, int code, lth_error *err) {
     } while (0)
 
 lth_status need_blas(lth__device *d, lth_error *err) {
-    if (!d->blas) BLAS_TRY(cublasCreate(&d->blas));
+    if (d->blas) return LTH_OK;
+    BLAS_TRY(cublasCreate(&d->blas));
+    BLAS_TRY(cublasSetStream(d->blas, cudaStreamPerThread));
     return LTH_OK;
 }
 
 lth_status need_solver(lth__device *d, lth_error *err) {
-    if (!d->solver) SOLVER_TRY(cusolverDnCreate(&d->solver));
+    if (d->solver) return LTH_OK;
+    SOLVER_TRY(cusolverDnCreate(&d->solver));
+    SOLVER_TRY(cusolverDnSetStream(d->solver, cudaStreamPerThread));
     return LTH_OK;
 }
 
@@ -144,14 +148,14 @@ lth_status weigh(lth__device *d, size_t n, size_t m, const double *A, double *X,
 } // namespace
 
 void set_linear_algebra(lth__device_table *t) {
-    t->gemm_nt = gemm_nt;
-    t->gemm_nn = gemm_nn;
-    t->add_diagonal = add_diagonal;
-    t->trace = trace;
-    t->cholesky = cholesky;
-    t->solve = solve;
-    t->inverse = inverse;
-    t->weigh = weigh;
+    t->gemm_nt = on<gemm_nt>;
+    t->gemm_nn = on<gemm_nn>;
+    t->add_diagonal = on<add_diagonal>;
+    t->trace = on<trace>;
+    t->cholesky = on<cholesky>;
+    t->solve = on<solve>;
+    t->inverse = on<inverse>;
+    t->weigh = on<weigh>;
 }
 
 } // namespace luthier

@@ -5,8 +5,19 @@ namespace luthier {
 
 namespace {
 
+// Memory that is freed stays at hand up to this size: asking the system each time takes milliseconds.
+constexpr uint64_t kept_bytes = uint64_t(1) << 30;
+
+lth_status keep_memory(int index, lth_error *err) {
+    cudaMemPool_t pool;
+    uint64_t bytes = kept_bytes;
+    CU_TRY(cudaDeviceGetDefaultMemPool(&pool, index));
+    CU_TRY(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &bytes));
+    return LTH_OK;
+}
+
 lth_status open_device(int index, lth__device **out, lth_error *err) {
-    int count = 0, driver = 0, runtime = 0;
+    int count = 0, driver = 0, runtime = 0, pools = 0;
     cudaError_t code = cudaGetDeviceCount(&count);
     cudaDriverGetVersion(&driver);
     if (code == cudaErrorInsufficientDriver && driver > 0) {
@@ -20,9 +31,12 @@ lth_status open_device(int index, lth__device **out, lth_error *err) {
     cudaDeviceProp about;
     CU_TRY(cudaSetDevice(index));
     CU_TRY(cudaGetDeviceProperties(&about, index));
+    CU_TRY(cudaDeviceGetAttribute(&pools, cudaDevAttrMemoryPoolsSupported, index));
+    if (!pools) return fail(err, LTH_EUNSUPPORTED, "%s, as this system offers it, has no memory pools", about.name);
     if (about.major < 8)
         return fail(err, LTH_EUNSUPPORTED, "%s is too old: compute capability %d.%d, where 8.0 is needed", about.name,
                     about.major, about.minor);
+    LTH_DO(keep_memory(index, err));
     lth__device *d = new lth__device;
     d->index = index;
     d->processors = about.multiProcessorCount;
@@ -51,12 +65,9 @@ void describe(lth__device *d, char *text, size_t capacity, size_t *free_bytes, s
     if (cudaMemGetInfo(free_bytes, total_bytes) != cudaSuccess) *free_bytes = *total_bytes = 0;
 }
 
-lth_status alloc(lth__device *, size_t bytes, void **out, lth_error *err) {
-    cudaError_t code = cudaMalloc(out, bytes > 0 ? bytes : 1);
-    return code == cudaSuccess ? LTH_OK : out_of_memory(bytes, err);
-}
+lth_status alloc(lth__device *, size_t bytes, void **out, lth_error *err) { return get_memory(bytes, out, err); }
 
-void release(lth__device *, void *memory) { cudaFree(memory); }
+void release(lth__device *, void *memory) { drop_memory(memory); }
 
 lth_status upload(lth__device *, void *to, const void *from, size_t bytes, lth_error *err) {
     CU_TRY(cudaMemcpy(to, from, bytes, cudaMemcpyHostToDevice));
@@ -68,20 +79,19 @@ lth_status download(lth__device *, void *to, const void *from, size_t bytes, lth
     return LTH_OK;
 }
 
-lth_status finish(lth__device *d, lth_error *err) {
-    CU_TRY(cudaStreamSynchronize(d->copies));
+lth_status finish(lth__device *, lth_error *err) {
     CU_TRY(cudaDeviceSynchronize());
     return LTH_OK;
 }
 
-// Behind the work that makes the panel, beside the work that comes next.
+// Behind the work that makes the panel, beside that of other handles.
 lth_status download_panel(lth__device *d, double *to, size_t to_ld, const double *from, size_t from_ld, size_t rows,
                           size_t cols, lth_error *err) {
-    CU_TRY(cudaStreamSynchronize(d->copies));
     CU_TRY(cudaEventRecord(d->computed, nullptr));
     CU_TRY(cudaStreamWaitEvent(d->copies, d->computed, 0));
     CU_TRY(cudaMemcpy2DAsync(to, to_ld * sizeof(double), from, from_ld * sizeof(double), cols * sizeof(double), rows,
                              cudaMemcpyDeviceToHost, d->copies));
+    CU_TRY(cudaStreamSynchronize(d->copies));
     return LTH_OK;
 }
 
@@ -94,17 +104,17 @@ extern "C" __attribute__((visibility("default"))) const lth__device_table *lth__
     table.version = LTH__DEVICE_VERSION;
     table.name = "cuda";
     table.open = luthier::open_device;
-    table.close = luthier::close_device;
-    table.describe = luthier::describe;
-    table.alloc = luthier::alloc;
-    table.release = luthier::release;
-    table.upload = luthier::upload;
-    table.download = luthier::download;
-    table.download_panel = luthier::download_panel;
-    table.finish = luthier::finish;
-    table.strings = luthier::make_strings;
-    table.strings_free = luthier::free_strings;
-    table.ssk = luthier::ssk;
+    table.close = luthier::on<luthier::close_device>;
+    table.describe = luthier::on<luthier::describe>;
+    table.alloc = luthier::on<luthier::alloc>;
+    table.release = luthier::on<luthier::release>;
+    table.upload = luthier::on<luthier::upload>;
+    table.download = luthier::on<luthier::download>;
+    table.download_panel = luthier::on<luthier::download_panel>;
+    table.finish = luthier::on<luthier::finish>;
+    table.strings = luthier::on<luthier::make_strings>;
+    table.strings_free = luthier::on<luthier::free_strings>;
+    table.ssk = luthier::on<luthier::ssk>;
     luthier::set_trees(&table);
     luthier::set_elementwise(&table);
     luthier::set_linear_algebra(&table);

@@ -248,9 +248,9 @@ lth_status sstk(lth__device *, const lth__device_sstk *job, lth_error *err) {
 } // namespace
 
 void set_trees(lth__device_table *t) {
-    t->trees = make_trees;
-    t->trees_free = free_trees;
-    t->sstk = sstk;
+    t->trees = on<make_trees>;
+    t->trees_free = on<free_trees>;
+    t->sstk = on<sstk>;
 }
 
 } // namespace luthier
