@@ -71,14 +71,28 @@ def measure(lab):
                             model,
                         ),
                         lab.luthier("predict {} {} --where {} -q", model, table_, "split%d=test" % s),
+                        lab.luthier("show {} --json", model),
                     ],
-                    lambda a: judged(a[1], table_, s),
+                    lambda a: {**judged(a[1], table_, s), "evidence": a[2].json()["log_evidence"]},
                     seconds,
                 )
 
 
+def by_evidence(rows, name):
+    """Of every split the kernel with the highest evidence on its training rows."""
+    chosen = []
+    for s in range(1, SPLITS + 1):
+        found = [values(rows, "%s / %s / split %d" % (name, kernel, s)) for kernel in KERNELS]
+        if all("evidence" in v for v in found):
+            chosen.append(max(found, key=lambda v: v["evidence"]))
+    return chosen
+
+
 def summary(rows, name, kernel):
-    found = [r["values"] for key, r in rows.items() if key.startswith("%s / %s / " % (name, kernel))]
+    return over_splits([r["values"] for key, r in rows.items() if key.startswith("%s / %s / " % (name, kernel))])
+
+
+def over_splits(found):
     cells = []
     for what in ("rmse", "mae", "r2", "inside"):
         x = [f[what] for f in found]
@@ -112,6 +126,8 @@ solubility.
         for kernel in KERNELS:
             cells, count = summary(rows, name, kernel)
             lines.append([name, "`%s`" % kernel, count, *cells])
+        cells, count = over_splits(by_evidence(rows, name))
+        lines.append([name, "of every split the one with the highest evidence", count, *cells])
     return text + table(["data", "kernel", "splits", "RMSE", "MAE", "R2", "inside 95%"], lines) + """
 
 On photoswitches the plain string kernel falls short of the published figures, also of those of a string kernel. The splits seem to be part of it:

@@ -65,6 +65,9 @@ ROWS = [
         (300, 28),
     ),
 ]
+# Rows that are measured once more without sentences far from the mean, and seconds of fr-en and en-es
+NEAR = {"RBF": (25, 1), "SSTK +, alpha 1": (100, 20), "SSTK x, alpha 1": (100, 20), "RBF + SSTK +, alpha 1": (150, 20)}
+FAR = 3  # standard deviations
 # Table 5, fr-en, alpha 1: decays of source and target
 LEARNED = {"+": (".1394", ".3108"), "*": (".1405", ".2641")}
 
@@ -82,6 +85,15 @@ def standardised(path, most):
     return header, rows
 
 
+def near(path, most):
+    """The same without rows whose target is FAR from the mean."""
+    header, rows = standardised(path, most)
+    at = header.index("pe_per_word")
+    times = [float(r[at]) for r in rows]
+    mean, sd = statistics.mean(times), statistics.pstdev(times)
+    return header, [r for r, y in zip(rows, times) if abs(y - mean) < FAR * sd]
+
+
 def measure(lab):
     predictions, model = lab.file("p.tsv"), lab.file("model")
     for at, language in enumerate(PAIRS):
@@ -96,6 +108,21 @@ def measure(lab):
                 [lab.luthier("cv {} --kernel {} --json -q --predictions {} --folds 5 {}", common, row[1], predictions, svm)],
                 lambda a: cross_validation(a[0], predictions),
                 row[5][at],
+            )
+        close = lab.table("near_" + name, lambda: near(data, 120 if lab.quick else None))
+        for row in [r for r in ROWS if r[0] in (["RBF"] if lab.quick else NEAR)]:
+            lab.row(
+                "%s / near / %s" % (language, row[0]),
+                [
+                    lab.luthier(
+                        "cv {} --target pe_per_word --kernel {} --json -q --predictions {} --folds 5 --restarts 0",
+                        close,
+                        row[1],
+                        predictions,
+                    )
+                ],
+                lambda a: cross_validation(a[0], predictions),
+                NEAR[row[0]][at],
             )
         for operator in "+*":
             lab.row(
@@ -128,6 +155,19 @@ def ratios(rows):
         if trees and "RBF" in by:
             parts.append("%s, `rbf` %.2f, trees alone %.2f to %.2f" % (language, by["RBF"], min(trees), max(trees)))
     return "; ".join(parts) or "not measured yet"
+
+
+def without_far(rows):
+    lines = []
+    for at, language in enumerate(PAIRS):
+        for row in [r for r in ROWS if r[0] in NEAR]:
+            all_rows, v = (values(rows, "%s / %s%s" % (language, part, row[0])) for part in ("", "near / "))
+            if v:
+                ours = ["%.4f / %.4f" % (x["mae"], x["rmse"]) if x else "" for x in (v, all_rows)]
+                kept = sum(f["sums"][0] for f in v["folds"])
+                lines.append([language, row[0], " / ".join(row[2 + at]), *ours, "{:,.0f}".format(kept)])
+    header = ["pair", "model", "published MAE / RMSE", "without them", "all sentences", "sentences left"]
+    return table(header, lines) + "\n" if lines else ""
 
 
 def page(results):
@@ -175,12 +215,15 @@ first. `+` and `x` are a sum and a product of a kernel on the source's tree and 
 
 - It is not the optimiser. From four starts (decay .01, .1, .4, .8) the product of two SSTK on en-es always ends at the same optimum: log
   evidence -1408.91, decays near 0, noise at its lower bound.
-- It is not only the tree kernels: the plain `rbf` on the same 17 features falls short, too. RMSE by the published one: %s. For the larger
-  factors of the tree kernels on en-es there is no explanation yet.
+- It is not only the tree kernels: the plain `rbf` on the same 17 features falls short, too. RMSE by the published one: %s.
 - Errors differ much between folds: `rbf`, en-es, 5 folds: MAE .71 to .93, RMSE .98 to 1.47; fr-en, contiguous folds: RMSE .52 to .89. The
   published RMSE lies inside of the range of single folds.
-- The paper has 2,524 French sentences, the file that its authors published 2,497. The preparation of the target may differ in more.
-""" % (larger, len(compared), ratios(rows))
+- The paper has 2,524 French sentences, the file that its authors published 2,497.
+- **Sentences that took very long make the difference.** MAE is .78 of RMSE in the published fr-en row of `rbf`, close to the .80 of Gaussian
+  errors, but .72 in ours: the file's times have a long tail, the published errors have not. The table below leaves out the sentences
+  further than %d standard deviations from the mean, which are few.
+""" % (larger, len(compared), ratios(rows), FAR)
+    text += "\n" + without_far(rows)
     lines = []
     for language in PAIRS:
         for operator in "+*":
