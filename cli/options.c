@@ -273,8 +273,8 @@ const option option_table[] = {
     {0, "threads", OPTION_NUMBER, "N", FIELD(threads), WORKING, 4096,
      "worker threads (default 0: all cores); serve loads the model once for each"},
     {0, "device", OPTION_TEXT, "NAME", FIELD(device), WORKING, 0,
-     "where to compute: cpu (default), cuda or cuda:N (a GPU), cuda:N,M (several), auto (a GPU where "
-     "there is one and the work is large)"},
+     "where to compute: cpu (default), cuda or cuda:N (a GPU), cuda:N,M (several), auto (a GPU "
+     "where there is one and the work is large)"},
     {0, "seed", OPTION_NUMBER, "N", FIELD(seed), WORKING, UINT64_MAX,
      "seed of everything random (default 1)"},
     {0, "precision", OPTION_CHOICE, "f64|f32", FIELD(precision), WORKING, 0,

@@ -1,0 +1,112 @@
+/* How fast a device is, through the library. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "conformance.h"
+
+static double time_gram(lth_ctx *ctx, const char *expression, size_t count, unsigned length,
+                        double *work) {
+    char *text = malloc((size_t)length + 1);
+    const char **texts = malloc(count * sizeof *texts);
+    for (size_t i = 0; i < count; i++) {
+        for (unsigned k = 0; k < length; k++)
+            text[k] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"[conformance_below(52)];
+        text[length] = 0;
+        texts[i] = strdup(text);
+    }
+    lth_error err = {0};
+    lth_table *table;
+    lth_kernel *kernel;
+    lth_encoder *encoder;
+    lth_items *items;
+    double *K = malloc(count * count * sizeof *K), best = 1e9;
+    if (lth_table_from_texts(ctx, "text", texts, NULL, count, &table, &err) ||
+        lth_kernel_parse(ctx, expression, &kernel, &err) ||
+        lth_encoder_create(ctx, kernel, &encoder, &err) || lth_encode(encoder, table, &items, &err))
+        return conformance_fail(expression, &err), 0;
+    for (int r = 0; r < 5; r++) {
+        double began = conformance_seconds();
+        if (lth_gram(kernel, items, NULL, K, count, &err)) conformance_fail(expression, &err);
+        double took = conformance_seconds() - began;
+        best = took < best ? took : best;
+    }
+    *work = lth_gram_cell_orders(kernel, items, NULL);
+    lth_items_free(items), lth_encoder_free(encoder), lth_kernel_free(kernel),
+        lth_table_free(table);
+    for (size_t i = 0; i < count; i++) free((void *)texts[i]);
+    free(texts), free(text), free(K);
+    return best;
+}
+
+static void measure(lth_ctx *ctx, const char *precision, size_t count, unsigned length) {
+    double work, best = time_gram(ctx, "ssk(text, units=chars, order=5)", count, length, &work);
+    printf("%s: lth_gram of %zu strings of %u: %.1f ms, %.3g cell-orders/s\n", precision, count,
+           length, 1e3 * best, work / best);
+}
+
+/* One evidence with its gradient: the time between the steps of a fit. */
+typedef struct clock_of {
+    double first, last;
+    size_t from, evaluations;
+} clock_of;
+
+static int on_step(void *user, const lth_gp_step *step) {
+    clock_of *c = user;
+    if (c->evaluations == 0) c->first = step->seconds, c->from = step->evaluations;
+    c->last = step->seconds, c->evaluations = step->evaluations;
+    return 0;
+}
+
+static void measure_fit(lth_ctx *ctx, size_t rows) {
+    char path[] = "/tmp/luthier-fit-XXXXXX";
+    int file = mkstemp(path);
+    FILE *out = fdopen(file, "w");
+    fprintf(out, "text\ty\n");
+    for (size_t i = 0; i < rows; i++) {
+        for (int k = 0; k < 20; k++)
+            fprintf(out, "%sw%u", k ? " " : "",
+                    conformance_below(4000) * conformance_below(4000) / 4000);
+        fprintf(out, "\t%.4f\n", conformance_below(10000) / 5000.0 - 1);
+    }
+    fclose(out);
+    lth_error err = {0};
+    lth_table_options table_options;
+    lth_table_options_init(&table_options);
+    table_options.format = LTH_TABLE_TSV;
+    lth_table *table = NULL;
+    lth_gp *gp = NULL;
+    lth_gp_options options;
+    lth_gp_options_init(&options);
+    clock_of c = {0};
+    options.restarts = 0, options.max_iter = 4, options.step = on_step, options.user = &c;
+    const char *target = "y";
+    double began = conformance_seconds();
+    if (lth_table_read(ctx, path, &table_options, &table, &err) ||
+        lth_gp_fit(ctx, "normalize(ssk(text))", table, &target, 1, &options, &gp, &err))
+        conformance_fail("fit", &err);
+    else
+        printf("fit of %zu sentences of 20 words: %.2f s for each evidence with gradient, %.1f s "
+               "in all for %zu\n",
+               rows, (c.last - c.first) / (double)(c.evaluations - c.from),
+               conformance_seconds() - began, c.evaluations);
+    lth_gp_free(gp);
+    lth_table_free(table);
+    remove(path);
+}
+
+void conformance_speed(const conformance_options *o) {
+    lth_error err = {0};
+    lth_ctx *both[2] = {conformance_context(o->device, LTH_F64, 0, &err),
+                        conformance_context(o->device, LTH_F32, 0, &err)};
+    if (!both[0] || !both[1]) {
+        conformance_fail("speed", &err);
+        return;
+    }
+    for (int i = 0; i < 2; i++) {
+        measure(both[i], i == 0 ? "f64" : "f32", 1500, 100);
+        measure(both[i], i == 0 ? "f64" : "f32", 600, 700);
+    }
+    measure_fit(both[0], 10000);
+    lth_ctx_free(both[0]), lth_ctx_free(both[1]);
+}
