@@ -21,7 +21,7 @@ extern "C" {
 #endif
 
 enum {
-    LTH__DEVICE_VERSION = 1,
+    LTH__DEVICE_VERSION = 2,
     LTH__DEVICE_ORDERS = 16, /* longest subsequence that a device compares */
     LTH__DEVICE_THETA = 3,
     LTH__DEVICE_GPUS = 16,   /* of one context            */
