@@ -3,18 +3,18 @@
 
 #include "kernel/kernel.h"
 
-extern const lth__family lth__family_ssk, lth__family_normalize, lth__family_linear,
-    lth__family_rbf, lth__family_matern32, lth__family_matern52, lth__family_rq, lth__family_arccos,
-    lth__family_mean, lth__family_bow, lth__family_tfidf, lth__family_ngrams,
+extern const lth__family lth__family_ssk, lth__family_normalize, lth__family_tanimoto,
+    lth__family_linear, lth__family_rbf, lth__family_matern32, lth__family_matern52, lth__family_rq,
+    lth__family_arccos, lth__family_mean, lth__family_bow, lth__family_tfidf, lth__family_ngrams,
     lth__family_intersection, lth__family_approx_ssk, lth__family_semantic, lth__family_sstk,
     lth__family_stk, lth__family_ptk;
 
 static const lth__family *const families[] = {
-    &lth__family_ssk,        &lth__family_sstk,     &lth__family_stk,    &lth__family_ptk,
-    &lth__family_normalize,  &lth__family_linear,   &lth__family_rbf,    &lth__family_matern32,
-    &lth__family_matern52,   &lth__family_rq,       &lth__family_arccos, &lth__family_mean,
-    &lth__family_bow,        &lth__family_tfidf,    &lth__family_ngrams, &lth__family_intersection,
-    &lth__family_approx_ssk, &lth__family_semantic,
+    &lth__family_ssk,          &lth__family_sstk,       &lth__family_stk,      &lth__family_ptk,
+    &lth__family_normalize,    &lth__family_tanimoto,   &lth__family_linear,   &lth__family_rbf,
+    &lth__family_matern32,     &lth__family_matern52,   &lth__family_rq,       &lth__family_arccos,
+    &lth__family_mean,         &lth__family_bow,        &lth__family_tfidf,    &lth__family_ngrams,
+    &lth__family_intersection, &lth__family_approx_ssk, &lth__family_semantic,
 };
 enum { FAMILIES = sizeof families / sizeof *families };
 

@@ -10,6 +10,7 @@
  *     arccos     degree 0: v (1 - angle / pi)                 angle between a and b
  *                degree 1: v |a| |b| (sin angle + (pi - angle) cos angle) / pi
  *     normalize  k_ab / sqrt(k_aa k_bb)
+ *     tanimoto   k_ab / (k_aa + k_bb - k_ab)
  */
 #ifndef LTH_FORMS_H
 #define LTH_FORMS_H
@@ -33,7 +34,8 @@ typedef enum lth__form {
     LTH__FORM_RQ,
     LTH__FORM_ARCCOS0,
     LTH__FORM_ARCCOS1,
-    LTH__FORM_NORMALIZE
+    LTH__FORM_NORMALIZE,
+    LTH__FORM_TANIMOTO
 } lth__form;
 
 /* Value and derivatives at one pair. */
@@ -231,6 +233,15 @@ LTH__FORM lth__wrapped lth__normalize_at(const double *theta, double k, double a
     return lth__wrapped_make(value, scale, -value / (2 * a), -value / (2 * b));
 }
 
+LTH__FORM lth__wrapped lth__tanimoto_at(const double *theta, double k, double a, double b,
+                                        double aid) {
+    (void)theta, (void)aid;
+    if (a <= 0 || b <= 0) return lth__wrapped_make(0, 0, 0, 0);
+    double scale = 1 / (a + b - k), value = k * scale; /* k is at most the mean of a and b */
+    return lth__wrapped_make(value, (1 + value) * scale, -value * scale, -value * scale);
+}
+
+/* Of normalize and tanimoto. */
 LTH__FORM lth__wrapped lth__normalize_self(const double *theta, double a) {
     (void)theta;
     return lth__wrapped_make(a > 0 ? 1 : 0, 0, 0, 0);

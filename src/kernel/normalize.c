@@ -16,7 +16,8 @@ static lth_status configure(lth_kernel *kernel, lth__node *node, lth_error *err)
     return LTH_OK;
 }
 
-static lth_status prepare(const lth__node *node, lth__eval *eval, void **state, lth_error *err) {
+lth_status lth__normalize_prepare(const lth__node *node, lth__eval *eval, void **state,
+                                  lth_error *err) {
     LTH_TRY(lth__wrap_prepare(node, eval, state, err));
     size_t count, empty = 0, first = 0;
     const double *selves = lth__wrap_selves(*state, &count);
@@ -42,7 +43,7 @@ const lth__family lth__family_normalize = {
                .arguments = arguments},
     .traits = LTH__TAKES_KERNEL,
     .configure = configure,
-    .prepare = prepare,
+    .prepare = lth__normalize_prepare,
     .release = lth__wrap_release,
     .diagonal = lth__wrap_diagonal,
     .tile = lth__wrap_tile,

@@ -33,6 +33,7 @@ static const char *const kernels[] = {
     "ssk(text, order=12, sim=exp, gap=0.4)",
     "rq(normalize(ssk(text, order=3)))",
     "rbf(normalize(ssk(text, order=2, sim=arccos)))",
+    "tanimoto(ssk(text, order=3) + bow(text))",
     "matern32(f1..f2)",
     "matern52(normalize(ssk(text)))",
     "arccos(f1..f2, degree=0) + arccos(f1..f2)",

@@ -1,5 +1,5 @@
-/* Wrappers (linear, rbf, matern32, matern52, rq, arccos, normalize) over everything they can stand
- * around: values against the formulas, derivatives against differences. */
+/* Wrappers (linear, rbf, matern32, matern52, rq, arccos, normalize, tanimoto) over everything they
+ * can stand around: values against the formulas, derivatives against differences. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -132,6 +132,11 @@ static double normalize(double l, double k, double a, double b) {
     return a > 0 && b > 0 ? k / sqrt(a * b) : 0;
 }
 
+static double tanimoto(double l, double k, double a, double b) {
+    (void)l;
+    return a > 0 && b > 0 ? k / (a + b - k) : 0;
+}
+
 typedef double formula(double l, double k, double a, double b);
 
 /* Wrappers with their values written out; %s is what they stand around, %g the length scale. */
@@ -147,6 +152,7 @@ static const struct {
     {"arccos(%s, variance=1.7, degree=0)", arccos0},
     {"arccos(%s, variance=1.7)", arccos1},
     {"normalize(%s)", normalize},
+    {"tanimoto(%s)", tanimoto},
 };
 enum { WRAPPERS = sizeof wrappers / sizeof *wrappers };
 
@@ -177,9 +183,10 @@ static void write_kernel(size_t w, size_t i, char *out, size_t size) {
     snprintf(out, size, wrappers[w].format, inputs[i].text, inputs[i].lengthscale);
 }
 
-/* normalize() does not take columns. */
+/* normalize() and tanimoto() do not take columns. */
 static bool goes_together(size_t w, size_t i) {
-    return wrappers[w].value != normalize || i >= COLUMN_INPUTS;
+    bool takes_columns = wrappers[w].value != normalize && wrappers[w].value != tanimoto;
+    return takes_columns || i >= COLUMN_INPUTS;
 }
 
 /* The values inside of the wrapper. */
@@ -471,6 +478,7 @@ static void test_empty_items(void **state) {
         {"arccos(ssk(text), degree=0)", {0, 0, 0}},
         {"arccos(tfidf(text))", {0, 0, 0}},
         {"normalize(ngrams(text, n=1))", {0, 0, 0}},
+        {"tanimoto(ngrams(text, n=1))", {0, 0, 0}},
         {"rbf(normalize(ssk(text)))", {1, 1, 0.60653065971263342}},
     };
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
@@ -510,6 +518,7 @@ static void test_mistakes(void **state) {
         {"linear(f1, ard=yes)", 12, "linear has no argument \"ard\""},
         {"linear(f1, f2)", 12, "linear takes "},
         {"normalize(f1)", 11, "normalize works on a kernel, not on a column"},
+        {"tanimoto(f1)", 10, "tanimoto works on a kernel, not on a column"},
         {"rbf()", 1, "rbf needs a column or a kernel"},
     };
     lth_ctx *ctx = NULL;

@@ -104,6 +104,7 @@ struct Wrapper {
         case LTH__FORM_RQ: return lth__rq_at(theta, k, x, y, lth__rq_aid(theta, k, x, y));
         case LTH__FORM_ARCCOS0: return lth__arccos0_at(theta, k, x, y, 0);
         case LTH__FORM_ARCCOS1: return lth__arccos1_at(theta, k, x, y, 0);
+        case LTH__FORM_TANIMOTO: return lth__tanimoto_at(theta, k, x, y, 0);
         default: return lth__normalize_at(theta, k, x, y, 0);
         }
     }
@@ -114,7 +115,8 @@ struct Wrapper {
         case LTH__FORM_LINEAR:
         case LTH__FORM_ARCCOS1: return lth__linear_self(theta, a[r]);
         case LTH__FORM_ARCCOS0: return lth__arccos0_self(theta, a[r]);
-        case LTH__FORM_NORMALIZE: return lth__normalize_self(theta, a[r]);
+        case LTH__FORM_NORMALIZE:
+        case LTH__FORM_TANIMOTO: return lth__normalize_self(theta, a[r]);
         default: return lth__radial_self(theta, a[r]);
         }
     }

@@ -15,6 +15,7 @@ static lth__wrapped at(const lth__device_wrap *w, double k, double a, double b) 
     case LTH__FORM_ARCCOS0: return lth__arccos0_at(theta, k, a, b, 0);
     case LTH__FORM_ARCCOS1: return lth__arccos1_at(theta, k, a, b, 0);
     case LTH__FORM_NORMALIZE: return lth__normalize_at(theta, k, a, b, 0);
+    case LTH__FORM_TANIMOTO: return lth__tanimoto_at(theta, k, a, b, 0);
     }
     lth__ref_abort("there is no wrapper %d", w->form);
 }
@@ -25,7 +26,8 @@ static lth__wrapped at_itself(const lth__device_wrap *w, double a) {
     case LTH__FORM_LINEAR:
     case LTH__FORM_ARCCOS1: return lth__linear_self(w->theta, a);
     case LTH__FORM_ARCCOS0: return lth__arccos0_self(w->theta, a);
-    case LTH__FORM_NORMALIZE: return lth__normalize_self(w->theta, a);
+    case LTH__FORM_NORMALIZE:
+    case LTH__FORM_TANIMOTO: return lth__normalize_self(w->theta, a);
     default: return lth__radial_self(w->theta, a);
     }
 }
