@@ -113,6 +113,7 @@ static void test_other_expressions(void **state) {
     (void)state;
     static const char *const kernels[] = {
         "rbf(f1..f2)",
+        "tanimoto(bow(text) + ssk(text, order=2))",
         "rbf(f1..f2, ard=yes, lengthscale=[1,2])",
         "rq(ssk(text, order=2))",
         "rbf(normalize(ssk(text, order=3))) * linear(f1) + 0.2",
