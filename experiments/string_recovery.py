@@ -3,7 +3,7 @@
 from figures import learned, median
 from plot import box_plot, boxes, draw
 from sentences import FILES, GAP, MATCH, NOISE, SIZES, WEIGHTS, Sentences  # noqa: F401
-from text import block, picture, table, values
+from text import block, picture, table
 
 PAPER = "Beck and Cohn (2017), Figure 2"
 NU = [w * MATCH ** (2 * i) for i, w in enumerate(WEIGHTS, 1)]
@@ -87,7 +87,6 @@ def page(results):
                 for what in ("gap", "nu1", "nu2", "nu3", "noise", "match", "w1", "w2", "w3")
             ]
             lines.append([sim, size, len(column(rows, sim, size, "gap")), *cells])
-    before = [values(rows, "earlier / " + sim) for sim in ("dot", "cosine")]
     text = """Labels of Penn Treebank sentences are drawn from `ssk(text, order=3)` over GloVe vectors with the paper's values, gap .5, match .2,
 weights 1, .5, .25, noise .1; each draw is learned from one random start, 20 draws for each size of the training set (the paper's
 text does not give its sizes, only that noise needs 1,000).
@@ -113,18 +112,6 @@ nu_i = w_i match^(2i) is. The paper's unstable weights follow from that; its sta
     header = ["words match by", "rows", "runs", "gap", "nu_1", "nu_2", "nu_3", "noise", "match", "w_1", "w_2", "w_3"]
     if lines:
         text += "\nMedians:\n\n" + table(header, [truth, *lines]) + "\n"
-    if all(before):
-        text += "\nEarlier, 1,000 rows, 20 draws, match held at 1 (weights are then nu), medians:\n\n"
-        text += (
-            table(
-                ["words match by", "gap (.5)", "nu_1 (.04)", "nu_2 (.0008)", "nu_3 (.000016)", "noise (.1)"],
-                [
-                    [what, *["%.3g" % b[k] for k in ("gap", "nu1", "nu2", "nu3", "noise")]]
-                    for what, b in zip(("inner product of vectors", "`sim=cosine`"), before)
-                ],
-            )
-            + "\n"
-        )
     return text + """
 With inner products the labels vary by thousands of times the noise, which is then anything between .001 and .8; with cosines the
 noise is found, and the longer sequences drown in it.

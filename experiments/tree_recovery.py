@@ -4,7 +4,7 @@ import random
 
 from figures import learned, median, quantile
 from plot import box_plot, boxes, data, draw
-from text import block, picture, table, values
+from text import block, picture, table
 from trees import FILES, SASSTK, SSTK, Trees  # noqa: F401
 
 PAPER = "Beck, Cohn, Hardmeier and Specia (2015), Figures 2 and 3"
@@ -134,13 +134,6 @@ sizes.)
                 ],
             )
             + "\n"
-        )
-    before = values(rows, "earlier")
-    if before:
-        text += "\nEarlier, 200 trees, 20 draws, a random start with 4 more, medians: decay %.3g, alpha %.3g, noise %.3g.\n" % (
-            before["decay"],
-            before["alpha"],
-            before["noise"],
         )
     text += """
 With a prior that knows the symbol S (decay .001 and .5 for S, alpha .1 and 1 for S, noise .01), a kernel that can tell S apart (SASSTK)
