@@ -8,8 +8,8 @@
 #include "kernel/device_eval.h"
 
 /* Work of a panel: a few seconds on a large GPU, so that the caller can be asked whether to go on;
- * and from what work on several GPUs are worth while. */
-static const double panel_work = 1e13, shared_work = 1e11;
+ * and from what work on several GPUs are worth while, and also the way to the host and back. */
+static const double panel_work = 1e13, shared_work = 1e11, carried_work = 1e12;
 enum { PANELS_TO_A_GPU = 4 }; /* where there are several, at least: so that all end together */
 
 typedef struct sharing {
@@ -282,12 +282,43 @@ lth_status lth__device_gram_pull(lth__device_eval *e, const double *W, size_t ld
 
 /* ---- A square that stays on the device ---- */
 
+/* Panels go by way of the host: where the whole does not fit at once, where it takes so long that
+ * the caller wants to be asked, and where other GPUs can help. */
+static bool goes_in_panels(const lth__device_eval *e) {
+    size_t n = e->eval->rows->count, gpus = count_handles(e) > 1 ? e->eval->ctx->gpu->gpus : 1;
+    double work = lth__device_work(e->eval);
+    return work > panel_work || (gpus > 1 && work > carried_work) ||
+           rows_that_fit(e, matrices_needed(e), 1) < n;
+}
+
+static lth_status square_by_host(lth__device_eval *e, double *K, lth_error *err) {
+    size_t n = e->eval->rows->count;
+    double *here = lth__alloc(n * n, sizeof *here);
+    if (!here) return lth__fail_memory(err, n * n * sizeof *here);
+    lth_status status = lth__device_gram(e, here, n, err);
+    if (status == LTH_OK) status = e->t->upload(e->d, K, here, n * n * sizeof *here, err);
+    lth__free(here);
+    return status;
+}
+
+static lth_status pull_by_host(lth__device_eval *e, const double *W, double *grad, lth_error *err) {
+    size_t n = e->eval->rows->count;
+    double *here = lth__alloc(n * n, sizeof *here);
+    if (!here) return lth__fail_memory(err, n * n * sizeof *here);
+    lth_status status = e->t->download(e->d, here, W, n * n * sizeof *here, err);
+    if (status == LTH_OK) status = lth__device_gram_pull(e, here, n, grad, err);
+    lth__free(here);
+    return status;
+}
+
 lth_status lth__device_square(lth__device_eval *e, double *K, lth_error *err) {
+    if (goes_in_panels(e)) return square_by_host(e, K, err);
     lth__panel all = panel_at(e->eval, 0, e->eval->rows->count);
     return root_values(e, &all, K, err);
 }
 
 lth_status lth__device_square_pull(lth__device_eval *e, double *W, double *grad, lth_error *err) {
+    if (goes_in_panels(e)) return pull_by_host(e, W, grad, err);
     lth__panel all = panel_at(e->eval, 0, e->eval->rows->count);
     memset(grad, 0, e->eval->kernel->param_count * sizeof *grad);
     return lth__device_pull(e->eval->kernel->root, e, &all, W, NULL, grad, err);
