@@ -89,7 +89,9 @@ def emotions(results):
 
 
 def emotion_trees(results):
-    v = by_evidence(results["tree_emotions"], [name for name, *_ in tree_emotions.ROWS])
+    # A hundred hyperparameters without a prior overfit, as the paper found too: the evidence cannot compare them with three
+    names = [name for name, *_ in tree_emotions.ROWS if "full" not in name]
+    v = by_evidence(results["tree_emotions"], names)
     return line(
         "headlines as trees",
         "r of all together",
