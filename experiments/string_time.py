@@ -73,7 +73,7 @@ def figures(results, folder, say):
     panels += (
         "set logscale y\nset format y '10^{%T}'\nset xlabel 'length of the strings'\nset yrange [5e-5:*]\nset xrange [5:105]\n"
     )
-    panels += "set multiplot layout 1,2 margins 0.08,0.985,0.33,0.92 spacing 0.08\nset ylabel 'seconds for 100 x 100 strings' offset 0.5\n"
+    panels += "set multiplot layout 1,2 margins 0.09,0.985,0.34,0.90 spacing 0.08\nset ylabel 'seconds for 100 x 100 strings' offset 0.5\n"
     panels += "set key at screen 0.53,0.11 center center maxrows 3 width 1\n"
     for what, title in (("value", "value"), ("gradients", "value and gradients")):
         keyed = what == "value"
