@@ -35,14 +35,10 @@ def topics_table(path, shortened=None):
     ]
 
 
-def rates(hits, said, there):
-    """F1, precision, recall."""
-    return [2 * hits / max(said + there, 1), hits / max(said, 1), hits / max(there, 1)]
-
-
 def f1(pairs):
-    """The same of (truth, prediction)."""
-    return rates(pairs.count(["yes", "yes"]), sum(p[1] == "yes" for p in pairs), sum(p[0] == "yes" for p in pairs))
+    """F1, precision, recall of (truth, prediction)."""
+    hits, said, there = pairs.count(["yes", "yes"]), sum(p[1] == "yes" for p in pairs), sum(p[0] == "yes" for p in pairs)
+    return [2 * hits / max(said + there, 1), hits / max(said, 1), hits / max(there, 1)]
 
 
 def judge(path):

@@ -581,11 +581,13 @@ typedef struct lth_svm lth_svm;
 
 /* How the problems are solved. A kernel that is an inner product of sparse features (bow, tfidf,
  * ngrams, approx_ssk, semantic; linear(), normalize(), a number times and sums of these) needs no
- * Gram matrix: LINEAR learns a weight for each feature. It counts the offset as a weight too. */
+ * Gram matrix: LINEAR learns a weight for each feature. It counts the offset as a weight too.
+ * ORIGIN, for labels, has no offset: f is 0 far from all rows. */
 typedef enum lth_svm_solver {
     LTH_SVM_AUTO,   /* LINEAR where it can be and there are more than 2,000 rows */
     LTH_SVM_KERNEL, /* by LIBSVM, from the Gram matrix                          */
-    LTH_SVM_LINEAR
+    LTH_SVM_LINEAR,
+    LTH_SVM_ORIGIN /* from the Gram matrix, without a threshold */
 } lth_svm_solver;
 
 typedef struct lth_svm_options {

@@ -9,7 +9,7 @@ from ._compat import ClassifierMixin, RegressorMixin, available_if
 from ._library import lib
 from .errors import Error
 
-_SOLVERS = {"auto": 0, "kernel": 1, "linear": 2}
+_SOLVERS = {"auto": 0, "kernel": 1, "linear": 2, "origin": 3}
 _REGRESSION, _CLASSIFICATION = 1, 2
 
 
@@ -106,8 +106,8 @@ class SVC(ClassifierMixin, model.Classes, _SVM):
         Several classes: a problem for each pair, or for each class against the rest.
     probability : bool
         Calibrate probabilities, for `predict_proba`.
-    solver : {"auto", "kernel", "linear"}
-        Linear: without a Gram matrix, for kernels that are inner products of sparse features.
+    solver : {"auto", "kernel", "linear", "origin"}
+        Linear: without a Gram matrix, for kernels that are inner products of sparse features. Origin: without a threshold.
     vectors, n_jobs, random_state, verbose, precision, device
         As for `GPRegressor`.
 

@@ -67,6 +67,7 @@ struct svm_node *lth__svm_gram_row(const lth__svm_gram *g, size_t row);
 
 typedef struct lth__svm_setting {
     bool regression, nu_svm;
+    bool origin;           /* without a threshold */
     double C, epsilon, nu; /* NaN where the type does not use it */
 } lth__svm_setting;
 
@@ -98,6 +99,10 @@ double lth__svm_decide(const lth__svm_solution *s, const lth__svm_gram *g, size_
 /* out[i * stride] for row rows[i], with a Gram matrix or with features. */
 lth_status lth__svm_decide_rows(const lth__svm_solution *s, const lth__svm_gram *g,
                                 const size_t *rows, size_t count, double *out, size_t stride);
+
+/* Without a threshold (svm_origin.c). */
+lth_status lth__svm_origin_solve(const lth__svm_problem *problem, const lth__svm_setting *setting,
+                                 lth__svm_solution *out, lth_error *err);
 
 /* With features (svm_linear.c). */
 lth_status lth__svm_linear_solve(const lth__svm_problem *problem, const lth__svm_setting *setting,

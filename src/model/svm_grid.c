@@ -179,6 +179,8 @@ lth_status lth__svm_target_read(lth_ctx *ctx, const lth_table *table, const char
 lth_status lth__svm_settings_make(const lth_svm_options *o, const lth__svm_target *target,
                                   lth__svm_settings *out, lth_error *err) {
     bool regression = target->y != NULL;
+    if (o->solver == LTH_SVM_ORIGIN && (regression || o->nu_svm))
+        return lth__fail(err, LTH_EARG, "the solver without a threshold is for labels, with C");
     bool uses_C = regression || !o->nu_svm, uses_epsilon = regression && !o->nu_svm;
     size_t Cs = uses_C ? o->C_count : 1, epsilons = uses_epsilon ? o->epsilon_count : 1;
     size_t nus = o->nu_svm ? o->nu_count : 1;
@@ -189,6 +191,7 @@ lth_status lth__svm_settings_make(const lth_svm_options *o, const lth__svm_targe
             for (size_t n = 0; n < nus; n++)
                 s.at[s.count++] = (lth__svm_setting){.regression = regression,
                                                      .nu_svm = o->nu_svm,
+                                                     .origin = o->solver == LTH_SVM_ORIGIN,
                                                      .C = uses_C ? o->C[c] : NAN,
                                                      .epsilon = uses_epsilon ? o->epsilon[e] : NAN,
                                                      .nu = o->nu_svm ? o->nu[n] : NAN};

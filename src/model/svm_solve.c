@@ -113,6 +113,7 @@ lth_status lth__svm_solve(const lth__svm_problem *p, const lth__svm_setting *s,
         return LTH_OK;
     }
     if (p->gram->linear) return lth__svm_linear_solve(p, s, out, err);
+    if (s->origin) return lth__svm_origin_solve(p, s, out, err);
     LTH_TRY(lth__libsvm_get(&svm, err));
     struct svm_node **x = lth__alloc(p->count, sizeof *x);
     if (!x) return lth__fail_memory(err, p->count * sizeof *x);

@@ -122,6 +122,16 @@ def test_class_weight(texts):
     assert rate[0] == 0 and rate[1] > 0 and rate[2] == 1
 
 
+def test_without_a_threshold(texts, moods):
+    far = ["zzz qqq"]
+    for solver in ("kernel", "origin"):
+        model = lt.SVC("normalize(bow(text))", solver=solver).fit(texts, moods)
+        assert np.all(model.decision_function(far) == 0) == (solver == "origin")
+    with pytest.raises(lt.Error, match="for labels"):
+        lt.SVR(KERNEL, solver="origin").fit(texts, np.arange(len(texts)))
+
+
+
 @pytest.mark.parametrize("model", models(), ids=lambda m: type(m).__name__)
 def test_copies_predict_the_same(model, texts, scores, moods, tmp_path):
     model = copy.deepcopy(model).fit(texts, target_for(model, scores, moods))

@@ -55,6 +55,7 @@ static lth_svm_options options_for(const char *kernel, const char *target) {
     options.C = C;
     options.C_count = 2;
     options.solver = linear ? LTH_SVM_LINEAR : LTH_SVM_KERNEL;
+    if (!linear && strcmp(target, "several") == 0) options.solver = LTH_SVM_ORIGIN;
     options.set = linear ? weightings : set;
     options.set_count = linear ? 1 : 2;
     options.inner_folds = 2;
