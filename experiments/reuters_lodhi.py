@@ -231,7 +231,7 @@ Empty cells are not measured yet.
     if lines:
         header = ["order", "topic", "Lodhi et al.", "no threshold, fixed split", "no threshold, 10 splits", "threshold, 10 splits: F1"]
         text += "\n" + table(header, lines) + "\n\n"
-    text += "- Below the published means, over 10 splits (in brackets: published, standard deviation of a split): %s.\n" % (
+    text += "- With a threshold below the published means, over 10 splits (in brackets: published, standard deviation of a split): %s.\n" % (
         "; ".join(shortfalls(rows)) or "none"
     )
     gp = values(rows, "Gaussian process")
