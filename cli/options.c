@@ -195,10 +195,8 @@ const option option_table[] = {
      "repeated"},
     {0, "solver", OPTION_CHOICE, "auto|kernel|linear|origin", FIELD(solver), LEARNING, 0,
      "svm: kernel: from the Gram matrix; linear: for inner products of sparse features, a weight "
-     "for "
-     "each; origin: labels, without a threshold (default auto: linear where it can be, for more "
-     "than "
-     "2,000 rows)"},
+     "for each; origin: labels, without a threshold (default auto: linear where it can be, for "
+     "more than 2,000 rows)"},
     {0, "inner-folds", OPTION_NUMBER, "K", FIELD(inner_folds), LEARNING, 1000000,
      "svm: folds of the training rows that a grid is judged by (default 3)"},
     {0, "multi", OPTION_CHOICE, "ovo|ovr", FIELD(multi), LEARNING, 0,

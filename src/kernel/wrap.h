@@ -91,9 +91,6 @@ typedef struct lth__wrap_config {
 const double *lth__wrap_selves(const void *state, size_t *count);
 
 lth_status lth__wrap_prepare(const lth__node *node, lth__eval *eval, void **state, lth_error *err);
-/* Likewise, with a warning of empty items (normalize.c). */
-lth_status lth__normalize_prepare(const lth__node *node, lth__eval *eval, void **state,
-                                  lth_error *err);
 void lth__wrap_release(void *state);
 lth_status lth__wrap_diagonal(const lth__node *node, const lth__eval *eval, const lth_items *items,
                               double *a, double *slope, lth_error *err);

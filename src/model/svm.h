@@ -94,6 +94,8 @@ typedef struct lth__svm_solution {
 
 lth_status lth__svm_solve(const lth__svm_problem *problem, const lth__svm_setting *setting,
                           lth__svm_solution *out, lth_error *err);
+/* Room for `count` rows with their coefficients; all else is 0. */
+lth_status lth__svm_solution_create(size_t count, lth__svm_solution *out, lth_error *err);
 void lth__svm_solution_free(lth__svm_solution *s);
 double lth__svm_decide(const lth__svm_solution *s, const lth__svm_gram *g, size_t row);
 /* out[i * stride] for row rows[i], with a Gram matrix or with features. */

@@ -37,34 +37,28 @@ static double improve(descent *d, size_t i) {
     return fabs(lacks);
 }
 
-static lth_status descend(descent *d, bool *unfinished) {
+static lth_status descend(descent *d, bool *unfinished, lth_error *err) {
     for (size_t pass = 0; pass < MOST_PASSES; pass++) {
         double worst = 0;
         for (size_t i = 0; i < d->problem->count; i++) worst = fmax(worst, improve(d, i));
         if (worst <= tolerance) return LTH_OK;
         lth_status status = lth__parallel_ask(d->problem->gram->ctx);
-        if (status != LTH_OK) return status;
+        if (status != LTH_OK) return lth__fail(err, status, "%s", lth_status_text(status));
     }
     *unfinished = true;
     return LTH_OK;
 }
 
 static lth_status take_solution(const descent *d, lth__svm_solution *out, lth_error *err) {
+    const lth__svm_problem *p = d->problem;
     size_t count = 0;
-    for (size_t i = 0; i < d->problem->count; i++) count += d->beta[i] != 0;
-    lth__svm_solution s = {.row = lth__alloc(count, sizeof *s.row),
-                           .coef = lth__alloc(count, sizeof *s.coef),
-                           .unfinished = out->unfinished};
-    if (!s.row || !s.coef) {
-        lth__svm_solution_free(&s);
-        return lth__fail_memory(err, count * sizeof *s.coef);
-    }
-    for (size_t i = 0; i < d->problem->count; i++) {
+    for (size_t i = 0; i < p->count; i++) count += d->beta[i] != 0;
+    LTH_TRY(lth__svm_solution_create(count, out, err));
+    for (size_t i = 0, used = 0; i < p->count; i++) {
         if (d->beta[i] == 0) continue;
-        s.row[s.count] = d->problem->row[i];
-        s.coef[s.count++] = d->beta[i];
+        out->row[used] = p->row[i];
+        out->coef[used++] = d->beta[i];
     }
-    *out = s;
     return LTH_OK;
 }
 
@@ -75,13 +69,10 @@ lth_status lth__svm_origin_solve(const lth__svm_problem *p, const lth__svm_setti
                  .beta = lth__calloc(2 * p->count, sizeof *d.beta)};
     if (!d.beta) return lth__fail_memory(err, 2 * p->count * sizeof *d.beta);
     d.f = d.beta + p->count;
-    lth__svm_solution found = {0};
-    lth_status status = descend(&d, &found.unfinished);
-    if (status != LTH_OK)
-        lth__fail(err, status, "%s", lth_status_text(status));
-    else
-        status = take_solution(&d, &found, err);
+    bool unfinished = false;
+    lth_status status = descend(&d, &unfinished, err);
+    if (status == LTH_OK) status = take_solution(&d, out, err);
+    if (status == LTH_OK) out->unfinished = unfinished;
     lth__free(d.beta);
-    if (status == LTH_OK) *out = found;
     return status;
 }

@@ -79,20 +79,12 @@ static double feasible_nu(const lth__svm_problem *p, const lth__svm_setting *s) 
 
 static lth_status take_solution(const lth__svm_problem *p, const struct svm_model *model,
                                 lth__svm_solution *out, lth_error *err) {
-    size_t count = (size_t)model->l;
-    lth__svm_solution s = {.count = count,
-                           .row = lth__alloc(count, sizeof *s.row),
-                           .coef = lth__alloc(count, sizeof *s.coef),
-                           .rho = model->rho[0]};
-    if (!s.row || !s.coef) {
-        lth__svm_solution_free(&s);
-        return lth__fail_memory(err, count * sizeof *s.coef);
+    LTH_TRY(lth__svm_solution_create((size_t)model->l, out, err));
+    out->rho = model->rho[0];
+    for (size_t i = 0; i < out->count; i++) {
+        out->row[i] = p->row[model->sv_indices[i] - 1];
+        out->coef[i] = model->sv_coef[0][i];
     }
-    for (size_t i = 0; i < count; i++) {
-        s.row[i] = p->row[model->sv_indices[i] - 1];
-        s.coef[i] = model->sv_coef[0][i];
-    }
-    *out = s;
     return LTH_OK;
 }
 
@@ -137,6 +129,18 @@ lth_status lth__svm_solve(const lth__svm_problem *p, const lth__svm_setting *s,
     svm->free_model(&model);
     lth__free(x);
     return status;
+}
+
+lth_status lth__svm_solution_create(size_t count, lth__svm_solution *out, lth_error *err) {
+    lth__svm_solution s = {.count = count,
+                           .row = lth__alloc(count, sizeof *s.row),
+                           .coef = lth__alloc(count, sizeof *s.coef)};
+    if (!s.row || !s.coef) {
+        lth__svm_solution_free(&s);
+        return lth__fail_memory(err, count * sizeof *s.coef);
+    }
+    *out = s;
+    return LTH_OK;
 }
 
 void lth__svm_solution_free(lth__svm_solution *s) {

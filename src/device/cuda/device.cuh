@@ -10,6 +10,7 @@
 
 struct lth__device {
     int index = 0, processors = 0;
+    char name[256] = ""; // asking for it takes long
     cublasHandle_t blas = nullptr; // made when first needed
     cusolverDnHandle_t solver = nullptr;
     cudaStream_t copies = nullptr;

@@ -40,6 +40,7 @@ lth_status open_device(int index, lth__device **out, lth_error *err) {
     lth__device *d = new lth__device;
     d->index = index;
     d->processors = about.multiProcessorCount;
+    std::snprintf(d->name, sizeof d->name, "%s", about.name);
     code = cudaStreamCreateWithFlags(&d->copies, cudaStreamNonBlocking);
     if (code == cudaSuccess) code = cudaEventCreateWithFlags(&d->computed, cudaEventDisableTiming);
     if (code != cudaSuccess) {
@@ -60,8 +61,7 @@ void close_device(lth__device *d) {
 }
 
 void describe(lth__device *d, char *text, size_t capacity, size_t *free_bytes, size_t *total_bytes) {
-    cudaDeviceProp about;
-    if (cudaGetDeviceProperties(&about, d->index) == cudaSuccess) std::snprintf(text, capacity, "%s", about.name);
+    std::snprintf(text, capacity, "%s", d->name);
     if (cudaMemGetInfo(free_bytes, total_bytes) != cudaSuccess) *free_bytes = *total_bytes = 0;
 }
 
