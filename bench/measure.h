@@ -2,7 +2,7 @@
 #ifndef MEASURE_H
 #define MEASURE_H
 
-#include "report.h"
+#include "bench_report.h"
 
 typedef struct plan {
     double seconds;         /* to spend on a row, about                          */

@@ -11,8 +11,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "kernel/kernel.h"
-#include "model/tensors.h"
+#include "kernel/core/kernel.h"
+#include "model/common/tensors.h"
 
 /* ---- Loading and predicting ---- */
 

@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "model/tensors.h"
+#include "model/common/tensors.h"
 
 static const char *const names[] = {"a", "b", "c", "d", "u8", "f64", ""};
 static const size_t width[] = {[LTH__U8] = 1, [LTH__U32] = 4, [LTH__U64] = 8, 4, 8};

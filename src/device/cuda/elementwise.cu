@@ -1,6 +1,6 @@
 // Sums, products and wrappers of whole matrices. Sums over many numbers are taken in an order that does not depend on the run.
 #include "device.cuh"
-#include "kernel/forms.h"
+#include "kernel/compose/forms.h"
 
 namespace luthier {
 

@@ -1,5 +1,5 @@
 /* Wrappers on the reference device: kernel/forms.h has the formulas. */
-#include "kernel/forms.h"
+#include "kernel/compose/forms.h"
 #include "reference_device.h"
 
 static lth__wrapped at(const lth__device_wrap *w, double k, double a, double b) {

@@ -1,0 +1,127 @@
+/* luthier report: a page about a model, for people. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/report.h"
+
+typedef struct job {
+    session session;
+    const options *options;
+    model model;
+    held_out data;
+    char *names; /* the text that the names of --target lie in */
+} job;
+
+static int check_usage(const options *o) {
+    if (!o->output) return usage_error(o->command, "where to write the page? Give -o FILE");
+    if (!o->data && o->where.count > 0)
+        return usage_error(o->command, "--where chooses rows of --data TABLE, which is not given");
+    if (!o->data && o->target.count > 0)
+        return usage_error(o->command,
+                           "--target names columns of --data TABLE, which is not given");
+    if (o->data && strcmp(o->data, "-") == 0 && strcmp(o->arguments[0], "-") == 0)
+        return usage_error(o->command, "only one of M and TABLE can be standard input");
+    return EXIT_DONE;
+}
+
+static size_t count_targets(const model *m) {
+    return m->svm ? 1 : lth_gp_targets(m->gp);
+}
+
+/* The names of --target, separated by commas, into data.targets. */
+static int split_targets(job *j) {
+    const list *given = &j->options->target;
+    size_t size = 1, most = 1;
+    for (size_t i = 0; i < given->count; ++i) {
+        size += strlen(given->at[i]) + 1;
+        for (const char *c = given->at[i]; *c; ++c) most += *c == ',';
+    }
+    most += given->count;
+    j->names = calloc(size, 1);
+    j->data.targets.at = calloc(most, sizeof *j->data.targets.at);
+    if (!j->names || !j->data.targets.at) return out_of_memory();
+    char *end = j->names;
+    for (size_t i = 0; i < given->count; ++i) {
+        if (i) *end++ = ',';
+        end = stpcpy(end, given->at[i]);
+    }
+    char *rest = j->names, *name;
+    while ((name = strsep(&rest, ",")) != NULL) {
+        if (!*name) return usage_error(j->options->command, "--target has a name without letters");
+        j->data.targets.at[j->data.targets.count++] = name;
+    }
+    return EXIT_DONE;
+}
+
+/* The columns that hold the truth: those of --target, else those that the model learned. */
+static int choose_targets(job *j) {
+    list *targets = &j->data.targets;
+    size_t count = count_targets(&j->model);
+    if (j->options->target.count > 0) {
+        int code = split_targets(j);
+        if (code || targets->count == count) return code;
+        return usage_error(j->options->command,
+                           "the model has %zu target%s, but --target names %zu", count,
+                           count == 1 ? "" : "s", targets->count);
+    }
+    targets->at = calloc(count, sizeof *targets->at);
+    if (!targets->at) return out_of_memory();
+    for (size_t i = 0; i < count; ++i)
+        targets->at[i] =
+            j->model.svm ? lth_svm_target(j->model.svm) : lth_gp_target(j->model.gp, i);
+    targets->count = count;
+    return EXIT_DONE;
+}
+
+static int use_vectors(job *j) {
+    lth_error err = {0};
+    const char *path = j->options->vectors;
+    lth_status status = j->model.svm ? lth_svm_use_vectors(j->model.svm, path, &err)
+                                     : lth_gp_use_vectors(j->model.gp, path, &err);
+    return status == LTH_OK ? EXIT_DONE : session_fail(&j->session, &err);
+}
+
+static int read_data(job *j) {
+    j->data.path = j->options->data;
+    int code = choose_targets(j);
+    if (!code) code = use_vectors(j);
+    if (!code)
+        code = session_read_table(&j->session, j->data.path, model_kernel(&j->model),
+                                  &j->data.targets, &j->data.table);
+    return code;
+}
+
+char *report_title(const char *path) {
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    if (strcmp(path, "-") == 0) name = "from standard input";
+    char *title = malloc(strlen(name) + 16);
+    if (title) stpcpy(stpcpy(title, "Model "), name);
+    return title;
+}
+
+static int run_job(job *j) {
+    const options *o = j->options;
+    int code = check_output(o->output);
+    if (!code) code = session_load_model(&j->session, o->arguments[0], &j->model);
+    if (!code && o->data) code = read_data(j);
+    if (code) return code;
+    char *title = o->title ? strdup(o->title) : report_title(o->arguments[0]);
+    if (!title) return out_of_memory();
+    code = write_report(&j->session, &j->model, title, o->data ? &j->data : NULL, o->output);
+    free(title);
+    return code;
+}
+
+int run_report(const options *o) {
+    int code = check_usage(o);
+    if (code) return code;
+    job j = {.options = o};
+    code = session_open(&j.session, o);
+    if (!code) code = run_job(&j);
+    lth_table_free(j.data.table);
+    free(j.data.targets.at);
+    free(j.names);
+    model_free(&j.model);
+    session_close(&j.session);
+    return code;
+}

@@ -1,0 +1,417 @@
+/* Sections of a report on classes, and on held-out rows: how often each class is found, which is
+ * taken for which, how honest the probabilities are; for numbers, predictions against the truth. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/html.h"
+#include "report/report.h"
+#include "report/svg.h"
+
+enum { MOST_IN_MATRIX = 24, BINS = 10 };
+
+/* ---- Classes ---- */
+
+int write_classes(report *r) {
+    lth_svm *svm = r->model.svm;
+    size_t rows = report_rows(r);
+    fputs(report_is_multi_label(r) ? "<p>A row may have several of these labels, or none.</p>\n"
+                                   : "<p>Each row has one of these labels.</p>\n",
+          r->out);
+    open_table(r, "", svm ? "class|rows#|share#|support rows#" : "class|rows#|share#");
+    for (size_t i = 0; i < report_classes(r); ++i) {
+        size_t count = svm ? lth_svm_class_at(svm, i).rows : lth_gp_class(r->model.gp, i).rows;
+        double share = rows ? (double)count / (double)rows : 0;
+        fprintf(r->out, "<tr><th scope=\"row\"><span class=\"meter up\" style=\"--m:%.0f%%\">",
+                100 * fmin(1, share));
+        html_string(r->out, report_class(r, i));
+        fputs("</span></th>", r->out);
+        html_count_cell(r->out, count);
+        fputs("<td class=\"n\">", r->out);
+        html_percent(r->out, share);
+        fputs("</td>", r->out);
+        if (svm) html_count_cell(r->out, lth_svm_class_at(svm, i).support);
+        fputs("</tr>\n", r->out);
+    }
+    close_table(r);
+    return EXIT_DONE;
+}
+
+/* ---- Truth and prediction of held-out rows ---- */
+
+/* By [row * classes + class]. The last class is for labels that the model does not know. */
+typedef struct judged {
+    size_t rows, classes, known;
+    bool *truth, *predicted, strange; /* whether that last class occurs */
+    double *probability;              /* by [row * known + class]; NULL = none */
+} judged;
+
+static void free_judged(judged *j) {
+    free(j->truth);
+    free(j->predicted);
+    free(j->probability);
+}
+
+static int allocate(report *r, bool probability, judged *j) {
+    j->rows = lth_table_rows(r->data->table);
+    j->known = report_classes(r);
+    j->classes = j->known + 1;
+    j->truth = calloc(j->rows * j->classes, sizeof *j->truth);
+    j->predicted = calloc(j->rows * j->classes, sizeof *j->predicted);
+    if (!j->truth || !j->predicted) return out_of_memory();
+    if (!probability) return EXIT_DONE;
+    return session_allocate(r->session, "the prediction", 1, j->rows, j->known, &j->probability);
+}
+
+static size_t find_class(const report *r, const char *text, size_t length) {
+    for (size_t c = 0; c < report_classes(r); ++c) {
+        const char *name = report_class(r, c);
+        if (strlen(name) == length && memcmp(name, text, length) == 0) return c;
+    }
+    return report_classes(r);
+}
+
+static bool is_blank(char c) {
+    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+/* Labels are separated by commas, where a row may have several; blanks around them do not count. */
+static void read_truth(const report *r, judged *j, size_t column) {
+    bool several = report_is_multi_label(r);
+    for (size_t i = 0; i < j->rows; ++i) {
+        size_t length;
+        const char *cell = lth_table_cell(r->data->table, i, column, &length);
+        const char *end = cell + length;
+        while (cell <= end) {
+            const char *comma = several ? memchr(cell, ',', (size_t)(end - cell)) : NULL;
+            const char *from = cell, *to = comma ? comma : end;
+            while (from < to && is_blank(*from)) ++from;
+            while (to > from && is_blank(to[-1])) --to;
+            if (to > from || !several) {
+                size_t class = find_class(r, from, (size_t)(to - from));
+                j->truth[i * j->classes + class] = true;
+                j->strange |= class == j->known;
+            }
+            if (!comma) break;
+            cell = comma + 1;
+        }
+    }
+}
+
+static void decide(const report *r, judged *j, size_t row) {
+    const double *p = j->probability + row * j->known;
+    bool *has = j->predicted + row * j->classes;
+    size_t best = 0;
+    for (size_t c = 0; c < j->known; ++c) {
+        if (report_is_multi_label(r)) has[c] = p[c] > 0.5;
+        if (p[c] > p[best]) best = c;
+    }
+    if (!report_is_multi_label(r)) has[best] = true;
+}
+
+static lth_status predict_by_svm(report *r, judged *j, lth_error *err) {
+    bool *has = calloc(j->rows * j->known, sizeof *has);
+    if (!has) return LTH_ENOMEM;
+    lth_svm_prediction to = {.has = has, .probability = j->probability};
+    lth_status status = lth_svm_predict(r->model.svm, r->data->table, &to, err);
+    for (size_t i = 0; i < j->rows; ++i)
+        memcpy(j->predicted + i * j->classes, has + i * j->known, j->known * sizeof *has);
+    free(has);
+    return status;
+}
+
+static lth_status predict_labels(report *r, judged *j, lth_error *err) {
+    if (r->model.svm) return predict_by_svm(r, j, err);
+    lth_status status = lth_gp_classify(r->model.gp, r->data->table, j->probability, err);
+    for (size_t i = 0; i < j->rows && status == LTH_OK; ++i) decide(r, j, i);
+    return status;
+}
+
+static const char *class_name(const report *r, const judged *j, size_t c) {
+    return c < j->known ? report_class(r, c) : "(not in training)";
+}
+
+/* ---- Figures of labels ---- */
+
+static void figure(report *r, const char *name, double value) {
+    if (isnan(value)) return;
+    fprintf(r->out, "<li><b>");
+    html_number(r->out, value);
+    fprintf(r->out, "</b><span>%s</span></li>\n", name);
+}
+
+/* The mean of -log P of the true labels; a label that training did not have has no probability. */
+static double log_loss(const report *r, const judged *j) {
+    double sum = 0;
+    if (!j->probability || j->strange) return NAN;
+    for (size_t i = 0; i < j->rows; ++i) {
+        for (size_t c = 0; c < j->known; ++c) {
+            double p = j->probability[i * j->known + c];
+            bool has = j->truth[i * j->classes + c];
+            if (has) sum -= log(fmax(p, 1e-15));
+            if (!has && report_is_multi_label(r)) sum -= log(fmax(1 - p, 1e-15));
+        }
+    }
+    return sum / (double)j->rows;
+}
+
+static int write_quality(report *r, const judged *j) {
+    lth_class_metrics *each = calloc(j->classes, sizeof *each);
+    if (!each) return out_of_memory();
+    lth_label_metrics m = lth_label_metrics_of(j->truth, j->predicted, j->rows, j->classes, each);
+    fputs("<ul class=\"cards\">\n", r->out);
+    fprintf(r->out, "<li><b>%zu</b><span>held-out rows</span></li>\n", j->rows);
+    figure(r, "accuracy", m.accuracy);
+    figure(r, "macro F1", m.macro_f1);
+    figure(r, "micro F1", m.micro_f1);
+    figure(r, "log loss", log_loss(r, j));
+    fputs("</ul>\n<h3>By class</h3>\n", r->out);
+    open_table(r, "", "class|rows#|precision#|recall#|F1#");
+    for (size_t c = 0; c < j->known + j->strange; ++c) {
+        fputs("<tr><th scope=\"row\">", r->out);
+        html_string(r->out, class_name(r, j, c));
+        fputs("</th>", r->out);
+        html_count_cell(r->out, each[c].support);
+        html_number_cell(r->out, each[c].precision);
+        html_number_cell(r->out, each[c].recall);
+        html_number_cell(r->out, each[c].f1);
+        fputs("</tr>\n", r->out);
+    }
+    close_table(r);
+    free(each);
+    return EXIT_DONE;
+}
+
+static size_t count_confused(const judged *j, size_t truth, size_t predicted) {
+    size_t count = 0;
+    for (size_t i = 0; i < j->rows; ++i)
+        count += j->truth[i * j->classes + truth] && j->predicted[i * j->classes + predicted];
+    return count;
+}
+
+static void write_matrix(report *r, const judged *j) {
+    if (report_is_multi_label(r)) return;
+    fputs("<h3>Which is taken for which</h3>\n", r->out);
+    if (j->known > MOST_IN_MATRIX) {
+        fprintf(r->out, "<p class=\"note\">%zu classes are too many for a matrix.</p>\n", j->known);
+        return;
+    }
+    fputs("<div class=\"scroll\" tabindex=\"0\"><table class=\"matrix\"><caption>Rows are the true "
+          "classes, "
+          "columns the predicted ones; the darker, the larger the share of its row.</caption>\n"
+          "<thead><tr><th scope=\"col\">true</th>",
+          r->out);
+    for (size_t c = 0; c < j->known; ++c) {
+        fputs("<th scope=\"col\" class=\"n\">", r->out);
+        html_short(r->out, report_class(r, c), 24);
+        fputs("</th>", r->out);
+    }
+    fputs("</tr></thead>\n<tbody>\n", r->out);
+    for (size_t t = 0; t < j->known + j->strange; ++t) {
+        size_t support = 0;
+        for (size_t c = 0; c < j->known; ++c) support += count_confused(j, t, c);
+        fputs("<tr><th scope=\"row\">", r->out);
+        html_string(r->out, class_name(r, j, t));
+        fputs("</th>", r->out);
+        for (size_t c = 0; c < j->known; ++c) {
+            size_t count = count_confused(j, t, c);
+            fprintf(r->out, "<td%s style=\"--w:%.2f\">%zu</td>", t == c ? "" : " class=\"off\"",
+                    support ? (double)count / (double)support : 0, count);
+        }
+        fputs("</tr>\n", r->out);
+    }
+    close_table(r);
+}
+
+/* ---- Reliability ---- */
+
+typedef struct bins {
+    double said[BINS], was[BINS];
+    size_t count[BINS];
+} bins;
+
+static void add_to_bins(bins *b, double probability, bool was) {
+    double at = probability * BINS;
+    size_t bin = at > 0 ? at < BINS ? (size_t)at : BINS - 1 : 0;
+    b->said[bin] += probability;
+    b->was[bin] += was;
+    b->count[bin]++;
+}
+
+/* Of two classes the second, of several the one that was predicted, of several labels a row each.
+ */
+static void fill_bins(const report *r, const judged *j, bins *b) {
+    for (size_t i = 0; i < j->rows; ++i) {
+        for (size_t c = 0; c < j->known; ++c) {
+            bool counts = report_is_multi_label(r) ||
+                          (j->known == 2 ? c == 1 : j->predicted[i * j->classes + c]);
+            if (counts)
+                add_to_bins(b, j->probability[i * j->known + c], j->truth[i * j->classes + c]);
+        }
+    }
+}
+
+static void write_reliability(report *r, const judged *j) {
+    fputs("<h3>How honest the probabilities are</h3>\n", r->out);
+    if (!j->probability) {
+        fputs("<p class=\"note\">This machine has no probabilities: it was fitted without "
+              "<code>--probability</code>.</p>\n",
+              r->out);
+        return;
+    }
+    bins b = {0};
+    fill_bins(r, j, &b);
+    double x[BINS], y[BINS];
+    size_t used = 0;
+    for (size_t i = 0; i < BINS; ++i) {
+        if (b.count[i] == 0) continue;
+        x[used] = b.said[i] / (double)b.count[i];
+        y[used++] = b.was[i] / (double)b.count[i];
+    }
+    fputs("<div class=\"pair\">\n", r->out);
+    open_figure(r, "Reliability",
+                report_is_multi_label(r) ? "Of every label, in ten groups by its probability"
+                : j->known == 2          ? "Of the second class, in ten groups by its probability"
+                                : "Of the predicted class, in ten groups by its probability");
+    svg_chart c = {.out = r->out,
+                   .number = r->charts,
+                   .title = "Reliability of the probabilities",
+                   .description = "How often the label was there against the probability that the "
+                                  "model gave it; on the dashed line both are the same.",
+                   .square = true,
+                   .x = {.label = "predicted probability", .lo = 0, .hi = 1},
+                   .y = {.label = "observed share", .lo = 0, .hi = 1}};
+    svg_open(&c);
+    svg_segment(&c, "b dash", 0, 0, 1, 1);
+    svg_line(&c, "a", x, y, used);
+    svg_points(&c, "dot", x, y, used);
+    svg_close(&c);
+    open_numbers(r, "predicted#|observed#|cases#");
+    for (size_t i = 0; i < BINS; ++i) {
+        if (b.count[i] == 0) continue;
+        fputs("<tr>", r->out);
+        html_number_cell(r->out, b.said[i] / (double)b.count[i]);
+        html_number_cell(r->out, b.was[i] / (double)b.count[i]);
+        html_count_cell(r->out, b.count[i]);
+        fputs("</tr>\n", r->out);
+    }
+    close_numbers(r);
+    close_figure(r);
+    fputs("</div>\n", r->out);
+}
+
+/* ---- Held-out rows ---- */
+
+static int fail_prediction(report *r, lth_status status, const lth_error *err) {
+    if (status == LTH_ENOMEM && !err->message[0]) return out_of_memory();
+    if (status == LTH_EFORMAT) return session_fail_input(r->session, err, r->data->path);
+    return session_fail(r->session, err);
+}
+
+static int judge_labels(report *r) {
+    bool probability = !r->model.svm || lth_svm_reported(r->model.svm).probability;
+    size_t column = lth_table_find(r->data->table, r->data->targets.at[0]);
+    judged j = {0};
+    lth_error err = {0};
+    int code = allocate(r, probability, &j);
+    if (!code) {
+        read_truth(r, &j, column);
+        lth_status status = predict_labels(r, &j, &err);
+        if (status != LTH_OK) code = fail_prediction(r, status, &err);
+    }
+    if (!code) code = write_quality(r, &j);
+    if (!code) {
+        write_matrix(r, &j);
+        write_reliability(r, &j);
+    }
+    free_judged(&j);
+    return code;
+}
+
+/* A cell as a number, or a message with its place. */
+static int read_number(report *r, size_t row, size_t column, double *out) {
+    const lth_table *table = r->data->table;
+    size_t length;
+    const char *cell = lth_table_cell(table, row, column, &length);
+    char text[64], *end = text;
+    if (length > 0 && length < sizeof text) {
+        memcpy(text, cell, length);
+        text[length] = 0;
+        *out = strtod(text, &end);
+    }
+    if (end > text && end == text + length && isfinite(*out)) return EXIT_DONE;
+    lth_error err = {.status = LTH_EFORMAT, .line = lth_table_line(table, row)};
+    snprintf(err.message, sizeof err.message, "\"%.*s\" in column \"%s\" is not a number",
+             length < 40 ? (int)length : 40, cell, lth_table_column_name(table, column));
+    return session_fail_input(r->session, &err, r->data->path);
+}
+
+static int read_numbers(report *r, size_t target, double *y, size_t *row) {
+    const lth_table *table = r->data->table;
+    size_t column = lth_table_find(table, r->data->targets.at[target]);
+    int code = EXIT_DONE;
+    for (size_t i = 0; i < lth_table_rows(table) && !code; ++i) {
+        row[i] = lth_table_number(table, i);
+        code = read_number(r, i, column, &y[i]);
+    }
+    return code;
+}
+
+static lth_status predict_numbers(report *r, double *mean, double *sd, lth_error *err) {
+    if (!r->model.svm) return lth_gp_predict(r->model.gp, r->data->table, false, mean, sd, err);
+    lth_svm_prediction to = {.value = mean};
+    return lth_svm_predict(r->model.svm, r->data->table, &to, err);
+}
+
+static int write_numbers(report *r, double *mean, double *sd, double *y, size_t *row) {
+    size_t n = lth_table_rows(r->data->table);
+    lth_error err = {0};
+    lth_status status = predict_numbers(r, mean, sd, &err);
+    int code = status == LTH_OK ? EXIT_DONE : fail_prediction(r, status, &err);
+    for (size_t t = 0; t < report_targets(r) && !code; ++t) {
+        code = read_numbers(r, t, y, row);
+        if (code) break;
+        if (report_targets(r) > 1) {
+            fputs("<h3>", r->out);
+            html_string(r->out, report_target(r, t));
+            fputs("</h3>\n", r->out);
+        }
+        outcome o = {.count = n,
+                     .y = y,
+                     .mean = mean + t * n,
+                     .sd = r->model.svm ? NULL : sd + t * n,
+                     .row = row};
+        code = write_outcome(r, &o);
+    }
+    return code;
+}
+
+static int judge_numbers(report *r) {
+    size_t n = lth_table_rows(r->data->table), t = report_targets(r);
+    double *mean = NULL;
+    int code = session_allocate(r->session, "the prediction", 2 * t + 1, n, 1, &mean);
+    size_t *row = calloc(n, sizeof *row);
+    if (!code && !row) code = out_of_memory();
+    if (!code) code = write_numbers(r, mean, mean + t * n, mean + 2 * t * n, row);
+    free(mean);
+    free(row);
+    return code;
+}
+
+bool has_held_out(const report *r) {
+    return r->data || has_labels(r) || r->model.svm;
+}
+
+int write_held_out(report *r) {
+    if (!r->data) {
+        fputs("<p>A model does not keep rows that it was not trained on. Give some, with their "
+              "true values, to see here how well it does on them:</p>\n"
+              "<pre><code>luthier report MODEL --data TABLE -o report.html</code></pre>\n",
+              r->out);
+        return EXIT_DONE;
+    }
+    fputs("<p>Rows of <code>", r->out);
+    html_string(r->out, r->data->path);
+    fputs("</code>, predicted by the model and compared with their true values.</p>\n", r->out);
+    return has_labels(r) ? judge_labels(r) : judge_numbers(r);
+}

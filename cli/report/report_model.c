@@ -1,0 +1,429 @@
+/* Sections of a report on the model itself: what it was learned from, key figures, its
+ * hyperparameters, how the search for them went, the grid of a support vector machine. */
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/html.h"
+#include "report/report.h"
+#include "report/svg.h"
+
+/* ---- Key figures ---- */
+
+static void open_card(report *r) {
+    fputs("<li><b>", r->out);
+}
+
+static void close_card(report *r, const char *what) {
+    fprintf(r->out, "</b><span>%s</span></li>\n", what);
+}
+
+static void number_card(report *r, double value, const char *what) {
+    open_card(r);
+    html_number(r->out, value);
+    close_card(r, what);
+}
+
+static void count_card(report *r, size_t count, const char *what) {
+    open_card(r);
+    fprintf(r->out, "%zu", count);
+    close_card(r, what);
+}
+
+static void gp_cards(report *r) {
+    lth_gp_report g = lth_gp_reported(r->model.gp);
+    if (has_numbers(r)) {
+        bool several = report_targets(r) > 1; /* the report of a model is on the first */
+        number_card(r, g.loo.r,
+                    several ? "leave-one-out correlation, first target"
+                            : "leave-one-out correlation");
+        number_card(r, g.loo.mae,
+                    several ? "leave-one-out mean error, first target"
+                            : "leave-one-out mean error");
+        open_card(r);
+        html_percent(r->out, g.loo.coverage);
+        close_card(r, "inside their 95% interval");
+        number_card(r, sqrt(g.noise), "noise, standard deviation");
+    } else {
+        count_card(r, lth_gp_classes(r->model.gp), "classes");
+    }
+    number_card(r, g.evidence, "log evidence");
+}
+
+static void svm_cards(report *r) {
+    lth_svm_report v = lth_svm_reported(r->model.svm);
+    open_card(r);
+    fputs(v.type, r->out);
+    close_card(r, "type of machine");
+    count_card(r, v.support, "support rows");
+    if (v.classes > 0) count_card(r, v.classes, "classes");
+    if (!isnan(v.C)) number_card(r, v.C, "C, the price of errors");
+    if (!isnan(v.inner) && v.points > 1) {
+        open_card(r);
+        html_number(r->out, v.inner);
+        fprintf(r->out, "</b><span>%s over the inner folds</span></li>\n",
+                strcmp(v.score, "macro_f1") == 0 ? "macro F1" : v.score);
+    }
+}
+
+void write_cards(report *r) {
+    fputs("<p class=\"lead\">", r->out);
+    if (r->model.svm)
+        fputs("A support vector machine", r->out);
+    else
+        fputs(has_labels(r) ? "A Gaussian process classifier" : "A Gaussian process", r->out);
+    fputs(" that predicts ", r->out);
+    for (size_t i = 0; i < report_targets(r); ++i) {
+        if (i) fputs(i + 1 < report_targets(r) ? ", " : " and ", r->out);
+        fputs("<code>", r->out);
+        html_string(r->out, report_target(r, i));
+        fputs("</code>", r->out);
+    }
+    fputs(".</p>\n<ul class=\"cards\">\n", r->out);
+    count_card(r, report_rows(r), "training rows");
+    if (r->model.svm)
+        svm_cards(r);
+    else
+        gp_cards(r);
+    fputs("</ul>\n", r->out);
+}
+
+/* ---- Training ---- */
+
+static void open_fact(report *r, const char *name) {
+    fprintf(r->out, "<tr><th scope=\"row\">%s</th><td>", name);
+}
+
+static void close_fact(report *r) {
+    fputs("</td></tr>\n", r->out);
+}
+
+static void number_fact(report *r, const char *name, double value) {
+    if (isnan(value)) return;
+    open_fact(r, name);
+    html_number(r->out, value);
+    close_fact(r);
+}
+
+static void count_fact(report *r, const char *name, size_t count) {
+    open_fact(r, name);
+    fprintf(r->out, "%zu", count);
+    close_fact(r);
+}
+
+static void text_fact(report *r, const char *name, const char *text) {
+    open_fact(r, name);
+    html_string(r->out, text);
+    close_fact(r);
+}
+
+static void gp_facts(report *r) {
+    const lth_gp *gp = r->model.gp;
+    lth_gp_report g = lth_gp_reported(gp);
+    if (has_labels(r)) {
+        text_fact(r, "Labels", lth_gp_is_multi_label(gp) ? "several a row" : "one a row");
+        text_fact(r, "Likelihood", lth_gp_likelihood(gp) == LTH_PROBIT ? "probit" : "logit");
+    }
+    number_fact(r, "Log evidence", g.evidence);
+    if (g.jitter > 0) number_fact(r, "Jitter", g.jitter);
+    open_fact(r, "Learning");
+    const char *ended = g.interrupted ? "interrupted" : g.converged ? "converged" : "not converged";
+    if (g.starts == 0)
+        fputs("none: the values are as they were given", r->out);
+    else
+        fprintf(r->out, "%s: %zu start%s, %zu iterations, %zu evaluations, %.3g s", ended, g.starts,
+                g.starts == 1 ? "" : "s", g.iterations, g.evaluations, g.seconds);
+    close_fact(r);
+}
+
+static void svm_facts(report *r) {
+    lth_svm_report v = lth_svm_reported(r->model.svm);
+    text_fact(r, "Type", v.type);
+    number_fact(r, "C", v.C);
+    number_fact(r, "Epsilon", v.epsilon);
+    number_fact(r, "Nu", v.nu);
+    count_fact(r, "Support rows", v.support);
+    if (v.classes > 2 || v.multi_label) {
+        open_fact(r, "Problems");
+        fprintf(r->out, "%zu, %s", v.problems,
+                v.multi_label   ? "one for each label"
+                : v.one_vs_rest ? "each class against the rest"
+                                : "in pairs");
+        close_fact(r);
+    }
+    if (v.linear) count_fact(r, "Weights of features", v.weights);
+    if (v.classes > 0) text_fact(r, "Probabilities", v.probability ? "calibrated" : "none");
+}
+
+int write_training(report *r) {
+    const lth_kernel *kernel = model_kernel(&r->model);
+    char *text = kernel_text(kernel);
+    if (!text) return out_of_memory();
+    fputs("<p>The kernel says how two rows are compared, with the values that were ", r->out);
+    fputs(r->model.svm ? "used" : "learned", r->out);
+    fputs(":</p>\n<pre tabindex=\"0\"><code>", r->out);
+    html_string(r->out, text);
+    fputs("</code></pre>\n<div class=\"scroll\" tabindex=\"0\"><table class=\"plain\"><tbody>\n",
+          r->out);
+    free(text);
+    count_fact(r, "Training rows", report_rows(r));
+    open_fact(r, report_targets(r) > 1 ? "Targets" : "Target");
+    for (size_t i = 0; i < report_targets(r); ++i) {
+        if (i) fputs(", ", r->out);
+        html_string(r->out, report_target(r, i));
+    }
+    close_fact(r);
+    open_fact(r, "Columns read");
+    for (size_t i = 0; lth_kernel_column(kernel, i); ++i) {
+        if (i) fputs(", ", r->out);
+        html_string(r->out, lth_kernel_column(kernel, i));
+    }
+    close_fact(r);
+    if (r->model.svm)
+        svm_facts(r);
+    else
+        gp_facts(r);
+    close_table(r);
+    return EXIT_DONE;
+}
+
+/* ---- Hyperparameters ---- */
+
+static const lth_family *find_family(const char *name, size_t length) {
+    const lth_family *f;
+    for (size_t i = 0; (f = lth_family_at(i)) != NULL; ++i)
+        if (strlen(f->name) == length && memcmp(f->name, name, length) == 0) return f;
+    return NULL;
+}
+
+/* The help of "ssk2.weights[3]": that of the argument "weights" of the family "ssk". */
+static const char *argument_help(const char *path) {
+    const char *dot = strchr(path, '.');
+    if (!dot) return NULL;
+    size_t length = (size_t)(dot - path), name = strcspn(dot + 1, "[");
+    const lth_family *family = find_family(path, length);
+    while (!family && length > 0 && isdigit((unsigned char)path[length - 1]))
+        family = find_family(path, --length); /* the second of its kind */
+    for (const lth_argument *a = family ? family->arguments : NULL; a && a->name; ++a)
+        if (strlen(a->name) == name && memcmp(a->name, dot + 1, name) == 0) return a->help;
+    return NULL;
+}
+
+static const char *meaning(const char *path) {
+    if (strcmp(path, "noise") == 0)
+        return "variance of what the kernel does not explain, in the target's units squared";
+    if (strcmp(path, "scale") == 0)
+        return "how far the kernel can push the classes apart: the variance in front of it";
+    const char *dot = strchr(path, '.');
+    if (!dot && strncmp(path, "variance", 8) == 0)
+        return "how much this part of the kernel counts: a factor in front of it";
+    if (!dot && strncmp(path, "constant", 8) == 0) return "a kernel that is the same for all rows";
+    if (dot && strncmp(path, "ssk", 3) == 0 && strncmp(dot, ".weights[", 9) == 0)
+        return "weight of shared sequences with as many units as the number in brackets says";
+    const char *help = argument_help(path);
+    return help ? help : "";
+}
+
+static void write_value(report *r, const char *path, double value, double start,
+                        const lth_gp_param *p, const char **help) {
+    fputs("<tr><th scope=\"row\"><code>", r->out);
+    html_string(r->out, path);
+    fputs("</code></th>", r->out);
+    html_number_cell(r->out, value);
+    if (p) {
+        html_number_cell(r->out, start);
+        fprintf(r->out, "<td>%s", p->held ? "held" : "learned");
+        if (p->tag) {
+            fputs(", tied by <code>$", r->out);
+            html_string(r->out, p->tag);
+            fputs("</code>", r->out);
+        }
+        fprintf(r->out, "%s</td>", p->at_bound ? ", at its bound" : "");
+    }
+    fputs("<td class=\"w\">", r->out);
+    const char *means = meaning(path);
+    if (!*help || strcmp(*help, means) != 0)
+        html_string(r->out, means); /* once for all of a group */
+    *help = means;
+    fputs("</td></tr>\n", r->out);
+}
+
+int write_hyperparameters(report *r) {
+    const lth_kernel *kernel = model_kernel(&r->model);
+    size_t count = lth_kernel_params(kernel);
+    const lth_gp *gp = r->model.gp;
+    if (!gp && count == 0) {
+        fputs("<p>This kernel has none.</p>\n", r->out);
+        return EXIT_DONE;
+    }
+    if (gp)
+        fputs("<p>Learned means: chosen so that the training rows are as probable as possible. "
+              "A value at its bound would have gone on if it could.</p>\n",
+              r->out);
+    else
+        fputs("<p>A support vector machine does not learn them: they are as written, or the best "
+              "of the grid.</p>\n",
+              r->out);
+    open_table(r, "", gp ? "parameter|value#|start#|state|meaning" : "parameter|value#|meaning");
+    const char *help = NULL;
+    for (size_t i = 0; i < count + (gp != NULL); ++i) {
+        if (gp) {
+            lth_gp_param p = lth_gp_param_at(gp, i < count ? i : LTH_NONE);
+            write_value(r, p.path, p.value, p.start, &p, &help);
+        } else {
+            lth_param p = lth_kernel_param(kernel, i);
+            write_value(r, p.path, p.value, NAN, NULL, &help);
+        }
+    }
+    close_table(r);
+    return EXIT_DONE;
+}
+
+/* ---- The search ---- */
+
+bool has_steps(const report *r) {
+    return r->model.gp && lth_gp_step_at(r->model.gp, 1).iteration != LTH_NONE;
+}
+
+typedef struct steps {
+    size_t count;
+    lth_gp_step *at;
+    double *x, *y;
+    double least, most; /* of the evidence, without the first leaps */
+} steps;
+
+static int by_value(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* A start that begins far away would squeeze all the others: the lowest tenth may leave the chart.
+ */
+static void find_range(steps *s) {
+    for (size_t i = 0; i < s->count; ++i) s->y[i] = s->at[i].evidence;
+    qsort(s->y, s->count, sizeof *s->y, by_value);
+    s->most = s->y[s->count - 1];
+    double tenth = s->y[s->count / 10], reach = 2 * (s->most - tenth);
+    s->least = s->y[0] < s->most - reach ? tenth : s->y[0];
+}
+
+static int collect_steps(const lth_gp *gp, steps *s) {
+    while (lth_gp_step_at(gp, s->count).iteration != LTH_NONE) s->count++;
+    s->at = calloc(s->count, sizeof *s->at);
+    s->x = calloc(2 * s->count, sizeof *s->x);
+    if (!s->at || !s->x) return out_of_memory();
+    s->y = s->x + s->count;
+    for (size_t i = 0; i < s->count; ++i) s->at[i] = lth_gp_step_at(gp, i);
+    find_range(s);
+    return EXIT_DONE;
+}
+
+/* A run of the optimiser: the winner of the race has two. */
+static size_t end_of_run(const steps *s, size_t first) {
+    size_t i = first + 1;
+    while (i < s->count && s->at[i].start == s->at[first].start &&
+           s->at[i].iteration > s->at[i - 1].iteration)
+        ++i;
+    return i;
+}
+
+static void draw_steps(report *r, steps *s) {
+    svg_chart c = {.out = r->out,
+                   .number = r->charts,
+                   .title = "Evidence during learning",
+                   .description = "Log evidence against the evaluations so far, a line for each "
+                                  "start; the start that won is drawn in colour.",
+                   .x = {.label = "evaluations so far", .lo = 0, .hi = 0, .whole = true},
+                   .y = {.label = "log evidence", .lo = s->least, .hi = s->most}};
+    size_t winner = s->at[s->count - 1].start;
+    double best = -INFINITY;
+    for (size_t i = 0; i < s->count; ++i) {
+        c.x.hi = fmax(c.x.hi, (double)s->at[i].evaluations);
+        if (s->at[i].evidence > best) best = s->at[i].evidence, winner = s->at[i].start;
+        s->x[i] = (double)s->at[i].evaluations;
+        s->y[i] = s->at[i].evidence;
+    }
+    svg_open(&c);
+    for (size_t i = 0, end; i < s->count; i = end) {
+        end = end_of_run(s, i);
+        bool won = s->at[i].start == winner;
+        svg_line(&c, won ? "a" : "c", s->x + i, s->y + i, end - i);
+        if (end - i == 1 || won)
+            svg_points(&c, won ? "dots" : "c", s->x + end - 1, s->y + end - 1, 1);
+    }
+    svg_close(&c);
+}
+
+int write_steps(report *r) {
+    steps s = {0};
+    int code = collect_steps(r->model.gp, &s);
+    if (!code) {
+        fputs("<p>Several starts race for a few iterations, and the best of them is finished. "
+              "Starts that end at the same height have found the same answer.</p>\n",
+              r->out);
+        open_figure(r, "Evidence during learning",
+                    "How probable the training rows are, step by step");
+        draw_steps(r, &s);
+        fputs("<p class=\"key\"><span><i></i>the start that won</span>"
+              "<span><i class=\"kc\"></i>other starts</span></p>\n",
+              r->out);
+        open_numbers(r, "start#|iteration#|evaluations#|log evidence#|gradient#");
+        for (size_t i = 0; i < s.count; ++i) {
+            fputs("<tr>", r->out);
+            html_count_cell(r->out, s.at[i].start + 1);
+            html_count_cell(r->out, s.at[i].iteration);
+            html_count_cell(r->out, s.at[i].evaluations);
+            html_number_cell(r->out, s.at[i].evidence);
+            html_number_cell(r->out, s.at[i].gradient);
+            fputs("</tr>\n", r->out);
+        }
+        close_numbers(r);
+        close_figure(r);
+    }
+    free(s.at);
+    free(s.x);
+    return code;
+}
+
+/* ---- The grid ---- */
+
+bool has_grid(const report *r) {
+    return r->model.svm && lth_svm_reported(r->model.svm).points > 1;
+}
+
+int write_grid(report *r) {
+    const lth_svm *svm = r->model.svm;
+    lth_svm_report v = lth_svm_reported(svm);
+    bool errors = strcmp(v.score, "rmse") == 0;
+    double best = NAN;
+    for (size_t i = 0; i < v.points; ++i) {
+        double score = lth_svm_point_at(svm, i).score;
+        best = errors ? fmin(best, score) : fmax(best, score);
+    }
+    fprintf(r->out,
+            "<p>Each point was judged on %zu inner folds of the training rows. The bar is its "
+            "%s; the best point was trained on all rows.</p>\n",
+            v.inner_folds,
+            errors                             ? "root mean square error, of which less is better"
+            : strcmp(v.score, "macro_f1") == 0 ? "macro F1"
+                                               : "accuracy");
+    open_table(r, "", "score#||C#|epsilon#|nu#|kernel");
+    for (size_t i = 0; i < v.points; ++i) {
+        lth_svm_point p = lth_svm_point_at(svm, i);
+        fputs("<tr>", r->out);
+        html_number_cell(r->out, p.score);
+        double full = errors ? best / p.score : p.score;
+        fprintf(
+            r->out, "<td class=\"m\"><span class=\"meter up\" style=\"--m:%.0f%%\">%s</span></td>",
+            isnan(full) ? 0 : 100 * fmax(0, fmin(1, full)), p.score == best ? "best" : "&nbsp;");
+        html_number_cell(r->out, p.C);
+        html_number_cell(r->out, p.epsilon);
+        html_number_cell(r->out, p.nu);
+        fputs("<td class=\"w\"><code>", r->out);
+        html_string(r->out, p.kernel);
+        fputs("</code></td></tr>\n", r->out);
+    }
+    close_table(r);
+    return EXIT_DONE;
+}

@@ -1,0 +1,302 @@
+/* Predictions against the truth: points with intervals, calibration, residuals. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "report/html.h"
+#include "report/report.h"
+#include "report/svg.h"
+
+static const double sds_95 = 1.959964; /* half the width of the interval that holds 95% */
+
+enum { MOST_POINTS = 1500, LEVELS = 20, BINS = 24 };
+
+static double z_of(const outcome *o, size_t i) {
+    return (o->y[i] - o->mean[i]) / o->sd[i];
+}
+
+static size_t row_number(const outcome *o, size_t i) {
+    return o->row ? o->row[i] : i + 1;
+}
+
+/* ---- Figures ---- */
+
+static void metric(report *r, const char *name, double value) {
+    if (isnan(value)) return;
+    fprintf(r->out, "<tr><th scope=\"row\">%s</th>", name);
+    html_number_cell(r->out, value);
+    fputs("</tr>\n", r->out);
+}
+
+static void write_metrics(report *r, const outcome *o) {
+    lth_metrics m = lth_metrics_of(o->y, o->mean, o->sd, o->count);
+    fputs("<div class=\"card\"><div class=\"scroll\" tabindex=\"0\"><table><tbody>\n", r->out);
+    metric(r, "Rows", (double)o->count);
+    metric(r, "Correlation, r", m.r);
+    metric(r, "Explained variance, r²", m.r2);
+    metric(r, "Mean absolute error", m.mae);
+    metric(r, "Root mean square error", m.rmse);
+    metric(r, "Negative log predictive density", m.nlpd);
+    metric(r, "Inside their 95% interval", m.coverage);
+    close_table(r);
+    fputs("</div>\n", r->out);
+}
+
+/* ---- Points ---- */
+
+typedef struct cloud {
+    size_t count;
+    double *x, *y, *lo, *hi;
+    size_t *of; /* which row of the outcome */
+} cloud;
+
+static void free_cloud(cloud *c) {
+    free(c->x);
+    free(c->of);
+}
+
+/* Every row, or every k-th where they would be too many. */
+static int thin(const outcome *o, cloud *c) {
+    size_t step = (o->count + MOST_POINTS - 1) / MOST_POINTS;
+    size_t room = o->count / step + 1;
+    *c = (cloud){.x = calloc(4 * room, sizeof *c->x), .of = calloc(room, sizeof *c->of)};
+    if (!c->x || !c->of) {
+        free_cloud(c);
+        return out_of_memory();
+    }
+    c->y = c->x + room, c->lo = c->y + room, c->hi = c->lo + room;
+    for (size_t i = 0; i < o->count; i += step) {
+        double half = o->sd ? sds_95 * o->sd[i] : 0;
+        size_t at = c->count++;
+        c->of[at] = i;
+        c->x[at] = o->y[i];
+        c->y[at] = o->mean[i];
+        c->lo[at] = o->mean[i] - half;
+        c->hi[at] = o->mean[i] + half;
+    }
+    return EXIT_DONE;
+}
+
+static void find_range(const double *x, size_t count, svg_axis *axis) {
+    axis->lo = INFINITY, axis->hi = -INFINITY;
+    for (size_t i = 0; i < count; ++i) {
+        axis->lo = fmin(axis->lo, x[i]);
+        axis->hi = fmax(axis->hi, x[i]);
+    }
+}
+
+static void widen(svg_axis *axis, const double *x, size_t count) {
+    svg_axis more = {0};
+    find_range(x, count, &more);
+    axis->lo = fmin(axis->lo, more.lo);
+    axis->hi = fmax(axis->hi, more.hi);
+}
+
+static void write_cloud_numbers(report *r, const outcome *o, const cloud *points) {
+    open_numbers(r, o->sd ? "row#|true#|predicted#|sd#|from#|to#" : "row#|true#|predicted#");
+    for (size_t i = 0; i < points->count; ++i) {
+        fputs("<tr>", r->out);
+        html_count_cell(r->out, row_number(o, points->of[i]));
+        html_number_cell(r->out, points->x[i]);
+        html_number_cell(r->out, points->y[i]);
+        if (o->sd) {
+            html_number_cell(r->out, o->sd[points->of[i]]);
+            html_number_cell(r->out, points->lo[i]);
+            html_number_cell(r->out, points->hi[i]);
+        }
+        fputs("</tr>\n", r->out);
+    }
+    close_numbers(r);
+}
+
+static int write_points(report *r, const outcome *o) {
+    cloud points;
+    int code = thin(o, &points);
+    if (code) return code;
+    char line[128];
+    if (points.count < o->count)
+        snprintf(line, sizeof line, "%zu of %zu rows%s", points.count, o->count,
+                 o->sd ? ", with 95% intervals" : "");
+    else
+        snprintf(line, sizeof line, "%s", o->sd ? "With 95% intervals" : "A point for each row");
+    open_figure(r, "Predicted against true", line);
+    svg_chart c = {.out = r->out,
+                   .number = r->charts,
+                   .title = "Predicted against true values",
+                   .description = "A point for each row; on the dashed line prediction and truth "
+                                  "are the same. Upright lines are 95% intervals.",
+                   .square = true,
+                   .x = {.label = "true"},
+                   .y = {.label = "predicted"}};
+    find_range(points.x, points.count, &c.x);
+    find_range(points.lo, points.count, &c.y);
+    widen(&c.y, points.hi, points.count);
+    svg_open(&c);
+    if (o->sd) svg_spans(&c, points.x, points.lo, points.hi, points.count);
+    double from = fmax(c.x.lo, c.y.lo), to = fmin(c.x.hi, c.y.hi);
+    svg_points(&c, points.count > 200 ? "dots" : "dot", points.x, points.y, points.count);
+    if (from < to) svg_segment(&c, "b dash", from, from, to, to);
+    svg_close(&c);
+    write_cloud_numbers(r, o, &points);
+    close_figure(r);
+    free_cloud(&points);
+    return EXIT_DONE;
+}
+
+/* ---- Calibration ---- */
+
+/* The share of rows whose central interval of probability `expected` holds the truth. */
+static double observed(const outcome *o, double expected) {
+    size_t inside = 0;
+    for (size_t i = 0; i < o->count; ++i) inside += erf(fabs(z_of(o, i)) / sqrt(2)) <= expected;
+    return (double)inside / (double)o->count;
+}
+
+static void write_calibration(report *r, const outcome *o) {
+    double x[LEVELS + 1], y[LEVELS + 1];
+    for (size_t i = 0; i <= LEVELS; ++i) {
+        x[i] = (double)i / LEVELS;
+        y[i] = i == LEVELS ? 1 : observed(o, x[i]);
+    }
+    open_figure(r, "Calibration", "Above the dashed line intervals are too wide, below too narrow");
+    svg_chart c = {.out = r->out,
+                   .number = r->charts,
+                   .title = "Calibration of the intervals",
+                   .description = "Share of true values inside of intervals against the share that "
+                                  "should be inside; on the dashed line both are the same.",
+                   .square = true,
+                   .x = {.label = "expected share", .lo = 0, .hi = 1},
+                   .y = {.label = "observed share", .lo = 0, .hi = 1}};
+    svg_open(&c);
+    svg_segment(&c, "b dash", 0, 0, 1, 1);
+    svg_line(&c, "a", x, y, LEVELS + 1);
+    svg_points(&c, "dot", x, y, LEVELS + 1);
+    svg_close(&c);
+    open_numbers(r, "expected#|observed#");
+    for (size_t i = 1; i < LEVELS; ++i) {
+        fputs("<tr>", r->out);
+        html_number_cell(r->out, x[i]);
+        html_number_cell(r->out, y[i]);
+        fputs("</tr>\n", r->out);
+    }
+    close_numbers(r);
+    close_figure(r);
+}
+
+/* ---- Residuals ---- */
+
+static const double widest = 6; /* standard deviations; what is further goes into the last bin */
+
+/* Density of the residuals by bin; how many bins there are either side of 0 depends on them. */
+static double fill_bins(const outcome *o, double *density) {
+    double furthest = 3;
+    for (size_t i = 0; i < o->count; ++i) furthest = fmax(furthest, fabs(z_of(o, i)));
+    furthest = furthest < widest ? ceil(furthest) : widest;
+    double width = 2 * furthest / BINS;
+    for (size_t i = 0; i < o->count; ++i) {
+        double at = (z_of(o, i) + furthest) / width;
+        size_t bin = at > 0 ? at < BINS ? (size_t)at : BINS - 1 : 0;
+        density[bin] += 1 / ((double)o->count * width);
+    }
+    return furthest;
+}
+
+static void draw_normal(svg_chart *c, double furthest) {
+    enum { STEPS = 96 };
+    double x[STEPS + 1], y[STEPS + 1];
+    for (size_t i = 0; i <= STEPS; ++i) {
+        x[i] = furthest * (2 * (double)i / STEPS - 1);
+        y[i] = exp(-x[i] * x[i] / 2) / sqrt(2 * M_PI);
+    }
+    svg_line(c, "b", x, y, STEPS + 1);
+}
+
+static void write_residuals(report *r, const outcome *o) {
+    double density[BINS] = {0}, most = 0.4;
+    double furthest = fill_bins(o, density), width = 2 * furthest / BINS;
+    for (size_t i = 0; i < BINS; ++i) most = fmax(most, density[i]);
+    open_figure(r, "Residuals",
+                "True minus predicted, in predicted standard deviations; the line is what to "
+                "expect");
+    svg_chart c = {
+        .out = r->out,
+        .number = r->charts,
+        .title = "Residuals",
+        .description = "Histogram of true minus predicted values, each divided by its "
+                       "predicted standard deviation, with the normal curve.",
+        .x = {.label = "standard deviations", .lo = -furthest, .hi = furthest, .exact = true},
+        .y = {.label = "density", .lo = 0, .hi = most}};
+    svg_open(&c);
+    for (size_t i = 0; i < BINS; ++i) {
+        double left = -furthest + (double)i * width;
+        if (density[i] > 0) svg_column(&c, left + 0.06 * width, left + 0.94 * width, density[i]);
+    }
+    draw_normal(&c, furthest);
+    svg_close(&c);
+    open_numbers(r, "from#|to#|rows#");
+    for (size_t i = 0; i < BINS; ++i) {
+        double left = -furthest + (double)i * width;
+        fputs("<tr>", r->out);
+        html_number_cell(r->out, left);
+        html_number_cell(r->out, left + width);
+        html_number_cell(r->out, round(density[i] * width * (double)o->count));
+        fputs("</tr>\n", r->out);
+    }
+    close_numbers(r);
+    close_figure(r);
+}
+
+int write_outcome(report *r, const outcome *o) {
+    fputs("<div class=\"pair\">\n", r->out);
+    int code = write_points(r, o);
+    if (o->sd) {
+        write_calibration(r, o);
+        write_residuals(r, o);
+    }
+    write_metrics(r, o);
+    fputs("</div>\n", r->out);
+    return code;
+}
+
+/* ---- The section ---- */
+
+/* Each costs the inverse of a matrix, and two sections want them all. */
+static int leave_out(report *r) {
+    size_t n = report_rows(r), targets = report_targets(r);
+    int code = session_allocate(r->session, "the leave-one-out prediction", 3 * targets, n, 1,
+                                &r->left_out);
+    lth_error err = {0};
+    for (size_t t = 0; t < targets && !code; ++t) {
+        double *y = r->left_out + 3 * t * n;
+        if (lth_gp_leave_one_out(r->model.gp, t, y, y + n, y + 2 * n, &err) != LTH_OK)
+            code = session_fail(r->session, &err);
+    }
+    return code;
+}
+
+int report_left_out(report *r, size_t target, outcome *out) {
+    size_t n = report_rows(r);
+    int code = r->left_out ? EXIT_DONE : leave_out(r);
+    if (code) return code;
+    const double *y = r->left_out + 3 * target * n;
+    *out = (outcome){.count = n, .y = y, .mean = y + n, .sd = y + 2 * n};
+    return EXIT_DONE;
+}
+
+int write_leave_one_out(report *r) {
+    fputs("<p>Each training row as the model predicts it from all the others, with the same "
+          "hyperparameters: what to expect of new rows, though a little kind, since all rows "
+          "took part in the choice of the hyperparameters.</p>\n",
+          r->out);
+    int code = EXIT_DONE;
+    for (size_t t = 0; t < report_targets(r) && !code; ++t) {
+        if (report_targets(r) > 1) {
+            fputs("<h3>", r->out);
+            html_string(r->out, report_target(r, t));
+            fputs("</h3>\n", r->out);
+        }
+        outcome o;
+        code = report_left_out(r, t, &o);
+        if (!code) code = write_outcome(r, &o);
+    }
+    return code;
+}

@@ -1,0 +1,186 @@
+/* The page of a report: its sections, its table of contents, and the pieces that sections share. */
+#define _GNU_SOURCE 1 /* open_memstream */
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "output.h"
+#include "report/html.h"
+#include "report/report.h"
+
+static const section sections[] = {
+    {"training", "What was learned from what", is_always, write_training},
+    {"hyperparameters", "Hyperparameters", is_always, write_hyperparameters},
+    {"sequences", "What the string kernel counts", has_string_kernel, write_string_kernel},
+    {"symbols", "Symbols of trees", has_symbols, write_symbols},
+    {"search", "Learning, step by step", has_steps, write_steps},
+    {"grid", "The grid", has_grid, write_grid},
+    {"leave-one-out", "Leave-one-out predictions", has_numbers, write_leave_one_out},
+    {"classes", "Classes", has_labels, write_classes},
+    {"held-out", "Held-out rows", has_held_out, write_held_out},
+    {"patterns", "Heaviest patterns", is_always, write_patterns},
+    {"surprises", "Most surprising rows", has_numbers, write_surprises},
+};
+
+enum { SECTIONS = sizeof sections / sizeof *sections };
+
+bool is_always(const report *r) {
+    (void)r;
+    return true;
+}
+
+/* ---- What the model is ---- */
+
+size_t report_targets(const report *r) {
+    return r->model.svm ? 1 : lth_gp_targets(r->model.gp);
+}
+
+const char *report_target(const report *r, size_t i) {
+    return r->model.svm ? lth_svm_target(r->model.svm) : lth_gp_target(r->model.gp, i);
+}
+
+size_t report_classes(const report *r) {
+    return r->model.svm ? lth_svm_reported(r->model.svm).classes : lth_gp_classes(r->model.gp);
+}
+
+const char *report_class(const report *r, size_t i) {
+    return r->model.svm ? lth_svm_class_at(r->model.svm, i).name
+                        : lth_gp_class(r->model.gp, i).name;
+}
+
+size_t report_rows(const report *r) {
+    return r->model.svm ? lth_svm_reported(r->model.svm).rows : lth_gp_reported(r->model.gp).rows;
+}
+
+bool report_is_multi_label(const report *r) {
+    return r->model.svm ? lth_svm_reported(r->model.svm).multi_label
+                        : lth_gp_is_multi_label(r->model.gp);
+}
+
+bool has_numbers(const report *r) {
+    return r->model.gp && lth_gp_classes(r->model.gp) == 0;
+}
+
+bool has_labels(const report *r) {
+    return report_classes(r) > 0;
+}
+
+/* ---- Figures and tables ---- */
+
+void open_figure(report *r, const char *caption, const char *line) {
+    fputs("<figure>\n<figcaption>", r->out);
+    html_string(r->out, caption);
+    fprintf(r->out, "<span>%s</span></figcaption>\n", line);
+    r->charts++;
+}
+
+void close_figure(report *r) {
+    fputs("</figure>\n", r->out);
+}
+
+static void put_heads(report *r, const char *heads) {
+    fputs("<thead><tr>", r->out);
+    for (const char *head = heads; *head;) {
+        size_t length = strcspn(head, "|");
+        bool number = length > 0 && head[length - 1] == '#';
+        fputs(number ? "<th scope=\"col\" class=\"n\">" : "<th scope=\"col\">", r->out);
+        html_text(r->out, head, length - number);
+        fputs("</th>", r->out);
+        head += length + (head[length] == '|');
+    }
+    fputs("</tr></thead>\n<tbody>\n", r->out);
+}
+
+void open_table(report *r, const char *class, const char *heads) {
+    fprintf(r->out, "<div class=\"scroll tall\" tabindex=\"0\"><table%s%s%s>\n",
+            *class ? " class=\"" : "", class, *class ? "\"" : "");
+    put_heads(r, heads);
+}
+
+void close_table(report *r) {
+    fputs("</tbody></table></div>\n", r->out);
+}
+
+void open_numbers(report *r, const char *heads) {
+    fputs("<details><summary>The numbers</summary>\n", r->out);
+    open_table(r, "", heads);
+}
+
+void close_numbers(report *r) {
+    close_table(r);
+    fputs("</details>\n", r->out);
+}
+
+/* ---- The page ---- */
+
+static void write_contents(report *r) {
+    fputs("<nav aria-label=\"Contents\"><ul>\n", r->out);
+    for (size_t i = 0; i < SECTIONS; ++i) {
+        if (!sections[i].wanted(r)) continue;
+        fprintf(r->out, "<li><a href=\"#%s\">%s</a></li>\n", sections[i].id, sections[i].title);
+    }
+    fputs("</ul></nav>\n", r->out);
+}
+
+static int write_page(report *r) {
+    html_open(r->out, r->title);
+    fputs("<header>\n<h1>", r->out);
+    html_string(r->out, r->title);
+    fputs("</h1>\n", r->out);
+    write_cards(r);
+    write_contents(r);
+    fputs("</header>\n", r->out);
+    int code = EXIT_DONE;
+    for (size_t i = 0; i < SECTIONS && !code; ++i) {
+        const section *s = &sections[i];
+        if (!s->wanted(r)) continue;
+        fprintf(r->out,
+                "\n<section id=\"%s\" aria-labelledby=\"%s-head\">\n<h2 id=\"%s-head\">%s</h2>\n",
+                s->id, s->id, s->id, s->title);
+        code = s->write(r);
+        fputs("</section>\n", r->out);
+        if (!code) code = session_check_interrupt(r->session);
+    }
+    html_close(r->out);
+    return code;
+}
+
+static int write_file(const char *path, const char *page, size_t size) {
+    text_file file;
+    hold_interrupts();
+    int code = text_open(&file, path);
+    if (!code) {
+        fwrite(page, 1, size, file.stream);
+        code = text_close(&file, true);
+    }
+    release_interrupts();
+    return code;
+}
+
+int make_report(session *s, const model *m, const char *title, const held_out *data, char **page,
+                size_t *size) {
+    char *text = NULL;
+    report r = {.session = s, .model = *m, .title = title, .data = data};
+    r.out = open_memstream(&text, size); /* a page that fails half-way is never seen */
+    if (!r.out) return out_of_memory();
+    int code = write_page(&r);
+    bool lost = ferror(r.out) != 0;
+    if ((fclose(r.out) != 0 || lost) && !code) code = out_of_memory();
+    free(r.left_out);
+    if (code)
+        free(text);
+    else
+        *page = text;
+    return code;
+}
+
+int write_report(session *s, const model *m, const char *title, const held_out *data,
+                 const char *path) {
+    char *page = NULL;
+    size_t size = 0;
+    int code = make_report(s, m, title, data, &page, &size);
+    if (!code) code = write_file(path, page, size);
+    free(page);
+    return code;
+}

@@ -1,0 +1,302 @@
+/* Sections of a report on why: the heaviest patterns of a model, and the rows that surprise it
+ * most, with the words that made it predict what it did. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/html.h"
+#include "report/report.h"
+
+enum { PATTERNS = 12, MOST_PROBLEMS = 12, MOST_SURPRISES = 8, FEW_SURPRISES = 3 };
+
+/* ---- Patterns ---- */
+
+static bool has_several_columns(const report *r) {
+    return lth_kernel_column(model_kernel(&r->model), 1) != NULL;
+}
+
+static void write_pattern(report *r, const lth_reasons_pattern *p, double most) {
+    bool up = p->weight > 0;
+    fprintf(r->out, "<tr><td class=\"text\"><span class=\"meter %s\" style=\"--m:%.0f%%\">",
+            up ? "up" : "down", most > 0 ? 100 * fmin(1, fabs(p->weight) / most) : 0);
+    html_short(r->out, p->text, 160);
+    fputs("</span></td>", r->out);
+    if (has_several_columns(r)) {
+        fputs("<td>", r->out);
+        html_string(r->out, p->column);
+        fputs("</td>", r->out);
+    }
+    html_number_cell(r->out, p->weight);
+    html_count_cell(r->out, p->rows);
+    fputs("</tr>\n", r->out);
+}
+
+/* Those of one sign, heaviest first. */
+static void write_side(report *r, const lth_reasons *reasons, bool up, double most) {
+    size_t count = lth_reasons_summarise(reasons).patterns, shown = 0;
+    fprintf(r->out, "<div>\n<p class=\"key\"><span><i%s></i>push %s</span></p>\n",
+            up ? "" : " class=\"kb\"", up ? "up" : "down");
+    open_table(r, "",
+               has_several_columns(r) ? "pattern|column|weight#|rows#" : "pattern|weight#|rows#");
+    for (size_t i = 0; i < count; ++i) {
+        lth_reasons_pattern p = lth_reasons_pattern_at(reasons, up ? i : count - 1 - i);
+        if (p.weight == 0 || (p.weight > 0) != up) continue;
+        write_pattern(r, &p, most);
+        ++shown;
+    }
+    if (shown == 0) fputs("<tr><td>none</td></tr>\n", r->out);
+    close_table(r);
+    fputs("</div>\n", r->out);
+}
+
+static lth_status patterns_of(report *r, size_t target, lth_reasons **out, lth_error *err) {
+    if (r->model.svm) return lth_svm_patterns(r->model.svm, target, PATTERNS, out, err);
+    return lth_gp_patterns(r->model.gp, target, PATTERNS, out, err);
+}
+
+/* What cannot be told apart into patterns is no reason not to have a report. */
+static int write_patterns_of(report *r, size_t target) {
+    lth_reasons *reasons = NULL;
+    lth_error err = {0};
+    lth_status status = patterns_of(r, target, &reasons, &err);
+    if (status == LTH_ENOMEM || status == LTH_ECANCELED) return session_fail(r->session, &err);
+    if (status != LTH_OK || lth_reasons_summarise(reasons).patterns == 0) {
+        fputs("<p class=\"note\">There are none to show", r->out);
+        if (err.message[0]) {
+            fputs(": ", r->out);
+            html_string(r->out, err.message);
+        }
+        fputs(".</p>\n", r->out);
+        lth_reasons_free(reasons);
+        return EXIT_DONE;
+    }
+    double most = 0;
+    for (size_t i = 0; i < lth_reasons_summarise(reasons).patterns; ++i)
+        most = fmax(most, fabs(lth_reasons_pattern_at(reasons, i).weight));
+    fputs("<div class=\"pair\">\n", r->out);
+    write_side(r, reasons, true, most);
+    write_side(r, reasons, false, most);
+    fputs("</div>\n", r->out);
+    lth_reasons_free(reasons);
+    return EXIT_DONE;
+}
+
+/* What a pattern pushes up: a target, a class, or the first class of a problem. */
+static size_t problem_count(const report *r) {
+    if (r->model.svm) return lth_svm_reported(r->model.svm).problems;
+    return has_labels(r) ? report_classes(r) : report_targets(r);
+}
+
+/* Two classes are one problem, of the second against the first. */
+static bool is_mirrored(const report *r, size_t i) {
+    return r->model.gp && report_classes(r) == 2 && !report_is_multi_label(r) && i == 0;
+}
+
+static void write_problem_name(report *r, size_t i) {
+    size_t positive = i, negative = LTH_NONE;
+    if (r->model.svm) lth_svm_problem_at(r->model.svm, i, &positive, &negative);
+    html_string(r->out, has_labels(r) && positive != LTH_NONE
+                            ? report_class(r, positive)
+                            : report_target(r, has_labels(r) ? 0 : i));
+    if (!has_labels(r)) return;
+    fputs(negative == LTH_NONE ? "" : " against ", r->out);
+    if (negative != LTH_NONE) html_string(r->out, report_class(r, negative));
+}
+
+int write_patterns(report *r) {
+    fputs("<p>The patterns that weigh most in this model. The weight is what a row that has the "
+          "pattern once, without gaps, gains by it",
+          r->out);
+    fputs(has_labels(r) ? ", in the function behind the label" : "", r->out);
+    fprintf(r->out, "; rows counts the %s rows that have it.</p>\n",
+            r->model.svm ? "support" : "training");
+    size_t count = problem_count(r), shown = 0;
+    int code = EXIT_DONE;
+    for (size_t i = 0; i < count && shown < MOST_PROBLEMS && !code; ++i) {
+        if (is_mirrored(r, i)) continue;
+        if (count > 1 || has_labels(r)) {
+            fputs("<h3>", r->out);
+            write_problem_name(r, i);
+            fputs("</h3>\n", r->out);
+        }
+        code = write_patterns_of(r, i);
+        ++shown;
+    }
+    if (shown == MOST_PROBLEMS && count > shown)
+        fprintf(r->out, "<p class=\"note\">The first %d of %zu are shown.</p>\n", MOST_PROBLEMS,
+                count);
+    return code;
+}
+
+/* ---- Highlighted text ---- */
+
+/* For each byte the weight of the smallest part that it is in: a token, or a node of a tree. */
+static void spread_weights(const lth_reasons *reasons, size_t length, double *weight,
+                           size_t *size) {
+    size_t parts = lth_reasons_summarise(reasons).parts;
+    for (size_t i = 0; i < length; ++i) weight[i] = 0, size[i] = LTH_NONE;
+    for (size_t p = 0; p < parts; ++p) {
+        lth_reasons_part part = lth_reasons_part_at(reasons, p);
+        if (part.first == LTH_NONE || part.first > length || part.length > length - part.first)
+            continue;
+        for (size_t i = part.first; i < part.first + part.length; ++i)
+            if (part.length < size[i]) weight[i] = part.weight, size[i] = part.length;
+    }
+}
+
+static void write_run(report *r, const char *text, size_t length, double weight, double most) {
+    double share = most > 0 ? fabs(weight) / most : 0;
+    if (share < 0.05) {
+        html_text(r->out, text, length);
+        return;
+    }
+    char number[32];
+    fprintf(r->out, "<mark class=\"%s\" style=\"--w:%.2f\" title=\"%s%s\">",
+            weight > 0 ? "up" : "down", share, weight > 0 ? "+" : "", number_text(weight, number));
+    html_text(r->out, text, length);
+    fputs("</mark>", r->out);
+}
+
+static int write_highlighted(report *r, const char *text, const lth_reasons *reasons) {
+    size_t length = strlen(text);
+    double *weight = calloc(length + 1, sizeof *weight), most = 0;
+    size_t *size = calloc(length + 1, sizeof *size);
+    if (!weight || !size) {
+        free(weight);
+        free(size);
+        return out_of_memory();
+    }
+    spread_weights(reasons, length, weight, size);
+    for (size_t i = 0; i < length; ++i) most = fmax(most, fabs(weight[i]));
+    for (size_t i = 0, end; i < length; i = end) {
+        end = i + 1;
+        while (end < length && weight[end] == weight[i]) ++end;
+        write_run(r, text + i, end - i, weight[i], most);
+    }
+    free(weight);
+    free(size);
+    return EXIT_DONE;
+}
+
+/* The reasons of a training row, NULL where they cannot be had: the model keeps its rows by units,
+ * so that only a kernel over one column can read them again. */
+static int explain_row(report *r, const char *text, size_t target, lth_reasons **out) {
+    const char *column = lth_kernel_column(model_kernel(&r->model), 0);
+    *out = NULL;
+    if (!column || has_several_columns(r)) return EXIT_DONE;
+    lth_explain_options how;
+    lth_explain_options_init(&how);
+    how.target = target;
+    how.patterns = how.rows = 0;
+    lth_table *table = NULL;
+    lth_error err = {0};
+    lth_status status = lth_table_from_texts(r->session->ctx, column, &text, NULL, 1, &table, &err);
+    if (status == LTH_OK) status = lth_gp_explain(r->model.gp, table, 0, &how, out, &err);
+    lth_table_free(table);
+    if (status == LTH_ENOMEM || status == LTH_ECANCELED) return session_fail(r->session, &err);
+    return EXIT_DONE;
+}
+
+/* ---- Surprises ---- */
+
+typedef struct surprise {
+    size_t row;
+    double y, mean, sd, z;
+} surprise;
+
+static int by_surprise(const void *a, const void *b) {
+    const surprise *x = a, *y = b;
+    if (fabs(x->z) != fabs(y->z)) return fabs(x->z) > fabs(y->z) ? -1 : 1;
+    return x->row < y->row ? -1 : x->row > y->row;
+}
+
+static int find_surprises(report *r, size_t target, surprise **out) {
+    outcome o;
+    int code = report_left_out(r, target, &o);
+    if (code) return code;
+    surprise *all = calloc(o.count + 1, sizeof *all);
+    if (!all) return out_of_memory();
+    for (size_t i = 0; i < o.count; ++i)
+        all[i] = (surprise){i, o.y[i], o.mean[i], o.sd[i], (o.y[i] - o.mean[i]) / o.sd[i]};
+    qsort(all, o.count, sizeof *all, by_surprise);
+    *out = all;
+    return EXIT_DONE;
+}
+
+static int write_row_text(report *r, size_t row, size_t target) {
+    const lth_kernel *kernel = model_kernel(&r->model);
+    int code = EXIT_DONE;
+    for (size_t c = 0; lth_kernel_column(kernel, c) && !code; ++c) {
+        const char *kept = lth_gp_row_text(r->model.gp, row, c);
+        char *text = kept ? strdup(kept) : NULL; /* the next call would take it away */
+        if (kept && !text) return out_of_memory();
+        if (!text) continue;
+        lth_reasons *reasons = NULL;
+        if (c == 0) code = explain_row(r, text, target, &reasons);
+        if (!code) {
+            if (c > 0) fputs("\n", r->out);
+            if (has_several_columns(r)) {
+                html_string(r->out, lth_kernel_column(kernel, c));
+                fputs(": ", r->out);
+            }
+            if (reasons)
+                code = write_highlighted(r, text, reasons);
+            else
+                html_short(r->out, text, 1000);
+        }
+        lth_reasons_free(reasons);
+        free(text);
+    }
+    return code;
+}
+
+static int write_surprise(report *r, const surprise *s, size_t target) {
+    fputs("<li>\n<p class=\"text\">", r->out);
+    int code = write_row_text(r, s->row, target);
+    fprintf(r->out, "</p>\n<p>Training row %zu: true ", s->row + 1);
+    html_number(r->out, s->y);
+    fputs(", predicted ", r->out);
+    html_number(r->out, s->mean);
+    fputs(" ± ", r->out);
+    html_number(r->out, s->sd);
+    fprintf(r->out, ", too %s by ", s->z > 0 ? "low" : "high");
+    html_number(r->out, fabs(s->z));
+    fputs(" standard deviations</p>\n</li>\n", r->out);
+    return code;
+}
+
+static int write_surprises_of(report *r, size_t target, size_t most) {
+    surprise *all = NULL;
+    int code = find_surprises(r, target, &all);
+    if (code) return code;
+    fputs("<ol class=\"rows\">\n", r->out);
+    for (size_t i = 0; i < report_rows(r) && i < most && !code; ++i)
+        code = write_surprise(r, &all[i], target);
+    fputs("</ol>\n", r->out);
+    free(all);
+    return code;
+}
+
+int write_surprises(report *r) {
+    fputs("<p>The training rows that are furthest from what the others let expect: mistakes in "
+          "the data, or what the kernel does not see. Rows are shown as the model keeps them, cut "
+          "into units.",
+          r->out);
+    if (!has_several_columns(r))
+        fputs(" Marks show what pushes the finished model, which has learned from this row too, "
+              "<mark class=\"up\" style=\"--w:1\">up</mark> and "
+              "<mark class=\"down\" style=\"--w:1\">down</mark>.",
+              r->out);
+    fputs("</p>\n", r->out);
+    size_t targets = report_targets(r);
+    int code = EXIT_DONE;
+    for (size_t t = 0; t < targets && !code; ++t) {
+        if (targets > 1) {
+            fputs("<h3>", r->out);
+            html_string(r->out, report_target(r, t));
+            fputs("</h3>\n", r->out);
+        }
+        code = write_surprises_of(r, t, targets > 1 ? FEW_SURPRISES : MOST_SURPRISES);
+    }
+    return code;
+}

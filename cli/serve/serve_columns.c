@@ -1,0 +1,139 @@
+/* The columns that a model reads: their names, what they hold, an example of each. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "serve/serve.h"
+
+/* ---- What a column holds ---- */
+
+static const lth_family *find_family(const char *name, size_t length) {
+    const lth_family *family;
+    for (size_t i = 0; (family = lth_family_at(i)) != NULL; ++i)
+        if (strlen(family->name) == length && memcmp(family->name, name, length) == 0) break;
+    return family;
+}
+
+/* By the manual of the kernel that reads it. */
+static column_kind kind_of(const lth_family *family) {
+    if (family && family->usage && strstr(family->usage, "(COLUMNS")) return COLUMN_NUMBER;
+    if (family && family->help && strstr(family->help, "tree kernel")) return COLUMN_TREE;
+    return COLUMN_TEXT;
+}
+
+/* Whether a kernel's arguments begin with that column: `name` or `"name"`. */
+static bool begins_with(const char *arguments, const char *name) {
+    bool quoted = *arguments == '"';
+    size_t length = strlen(name);
+    arguments += quoted;
+    if (strncmp(arguments, name, length) != 0) return false;
+    char next = arguments[length];
+    return quoted ? next == '"' : next == ',' || next == ')' || next == ' ';
+}
+
+static bool is_name(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+static column_kind find_kind(const char *expression, const char *name) {
+    for (const char *open = expression; (open = strchr(open, '(')) != NULL; ++open) {
+        const char *family = open;
+        while (family > expression && is_name(family[-1])) --family;
+        if (family < open && begins_with(open + 1, name))
+            return kind_of(find_family(family, (size_t)(open - family)));
+    }
+    return COLUMN_TEXT;
+}
+
+/* ---- Names ---- */
+
+typedef struct finder {
+    const model *model;
+    char *expression;
+    serve_columns columns;
+} finder;
+
+static bool has_column(const serve_columns *c, const char *name) {
+    for (size_t i = 0; i < c->count; ++i)
+        if (strcmp(c->at[i].name, name) == 0) return true;
+    return false;
+}
+
+/* Takes over the name, which may be NULL for lack of memory. */
+static bool add_column(finder *f, char *name, column_kind kind, const char *example) {
+    serve_columns *c = &f->columns;
+    if (name && has_column(c, name)) {
+        free(name);
+        return true;
+    }
+    serve_column *more = name ? realloc(c->at, (c->count + 1) * sizeof *more) : NULL;
+    if (!more) {
+        free(name);
+        return false;
+    }
+    c->at = more;
+    more[c->count++] =
+        (serve_column){.name = name, .kind = kind, .example = example ? strdup(example) : NULL};
+    return true;
+}
+
+/* The number at the end of text[0 .. end), or false. */
+static bool number_before(const char *text, const char *end, const char **digits, size_t *out) {
+    const char *first = end;
+    while (first > text && first[-1] >= '0' && first[-1] <= '9') --first;
+    *digits = first;
+    *out = strtoull(first, NULL, 10);
+    return first < end && end - first < 9;
+}
+
+/* f1..f17, with an example "0.5 2 ..."; false = no range, or out of memory. */
+static bool add_range(finder *f, const char *range, const char *dots, char *example, bool *is) {
+    const char *first, *last, *end = range + strlen(range);
+    size_t from = 0, to = 0;
+    *is = number_before(range, dots, &first, &from) && number_before(dots + 2, end, &last, &to) &&
+          from <= to;
+    int stem = (int)(first - range), width = *first == '0' ? (int)(dots - first) : 1;
+    char *rest = example;
+    for (size_t i = from; *is && i <= to; ++i) {
+        char *name = malloc((size_t)stem + 32);
+        if (name) snprintf(name, (size_t)stem + 32, "%.*s%0*zu", stem, range, width, i);
+        if (!add_column(f, name, COLUMN_NUMBER, rest ? strsep(&rest, " ") : NULL)) return false;
+    }
+    return true;
+}
+
+static bool add_columns(finder *f, const char *written, size_t i) {
+    const model *m = f->model;
+    const char *kept = m->svm ? lth_svm_row_text(m->svm, 0, i) : lth_gp_row_text(m->gp, 0, i);
+    char *example = kept ? strdup(kept) : NULL;
+    const char *dots = strstr(written, "..");
+    column_kind kind = find_kind(f->expression, written);
+    bool is_range = false, good = true;
+    if (dots && kind == COLUMN_NUMBER) good = add_range(f, written, dots, example, &is_range);
+    if (good && !is_range) good = add_column(f, strdup(written), kind, example);
+    free(example);
+    return good;
+}
+
+bool find_columns(const model *m, serve_columns *out) {
+    const lth_kernel *kernel = model_kernel(m);
+    finder f = {.model = m, .expression = kernel_text(kernel)};
+    bool good = f.expression != NULL;
+    const char *written;
+    for (size_t i = 0; good && (written = lth_kernel_column(kernel, i)) != NULL; ++i)
+        good = add_columns(&f, written, i);
+    free(f.expression);
+    if (good)
+        *out = f.columns;
+    else
+        free_columns(&f.columns);
+    return good;
+}
+
+void free_columns(serve_columns *c) {
+    for (size_t i = 0; i < c->count; ++i) {
+        free(c->at[i].name);
+        free(c->at[i].example);
+    }
+    free(c->at);
+    *c = (serve_columns){0};
+}

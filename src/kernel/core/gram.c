@@ -1,0 +1,580 @@
+/* Gram matrices: tiles shared among threads, results put in their places. Sums of gradients are
+ * kept for each tile and added in tile order: any number of threads gives the same bits.
+ */
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/parallel.h"
+#include "kernel/core/gram.h"
+#include "kernel/core/tiles.h"
+#include "kernel/device/device_eval.h"
+
+typedef struct work {
+    lth__eval eval;
+    lth__cut cut;
+
+    /* What is wanted: one of K, orders, grad, each. */
+    double *K;
+    size_t ld;
+    double *orders;
+    const double *W;
+    bool W_is_symmetric; /* then only one side of it is read */
+    double *partial;     /* [block][parameter] */
+    double *each;
+} work;
+
+/* Of a symmetric matrix a pair is used once: where its column does not come before its row. */
+static bool is_used(const work *w, const lth__block *b, size_t r, size_t c) {
+    return !w->cut.symmetric || b->col + c >= b->row + r;
+}
+
+/* ---- One tile ---- */
+
+static lth_status check_finite(const lth__tile *tile, const double *K, lth_error *err) {
+    size_t pairs = tile->rows * tile->cols;
+    /* 0 * x is 0 unless x is infinite or not a number; eight sums make this a vector loop. */
+    double zero[8] = {0};
+    size_t whole = pairs / 8 * 8;
+    for (size_t i = 0; i < whole; i += 8) {
+        for (size_t lane = 0; lane < 8; lane++) zero[lane] += 0 * K[i + lane];
+    }
+    for (size_t i = whole; i < pairs; i++) zero[0] += 0 * K[i];
+    for (size_t lane = 1; lane < 8; lane++) zero[0] += zero[lane];
+    for (size_t i = 0; zero[0] != 0 && i < pairs; i++) {
+        if (isfinite(K[i])) continue;
+        return lth__fail(err, LTH_ENUMERIC,
+                         "the kernel of rows %u and %u is too large for a number; use f64, "
+                         "normalize(), a lower order or a smaller gap",
+                         tile->row[i / tile->cols] + 1, tile->col[i % tile->cols] + 1);
+    }
+    return LTH_OK;
+}
+
+/* A tile of neighbours in a symmetric matrix, as it is and transposed, eight columns at a time. */
+static void copy_both_ways(const work *w, const lth__block *b, const lth__tile *tile,
+                           const double *from, double *to, size_t ld) {
+    double *below = to + tile->col[0] * ld + tile->row[0];
+    for (size_t left = 0; left < tile->cols; left += 8) {
+        size_t width = left + 8 < tile->cols ? 8 : tile->cols - left;
+        for (size_t r = 0; r < tile->rows; r++) {
+            for (size_t c = 0; c < width; c++)
+                below[(left + c) * ld + r] = from[r * tile->cols + left + c];
+        }
+    }
+    for (size_t r = 0; r < tile->rows; r++) {
+        size_t first = 0;
+        while (!is_used(w, b, r, first)) first++;
+        memcpy(to + tile->row[r] * ld + tile->col[first], from + r * tile->cols + first,
+               (tile->cols - first) * sizeof *to);
+    }
+}
+
+/* Put a tile's values into one of the caller's matrices. Of a symmetric one with its items sorted
+ * only the side that was computed; mirror() does the other. */
+static void scatter(const work *w, const lth__block *b, const lth__tile *tile, const double *from,
+                    double *to, size_t ld) {
+    if (w->cut.symmetric && !w->eval.by_size) {
+        copy_both_ways(w, b, tile, from, to, ld);
+        return;
+    }
+    for (size_t r = 0; r < tile->rows; r++) {
+        double *row = to + tile->row[r] * ld;
+        const double *values = from + r * tile->cols;
+        size_t first = 0;
+        while (!is_used(w, b, r, first)) first++;
+        for (size_t c = first; c < tile->cols; c++) row[tile->col[c]] = values[c];
+    }
+}
+
+/* The caller's weights for a tile; a symmetric pair carries both of its own. */
+static void gather_weights(const work *w, const lth__block *b, const lth__tile *tile, double *out) {
+    for (size_t r = 0; r < tile->rows; r++) {
+        for (size_t c = 0; c < tile->cols; c++) {
+            size_t i = tile->row[r], j = tile->col[c];
+            double weight = 0;
+            if (is_used(w, b, r, c)) {
+                weight = w->W ? w->W[i * w->ld + j] : 1;
+                if (w->W && w->cut.symmetric && i != j)
+                    weight += w->W_is_symmetric ? weight : w->W[j * w->ld + i];
+            }
+            out[r * tile->cols + c] = weight;
+        }
+    }
+}
+
+static lth_status fill_values(const work *w, const lth__block *b, const lth__tile *tile,
+                              double *buffer, lth_error *err) {
+    LTH_TRY(lth__node_tile(w->eval.kernel->root, &w->eval, tile, buffer, err));
+    LTH_TRY(check_finite(tile, buffer, err));
+    scatter(w, b, tile, buffer, w->K, w->ld);
+    return LTH_OK;
+}
+
+static lth_status fill_orders(const work *w, const lth__block *b, const lth__tile *tile,
+                              double *buffer, lth_error *err) {
+    const lth__node *root = w->eval.kernel->root;
+    LTH_TRY(root->family->tile_orders(root, &w->eval, tile, buffer, err));
+    size_t pairs = tile->rows * tile->cols, cells = w->cut.rows.count * w->cut.cols.count;
+    for (size_t o = 0; o < root->family->orders(root); o++) {
+        LTH_TRY(check_finite(tile, buffer + o * pairs, err));
+        scatter(w, b, tile, buffer + o * pairs, w->orders + o * cells, w->cut.cols.count);
+    }
+    return LTH_OK;
+}
+
+/* Sums go to the tile's own row; whole matrices through the buffer, after the weights. */
+static lth_status pull_back(const work *w, size_t index, const lth__tile *tile, double *buffer,
+                            lth_error *err) {
+    const lth__block *b = &w->cut.blocks[index];
+    size_t pairs = tile->rows * tile->cols, params = w->eval.kernel->param_count;
+    double *weights = buffer, *each = w->each ? buffer + pairs : NULL;
+    lth__sink sink = {.each = each, .pairs = pairs};
+    if (!w->each) sink.sum = w->partial + index * params;
+    if (each) memset(each, 0, params * pairs * sizeof *each);
+    gather_weights(w, b, tile, weights);
+    LTH_TRY(lth__node_pull(w->eval.kernel->root, &w->eval, tile, weights, NULL, &sink, err));
+    for (size_t p = 0; each && p < params; p++) {
+        double *to = w->each + p * w->cut.rows.count * w->cut.cols.count;
+        LTH_TRY(check_finite(tile, each + p * pairs, err));
+        scatter(w, b, tile, each + p * pairs, to, w->cut.cols.count);
+    }
+    return LTH_OK;
+}
+
+static lth_status do_block(const work *w, size_t index, lth_error *err) {
+    const lth__block *b = &w->cut.blocks[index];
+    lth__tile tile = {.row = w->cut.rows.item + b->row,
+                      .rows = b->rows,
+                      .col = w->cut.cols.item + b->col,
+                      .cols = b->cols,
+                      .index = index,
+                      .first_pair = b->first_pair};
+    size_t planes = 1;
+    if (w->orders) planes = lth_kernel_orders(w->eval.kernel);
+    if (w->each) planes = 1 + w->eval.kernel->param_count;
+    double *buffer = lth__alloc(planes * b->rows * b->cols, sizeof *buffer);
+    if (!buffer) return lth__fail_memory(err, planes * b->rows * b->cols * sizeof *buffer);
+    lth_status status;
+    if (w->K)
+        status = fill_values(w, b, &tile, buffer, err);
+    else if (w->orders)
+        status = fill_orders(w, b, &tile, buffer, err);
+    else
+        status = pull_back(w, index, &tile, buffer, err);
+    lth__free(buffer);
+    return status;
+}
+
+/* ---- The whole ---- */
+
+void lth__eval_release(lth__eval *eval) {
+    const lth_kernel *kernel = eval->kernel;
+    for (size_t n = 0; eval->state && n < kernel->node_count; n++) {
+        if (eval->state[n]) kernel->nodes[n]->family->release(eval->state[n]);
+    }
+    lth__free(eval->state);
+    eval->state = NULL;
+}
+
+/* Inputs before the nodes that use them: nodes are numbered from the root down. */
+lth_status lth__eval_prepare(lth__eval *eval, lth_error *err) {
+    const lth_kernel *kernel = eval->kernel;
+    eval->state = lth__calloc(kernel->node_count, sizeof *eval->state);
+    if (!eval->state) return lth__fail_memory(err, 0);
+    for (size_t n = kernel->node_count; n-- > 0;) {
+        const lth__node *node = kernel->nodes[n];
+        if (!node->family->prepare) continue;
+        LTH_TRY(node->family->prepare(node, eval, &eval->state[n], err));
+    }
+    return LTH_OK;
+}
+
+static void free_work(work *w) {
+    lth__eval_release(&w->eval);
+    lth__device_eval_free(w->eval.device);
+    lth__cut_free(&w->cut);
+    lth__free(w->partial);
+}
+
+static lth_status check_items(const lth_kernel *kernel, const lth_items *rows,
+                              const lth_items *cols, lth_error *err) {
+    if (rows->encoder->kernel != kernel || (cols && cols->encoder != rows->encoder))
+        return lth__fail(err, LTH_EARG, "the items were not encoded for this kernel together");
+    return LTH_OK;
+}
+
+static lth_status set_up(work *w, const lth_kernel *kernel, const lth_items *rows,
+                         const lth_items *cols, bool gradients, lth_error *err) {
+    LTH_TRY(check_items(kernel, rows, cols, err));
+    w->eval = (lth__eval){.ctx = kernel->ctx,
+                          .kernel = kernel,
+                          .rows = rows,
+                          .cols = cols ? cols : rows,
+                          .gradients = gradients};
+    if (!w->each) LTH_TRY(lth__device_eval_create(&w->eval, &w->eval.device, err));
+    LTH_TRY(lth__eval_prepare(&w->eval, err));
+    if (w->eval.device) return LTH_OK;
+    return lth__cut_make(w->eval.rows, w->eval.cols, w->eval.by_size, &w->cut, err);
+}
+
+/* ---- The other side of a symmetric matrix ---- */
+
+enum { MIRROR = 32 }; /* rows to a job, columns to a block that stays in the cache */
+
+typedef struct mirror_job {
+    const work *w;
+    double *K;
+    size_t ld;
+    uint32_t *position; /* of each item in w->cut.rows.item */
+} mirror_job;
+
+/* Entries in rows and columns first .. first+MIRROR of K and of its transpose: whichever of the two
+ * was computed is copied to the other. */
+static lth_status mirror_rows(void *user, size_t index, unsigned worker) {
+    (void)worker;
+    const mirror_job *m = user;
+    size_t n = m->w->cut.rows.count, first = index * MIRROR;
+    size_t last = first + MIRROR < n ? first + MIRROR : n;
+    for (size_t left = 0; left < last; left += MIRROR) {
+        for (size_t i = first; i < last; i++) {
+            size_t end = left + MIRROR < i ? left + MIRROR : i;
+            for (size_t j = left; j < end; j++) {
+                double *below = &m->K[i * m->ld + j], *above = &m->K[j * m->ld + i];
+                if (m->position[i] < m->position[j])
+                    *above = *below;
+                else
+                    *below = *above;
+            }
+        }
+    }
+    return LTH_OK;
+}
+
+static lth_status mirror(const work *w, double *K, size_t ld, size_t planes, lth_error *err) {
+    size_t n = w->cut.rows.count;
+    if (!w->eval.by_size) return LTH_OK; /* copy_both_ways() has done it */
+    mirror_job m = {.w = w, .ld = ld, .position = lth__alloc(n, sizeof *m.position)};
+    if (!m.position) return lth__fail_memory(err, n * sizeof *m.position);
+    for (size_t i = 0; i < n; i++) m.position[w->cut.rows.item[i]] = (uint32_t)i;
+    lth_status status = LTH_OK;
+    for (size_t p = 0; p < planes && status == LTH_OK; p++) {
+        m.K = K + p * n * n;
+        status = lth__parallel_for(w->eval.ctx, "Gram matrix", (n + MIRROR - 1) / MIRROR, NULL,
+                                   mirror_rows, &m, err);
+    }
+    lth__free(m.position);
+    return status;
+}
+
+/* ---- Running ---- */
+
+/* The first failure among the tiles, with its reason. */
+typedef struct jobs {
+    const work *w;
+    lth_error *errors; /* one for each worker                       */
+    size_t *failed;    /* lowest tile that failed there, from 1; 0 = none */
+} jobs;
+
+static lth_status run_block(void *user, size_t index, unsigned worker) {
+    jobs *j = user;
+    lth_error err = {0};
+    lth_status status = do_block(j->w, index, &err);
+    if (status != LTH_OK && (j->failed[worker] == 0 || index < j->failed[worker] - 1)) {
+        j->errors[worker] = err;
+        j->failed[worker] = index + 1;
+    }
+    return status;
+}
+
+static void report_first_failure(const jobs *j, unsigned workers, lth_status status,
+                                 lth_error *err) {
+    const lth_error *first = NULL;
+    size_t lowest = 0;
+    for (unsigned i = 0; i < workers; i++) {
+        if (j->failed[i] == 0 || (first && j->failed[i] > lowest)) continue;
+        first = &j->errors[i];
+        lowest = j->failed[i];
+    }
+    if (first && err && first->status == status) *err = *first;
+}
+
+static lth_status run_blocks(work *w, lth_error *err) {
+    lth_ctx *ctx = w->eval.ctx;
+    unsigned workers = ctx->options.threads;
+    double *cost = lth__alloc(w->cut.block_count, sizeof *cost);
+    jobs j = {.w = w,
+              .errors = lth__alloc(workers, sizeof *j.errors),
+              .failed = lth__calloc(workers, sizeof *j.failed)};
+    lth_status status = LTH_OK;
+    if (!cost || !j.errors || !j.failed) status = lth__fail_memory(err, 0);
+    if (status == LTH_OK) {
+        for (size_t i = 0; i < w->cut.block_count; i++) cost[i] = w->cut.blocks[i].cost;
+        status =
+            lth__parallel_for(ctx, "Gram matrix", w->cut.block_count, cost, run_block, &j, err);
+        if (status != LTH_OK) report_first_failure(&j, workers, status, err);
+    }
+    lth__free(cost);
+    lth__free(j.errors);
+    lth__free(j.failed);
+    return status;
+}
+
+/* Where a device was to do it, but cannot. */
+static lth_status cut_and_run(work *w, lth_error *err) {
+    if (w->eval.device)
+        LTH_TRY(lth__cut_make(w->eval.rows, w->eval.cols, w->eval.by_size, &w->cut, err));
+    return run_blocks(w, err);
+}
+
+lth_status lth_gram(const lth_kernel *kernel, const lth_items *rows, const lth_items *cols,
+                    double *K, size_t ld, lth_error *err) {
+    work w = {.K = K, .ld = ld};
+    lth_status status = set_up(&w, kernel, rows, cols, false, err);
+    if (status == LTH_OK && w.eval.device)
+        status = lth__device_gram(w.eval.device, K, ld, err);
+    else if (status == LTH_OK)
+        status = run_blocks(&w, err);
+    if (status == LTH_OK && w.cut.symmetric) status = mirror(&w, K, ld, 1, err);
+    free_work(&w);
+    return status;
+}
+
+lth_status lth_gram_orders(const lth_kernel *kernel, const lth_items *rows, const lth_items *cols,
+                           double *K, lth_error *err) {
+    if (lth_kernel_orders(kernel) == 0)
+        return lth__fail(err, LTH_EARG, "only a string kernel by itself, ssk(...), has orders");
+    work w = {.orders = K};
+    lth_status status = set_up(&w, kernel, rows, cols, false, err);
+    const lth__node *root = kernel->root;
+    if (status == LTH_OK && w.eval.device && root->family->device_able(root, &w.eval))
+        status = lth__device_gram_orders(w.eval.device, K, err);
+    else if (status == LTH_OK)
+        status = cut_and_run(&w, err);
+    if (status == LTH_OK && w.cut.symmetric)
+        status = mirror(&w, K, rows->count, lth_kernel_orders(kernel), err);
+    free_work(&w);
+    return status;
+}
+
+lth_status lth_gram_diagonal(const lth_kernel *kernel, const lth_items *rows, double *diag,
+                             lth_error *err) {
+    work w = {0};
+    lth_status status = check_items(kernel, rows, NULL, err);
+    w.eval = (lth__eval){
+        .ctx = kernel->ctx, .kernel = kernel, .rows = rows, .cols = rows, .selves = true};
+    if (status == LTH_OK) status = lth__eval_prepare(&w.eval, err);
+    if (status == LTH_OK)
+        status = kernel->root->family->diagonal(kernel->root, &w.eval, rows, diag, NULL, err);
+    for (size_t i = 0; status == LTH_OK && i < rows->count; i++) {
+        uint32_t item = (uint32_t)i;
+        lth__tile self = {.row = &item, .col = &item, .rows = 1, .cols = 1};
+        status = check_finite(&self, &diag[i], err);
+    }
+    free_work(&w);
+    return status;
+}
+
+static lth_status check_gradient(const lth_kernel *kernel, const double *grad, lth_error *err) {
+    for (size_t p = 0; p < kernel->param_count; p++) {
+        if (isfinite(grad[p])) continue;
+        return lth__fail(err, LTH_ENUMERIC, "the derivative by %s is not finite",
+                         kernel->params[p].path);
+    }
+    return LTH_OK;
+}
+
+static lth_status add_partials(const work *w, double *grad, lth_error *err) {
+    size_t params = w->eval.kernel->param_count;
+    memset(grad, 0, params * sizeof *grad);
+    for (size_t b = 0; b < w->cut.block_count; b++) {
+        for (size_t p = 0; p < params; p++) grad[p] += w->partial[b * params + p];
+    }
+    return check_gradient(w->eval.kernel, grad, err);
+}
+
+lth_status lth_gram_pull(const lth_kernel *kernel, const lth_items *rows, const lth_items *cols,
+                         const double *W, size_t ld, double *grad, lth_error *err) {
+    work w = {.W = W, .ld = ld};
+    lth_status status = set_up(&w, kernel, rows, cols, true, err);
+    if (status == LTH_OK && w.eval.device) {
+        status = lth__device_gram_pull(w.eval.device, W, ld, grad, err);
+        if (status == LTH_OK) status = check_gradient(kernel, grad, err);
+        free_work(&w);
+        return status;
+    }
+    if (status == LTH_OK) {
+        w.partial = lth__calloc(w.cut.block_count * kernel->param_count, sizeof *w.partial);
+        if (!w.partial) status = lth__fail_memory(err, 0);
+    }
+    if (status == LTH_OK) status = run_blocks(&w, err);
+    if (status == LTH_OK) status = add_partials(&w, grad, err);
+    free_work(&w);
+    return status;
+}
+
+lth_status lth_gram_gradients(const lth_kernel *kernel, const lth_items *rows,
+                              const lth_items *cols, double *G, lth_error *err) {
+    work w = {.each = G};
+    lth_status status = set_up(&w, kernel, rows, cols, true, err);
+    if (status == LTH_OK) status = run_blocks(&w, err);
+    if (status == LTH_OK && w.cut.symmetric)
+        status = mirror(&w, G, rows->count, kernel->param_count, err);
+    free_work(&w);
+    return status;
+}
+
+/* ---- The same matrix again and again ---- */
+
+struct lth__gram {
+    work w;
+    bool is_cut;
+    lth__memo *memo; /* by node */
+};
+
+static void free_memo(lth__gram *g) {
+    for (size_t n = 0; g->memo && n < g->w.eval.kernel->node_count; n++) {
+        lth__free(g->memo[n].planes);
+        lth__free(g->memo[n].key);
+    }
+    lth__free(g->memo);
+    g->memo = NULL;
+}
+
+static size_t count_pairs(const work *w) {
+    if (w->cut.block_count == 0) return 0;
+    const lth__block *last = &w->cut.blocks[w->cut.block_count - 1];
+    return last->first_pair + last->rows * last->cols;
+}
+
+static size_t planes_of(const work *w, size_t n) {
+    const lth__node *node = w->eval.kernel->nodes[n];
+    return node->family->memo_planes ? node->family->memo_planes(node, &w->eval) : 0;
+}
+
+/* Keep what can be kept, if it takes no more than half of the free memory; going without is no
+ * error. */
+static void make_memo(lth__gram *g) {
+    const work *w = &g->w;
+    size_t pairs = count_pairs(w), nodes = w->eval.kernel->node_count, planes = 0;
+    for (size_t n = 0; n < nodes; n++) planes += planes_of(w, n);
+    if (planes == 0 || pairs > lth__memory_available() / 2 / sizeof(double) / planes) return;
+    g->memo = lth__calloc(nodes, sizeof *g->memo);
+    bool ok = g->memo != NULL;
+    for (size_t n = 0; ok && n < nodes; n++) {
+        lth__memo *m = &g->memo[n];
+        m->plane_count = planes_of(w, n);
+        if (m->plane_count == 0) continue;
+        m->planes = lth__alloc(pairs * m->plane_count, sizeof *m->planes);
+        m->key = lth__alloc(w->cut.block_count * LTH__MEMO_KEYS, sizeof *m->key);
+        ok = m->planes && m->key;
+        for (size_t i = 0; ok && i < w->cut.block_count * LTH__MEMO_KEYS; i++) m->key[i] = NAN;
+    }
+    if (!ok) free_memo(g);
+}
+
+lth_status lth__memo_constant(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
+                              lth__fill_fn *fill, double *K, lth_error *err) {
+    const lth__memo *memo = eval->memo ? &eval->memo[node->index] : NULL;
+    if (!memo || !memo->planes) return fill(node, eval, tile, K, err);
+    double *kept = memo->planes + tile->first_pair;
+    double *key = &memo->key[tile->index * LTH__MEMO_KEYS];
+    if (isnan(*key)) {
+        LTH_TRY(fill(node, eval, tile, kept, err));
+        *key = 0;
+    }
+    memcpy(K, kept, tile->rows * tile->cols * sizeof *K);
+    return LTH_OK;
+}
+
+lth_status lth__gram_create(const lth_kernel *kernel, const lth_items *items, lth__gram **out,
+                            lth_error *err) {
+    LTH_TRY(check_items(kernel, items, NULL, err));
+    lth__gram *g = lth__calloc(1, sizeof *g);
+    if (!g) return lth__fail_memory(err, sizeof *g);
+    g->w.eval = (lth__eval){
+        .ctx = kernel->ctx, .kernel = kernel, .rows = items, .cols = items, .gradients = true};
+    lth_status status = lth__device_eval_create(&g->w.eval, &g->w.eval.device, err);
+    if (status != LTH_OK) {
+        lth__free(g);
+        return status;
+    }
+    *out = g;
+    return LTH_OK;
+}
+
+void lth__gram_free(lth__gram *g) {
+    if (!g) return;
+    free_memo(g);
+    free_work(&g->w);
+    lth__free(g);
+}
+
+/* States for the present values of the parameters. */
+static lth_status prepare_again(lth__gram *g, lth_error *err) {
+    work *w = &g->w;
+    lth__eval_release(&w->eval);
+    LTH_TRY(lth__eval_prepare(&w->eval, err));
+    w->eval.quiet = true;
+    return LTH_OK;
+}
+
+lth__device_eval *lth__gram_device(const lth__gram *g) {
+    return g->w.eval.device;
+}
+
+lth_status lth__gram_values_there(lth__gram *g, double *K, lth_error *err) {
+    LTH_TRY(prepare_again(g, err));
+    return lth__device_square(g->w.eval.device, K, err);
+}
+
+lth_status lth__gram_pull_there(lth__gram *g, double *W, double *grad, lth_error *err) {
+    const lth_kernel *kernel = g->w.eval.kernel;
+    LTH_TRY(lth__device_square_pull(g->w.eval.device, W, grad, err));
+    return check_gradient(kernel, grad, err);
+}
+
+lth_status lth__gram_values(lth__gram *g, double *K, size_t ld, lth_error *err) {
+    work *w = &g->w;
+    LTH_TRY(prepare_again(g, err));
+    if (w->eval.device) return lth__device_gram(w->eval.device, K, ld, err);
+    if (!g->is_cut) {
+        LTH_TRY(lth__cut_make(w->eval.rows, w->eval.cols, w->eval.by_size, &w->cut, err));
+        g->is_cut = true;
+        make_memo(g);
+    }
+    w->eval.memo = g->memo;
+    w->K = K;
+    w->ld = ld;
+    LTH_TRY(run_blocks(w, err));
+    return mirror(w, K, ld, 1, err);
+}
+
+lth_status lth__gram_pull(lth__gram *g, const double *W, size_t ld, double *grad, lth_error *err) {
+    work *w = &g->w;
+    if (w->eval.device) {
+        LTH_TRY(lth__device_gram_pull(w->eval.device, W, ld, grad, err));
+        return check_gradient(w->eval.kernel, grad, err);
+    }
+    w->K = NULL;
+    w->W = W;
+    w->W_is_symmetric = true;
+    w->ld = ld;
+    size_t size = w->cut.block_count * w->eval.kernel->param_count;
+    if (!w->partial) w->partial = lth__alloc(size, sizeof *w->partial);
+    if (!w->partial) return lth__fail_memory(err, size * sizeof *w->partial);
+    memset(w->partial, 0, size * sizeof *w->partial);
+    LTH_TRY(run_blocks(w, err));
+    return add_partials(w, grad, err);
+}
+
+double lth_gram_cell_orders(const lth_kernel *kernel, const lth_items *rows,
+                            const lth_items *cols) {
+    double sum = 0;
+    for (size_t n = 0; n < kernel->node_count; n++) {
+        const lth__node *node = kernel->nodes[n];
+        if (node->family->cell_orders)
+            sum += node->family->cell_orders(node, rows, cols ? cols : rows);
+    }
+    return sum;
+}

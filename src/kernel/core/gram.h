@@ -1,0 +1,35 @@
+/* The Gram matrix of the same items for many values of the parameters, as learning needs it: the
+ * cut into tiles is kept, and what does not depend on the parameters that changed. */
+#ifndef LTH_GRAM_H
+#define LTH_GRAM_H
+
+#include "kernel/core/kernel.h"
+
+typedef struct lth__gram lth__gram;
+
+/* Both are borrowed; the kernel's values may change between calls. */
+lth_status lth__gram_create(const lth_kernel *kernel, const lth_items *items, lth__gram **out,
+                            lth_error *err);
+void lth__gram_free(lth__gram *g);
+
+/* Like lth_gram() and lth_gram_pull(), for a symmetric W. The pull-back is at the values of the
+ * last lth__gram_values(). */
+lth_status lth__gram_values(lth__gram *g, double *K, size_t ld, lth_error *err);
+lth_status lth__gram_pull(lth__gram *g, const double *W, size_t ld, double *grad, lth_error *err);
+
+/* The device that computes it, or NULL; and the same with matrices in its memory, count x count.
+ * The pull-back overwrites W. */
+lth__device_eval *lth__gram_device(const lth__gram *g);
+lth_status lth__gram_values_there(lth__gram *g, double *K, lth_error *err);
+lth_status lth__gram_pull_there(lth__gram *g, double *W, double *grad, lth_error *err);
+
+/* Give the parameters that the expression does not give, and that are not held, a start that suits
+ * the items, so that k(x,x) is about `scale`. */
+lth_status lth__kernel_guess(lth_kernel *kernel, const lth_items *items, const bool *held,
+                             double scale, lth_error *err);
+
+/* States of every node for an evaluation; for those who need more than a matrix. */
+lth_status lth__eval_prepare(lth__eval *eval, lth_error *err);
+void lth__eval_release(lth__eval *eval);
+
+#endif

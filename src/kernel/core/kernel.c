@@ -1,0 +1,545 @@
+/* From syntax tree to kernel: families are found, arguments checked, parameters and fields
+ * declared. */
+#include "kernel/core/kernel.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/text.h"
+
+static lth_status fail_here(lth_error *err, size_t column, const char *message) {
+    return lth__fail_at(err, LTH_EFORMAT, NULL, 0, column, "%s", message);
+}
+
+/* ---- Arguments ---- */
+
+static const lth_argument *manual_argument(const lth__family *family, const char *name) {
+    for (const lth_argument *a = family->manual.arguments; a && a->name; a++) {
+        if (strcmp(a->name, name) == 0) return a;
+    }
+    return NULL;
+}
+
+const lth__argument *lth__node_argument(const lth__node *node, const char *name) {
+    for (size_t i = 0; i < node->expr->argument_count; i++) {
+        if (strcmp(node->expr->arguments[i].name, name) == 0) return &node->expr->arguments[i];
+    }
+    return NULL;
+}
+
+/* The i-th of "a|b|c", cut out of its text. */
+static bool choice_at(const char *choices, size_t i, const char **start, size_t *length) {
+    for (;; i--) {
+        *length = strcspn(choices, "|");
+        *start = choices;
+        if (i == 0) return *length > 0;
+        if (!choices[*length]) return false;
+        choices += *length + 1;
+    }
+}
+
+lth_status lth__node_choice(const lth__node *node, const char *name, int standard, int *out,
+                            lth_error *err) {
+    const lth__argument *a = lth__node_argument(node, name);
+    *out = standard;
+    if (!a) return LTH_OK;
+    const char *choices = manual_argument(node->family, name)->choices, *start;
+    const char *word = a->value.kind == LTH__VALUE_WORD ? a->value.word : "";
+    size_t length;
+    for (int i = 0; choice_at(choices, (size_t)i, &start, &length); i++) {
+        if (strlen(word) == length && memcmp(word, start, length) == 0) {
+            *out = i;
+            return LTH_OK;
+        }
+    }
+    return lth__fail_at(err, LTH_EFORMAT, NULL, 0, a->value.column, "%s of %s is one of %s", name,
+                        node->family->manual.name, choices);
+}
+
+lth_status lth__node_integer(const lth__node *node, const char *name, long lo, long hi,
+                             long standard, long *out, lth_error *err) {
+    const lth__argument *a = lth__node_argument(node, name);
+    *out = standard;
+    if (!a) return LTH_OK;
+    double x = a->value.number;
+    bool plain = a->value.kind == LTH__VALUE_NUMBER && a->value.given && !a->value.tag;
+    if (!plain || x != floor(x) || x < (double)lo || x > (double)hi) {
+        return lth__fail_at(err, LTH_EFORMAT, NULL, 0, a->value.column,
+                            "%s of %s is a whole number from %ld to %ld", name,
+                            node->family->manual.name, lo, hi);
+    }
+    *out = (long)x;
+    return LTH_OK;
+}
+
+lth_status lth__node_constant(const lth__node *node, const char *name, double standard, double *out,
+                              lth_error *err) {
+    *out = standard;
+    for (size_t i = 0; i < node->expr->argument_count; i++) {
+        lth__value *v = &node->expr->arguments[i].value;
+        if (strcmp(node->expr->arguments[i].name, name) != 0) continue;
+        if (v->kind != LTH__VALUE_NUMBER || !v->given || v->tag || !(v->number > 0)) {
+            return lth__fail_at(err, LTH_EFORMAT, NULL, 0, v->column,
+                                "%s of %s is a number above 0, such as 0.5", name,
+                                node->family->manual.name);
+        }
+        v->constant = true;
+        *out = v->number;
+    }
+    return LTH_OK;
+}
+
+static const char *argument_name_at(const void *arguments, size_t i) {
+    return ((const lth_argument *)arguments)[i].name;
+}
+
+/* Every argument must be one that the family knows. */
+static lth_status check_arguments(const lth__node *node, lth_error *err) {
+    for (size_t i = 0; i < node->expr->argument_count; i++) {
+        const lth__argument *a = &node->expr->arguments[i];
+        const lth_family *manual = &node->family->manual;
+        if (manual->arguments && manual_argument(node->family, a->name)) continue;
+        const char *near =
+            manual->arguments ? lth__nearest(a->name, argument_name_at, manual->arguments) : NULL;
+        return lth__fail_at(err, LTH_EFORMAT, NULL, 0, a->column,
+                            near ? "%s has no argument \"%s\"; did you mean \"%s\"?"
+                                 : "%s has no argument \"%s\"; see luthier kernels %s",
+                            manual->name, a->name, near ? near : manual->name);
+    }
+    return LTH_OK;
+}
+
+/* ---- Parameters ---- */
+
+static lth_status new_param(lth_kernel *kernel, lth__param **out, lth_error *err) {
+    if (!lth__reserve((void **)&kernel->params, &kernel->param_capacity, kernel->param_count + 1,
+                      sizeof *kernel->params))
+        return lth__fail_memory(err, 0);
+    *out = &kernel->params[kernel->param_count];
+    return LTH_OK;
+}
+
+/* Which of the rows of a parameter: the i-th of a list, or that of a name; neither for a scalar. */
+typedef struct row_key {
+    size_t position;
+    const char *name;
+} row_key;
+
+/* "ssk.gap", "ssk2.weights[1]", "sstk.decay[NP]", a number's "variance". */
+static lth_status make_path(lth_kernel *kernel, const char *node_path, const char *name,
+                            row_key key, const char **out, lth_error *err) {
+    lth__string path = {0};
+    lth__string_format(&path, "%s", node_path);
+    if (name) lth__string_format(&path, ".%s", name);
+    if (key.position > 0) lth__string_format(&path, "[%zu]", key.position);
+    if (key.name) lth__string_format(&path, "[%s]", key.name);
+    *out = path.failed ? NULL : lth__pool_strndup(&kernel->pool, path.bytes, path.length);
+    lth__string_free(&path);
+    return *out ? LTH_OK : lth__fail_memory(err, 0);
+}
+
+/* The value another place gave to this tag, if any. */
+static const lth__param *find_tag(const lth_kernel *kernel, const char *tag) {
+    for (size_t i = 0; i < kernel->param_count; i++) {
+        if (kernel->params[i].tag && strcmp(kernel->params[i].tag, tag) == 0)
+            return &kernel->params[i];
+    }
+    return NULL;
+}
+
+/* `column` is 0 when the value does not come from an expression. */
+static lth_status check_bounds(const lth__param *p, double value, size_t column, lth_error *err) {
+    if (value >= p->lo && value <= p->hi) return LTH_OK;
+    return lth__fail_at(err, column > 0 ? LTH_EFORMAT : LTH_EARG, NULL, 0, column,
+                        "%s is %g, but must lie in [%g, %g]", p->path, value, p->lo, p->hi);
+}
+
+static bool share_a_tag(const lth__param *a, const lth__param *b) {
+    return a->tag && b->tag && strcmp(a->tag, b->tag) == 0;
+}
+
+/* Give all parameters of this one's tag its value and state; none, if one cannot have it. */
+static lth_status share_value(lth_kernel *kernel, const lth__param *p, size_t column,
+                              lth_error *err) {
+    for (size_t i = 0; i < kernel->param_count; i++) {
+        if (share_a_tag(&kernel->params[i], p))
+            LTH_TRY(check_bounds(&kernel->params[i], p->value, column, err));
+    }
+    for (size_t i = 0; i < kernel->param_count; i++) {
+        lth__param *other = &kernel->params[i];
+        if (!share_a_tag(other, p)) continue;
+        other->value = p->value;
+        other->held = p->held;
+        other->tag_given = p->tag_given;
+    }
+    return LTH_OK;
+}
+
+static lth_status apply_value(lth_kernel *kernel, lth__param *p, const lth__value *v,
+                              lth_error *err) {
+    if (v->kind != LTH__VALUE_NUMBER) {
+        return lth__fail_at(err, LTH_EFORMAT, NULL, 0, v->column, "%s is a number, such as %g",
+                            p->path, p->initial);
+    }
+    p->given = true;
+    p->held = v->held;
+    if (v->given) p->value = v->number;
+    const lth__param *shared = v->tag ? find_tag(kernel, v->tag) : NULL;
+    if (shared && v->given && shared->tag_given && shared->value != p->value) {
+        return lth__fail_at(err, LTH_EFORMAT, NULL, 0, v->column,
+                            "$%s has two values, %g and %g: give it once", v->tag, shared->value,
+                            p->value);
+    }
+    if (shared && !v->given) {
+        p->value = shared->value;
+        p->held = shared->held;
+    }
+    p->tag = v->tag;
+    p->tag_given = v->given || (shared && shared->tag_given);
+    LTH_TRY(check_bounds(p, p->value, v->column, err));
+    return v->given ? share_value(kernel, p, v->column, err) : LTH_OK;
+}
+
+static lth_status add_param(lth_kernel *kernel, lth__node *node, const lth__node *source,
+                            const char *name, row_key key, lth__param start, const lth__value *v,
+                            lth_error *err) {
+    lth__param *p = NULL;
+    LTH_TRY(new_param(kernel, &p, err));
+    *p = start;
+    LTH_TRY(make_path(kernel, source->path, name, key, &p->path, err));
+    if (v) LTH_TRY(apply_value(kernel, p, v, err));
+    kernel->param_count++;
+    node->param_count++;
+    return LTH_OK;
+}
+
+static lth__param start_of(const lth__node *source, const char *name, double initial, bool held) {
+    const lth_argument *manual = manual_argument(source->family, name);
+    return (lth__param){
+        .value = initial, .initial = initial, .lo = manual->lo, .hi = manual->hi, .held = held};
+}
+
+static const lth__value *given_value(const lth__node *source, const char *name) {
+    const lth__argument *given = lth__node_argument(source, name);
+    return given ? &given->value : NULL;
+}
+
+static bool is_list(const lth__value *v) {
+    return v && v->kind == LTH__VALUE_LIST;
+}
+
+static lth_status check_count(const lth__node *source, const char *name, const lth__value *v,
+                              size_t count, lth_error *err) {
+    if (!is_list(v) || v->count == count) return LTH_OK;
+    return lth__fail_at(err, LTH_EFORMAT, NULL, 0, v->column,
+                        "%s of %s needs %zu numbers, but has %zu", name,
+                        source->family->manual.name, count, v->count);
+}
+
+static lth_status declare(lth_kernel *kernel, lth__node *node, const lth__node *source,
+                          const char *name, size_t count, double initial, bool held,
+                          lth_error *err) {
+    const lth__value *v = given_value(source, name);
+    lth__param start = start_of(source, name, initial, held);
+    if (count == 0) return add_param(kernel, node, source, name, (row_key){0}, start, v, err);
+    LTH_TRY(check_count(source, name, v, count, err));
+    for (size_t i = 0; i < count; i++) {
+        LTH_TRY(add_param(kernel, node, source, name, (row_key){.position = i + 1}, start,
+                          is_list(v) ? &v->items[i] : v, err));
+    }
+    return LTH_OK;
+}
+
+lth_status lth__node_param_named(lth_kernel *kernel, lth__node *node, const char *name,
+                                 const char *const *names, size_t count, double initial, bool held,
+                                 lth_error *err) {
+    const lth__value *v = given_value(node, name);
+    lth__param start = start_of(node, name, initial, held);
+    LTH_TRY(check_count(node, name, v, count + 1, err));
+    for (size_t i = 0; i <= count; i++) {
+        row_key key = {.name = i > 0 ? names[i - 1] : NULL};
+        LTH_TRY(
+            add_param(kernel, node, node, name, key, start, is_list(v) ? &v->items[i] : v, err));
+    }
+    return LTH_OK;
+}
+
+lth_status lth__node_param(lth_kernel *kernel, lth__node *node, const char *name, size_t count,
+                           double initial, bool held, lth_error *err) {
+    return declare(kernel, node, node, name, count, initial, held, err);
+}
+
+lth_status lth__node_param_of(lth_kernel *kernel, lth__node *node, const lth__node *source,
+                              const char *name, size_t count, double initial, lth_error *err) {
+    return declare(kernel, node, source, name, count, initial, false, err);
+}
+
+/* ---- Fields ---- */
+
+lth_status lth__kernel_field(lth_kernel *kernel, const lth__field_def *def, size_t *out,
+                             lth_error *err) {
+    for (size_t i = 0; i < kernel->field_count; i++) {
+        lth__field_def *f = &kernel->fields[i];
+        if (strcmp(f->column, def->column) == 0 && f->kind == def->kind && f->units == def->units &&
+            f->format == def->format && f->strip == def->strip && f->lower == def->lower &&
+            f->parts == def->parts) {
+            f->vectors |= def->vectors;
+            f->exact |= !def->vectors;
+            *out = i;
+            return LTH_OK;
+        }
+    }
+    if (!lth__reserve((void **)&kernel->fields, &kernel->field_capacity, kernel->field_count + 1,
+                      sizeof *kernel->fields))
+        return lth__fail_memory(err, 0);
+    kernel->fields[kernel->field_count] = *def;
+    kernel->fields[kernel->field_count].exact = !def->vectors;
+    *out = kernel->field_count++;
+    return LTH_OK;
+}
+
+/* ---- Nodes ---- */
+
+static lth_status build(lth_kernel *kernel, const lth__expr *expr, bool factor, lth__node **out,
+                        lth_error *err);
+
+/* "ssk", and "ssk2" for the second of that name. */
+static lth_status name_node(lth_kernel *kernel, lth__node *node, lth_error *err) {
+    size_t number = 1;
+    for (size_t i = 0; i < kernel->node_count; i++) {
+        const char *other = kernel->nodes[i]->path_name;
+        if (other && strcmp(other, node->path_name) == 0) number++;
+    }
+    lth__string path = {0};
+    lth__string_format(&path, "%s", node->path_name);
+    if (number > 1) lth__string_format(&path, "%zu", number);
+    node->path = path.failed ? NULL : lth__pool_strndup(&kernel->pool, path.bytes, path.length);
+    lth__string_free(&path);
+    return node->path ? LTH_OK : lth__fail_memory(err, 0);
+}
+
+static lth_status new_node(lth_kernel *kernel, const lth__expr *expr, const lth__family *family,
+                           const char *path_name, lth__node **out, lth_error *err) {
+    lth__node *node = lth__pool_alloc(&kernel->pool, sizeof *node);
+    bool room = lth__reserve((void **)&kernel->nodes, &kernel->node_capacity,
+                             kernel->node_count + 1, sizeof *kernel->nodes);
+    if (!node || !room) return lth__fail_memory(err, sizeof *node);
+    *node = (lth__node){.family = family,
+                        .expr = expr,
+                        .path_name = path_name,
+                        .index = kernel->node_count,
+                        .first_param = kernel->param_count};
+    if (path_name) LTH_TRY(name_node(kernel, node, err));
+    kernel->nodes[kernel->node_count++] = node;
+    *out = node;
+    return LTH_OK;
+}
+
+/* Number columns in the place of a kernel, as in rbf(f1..f17). */
+static lth_status build_columns(lth_kernel *kernel, const lth__expr *expr, const lth__node *wrapper,
+                                lth__node **out, lth_error *err) {
+    LTH_TRY(new_node(kernel, expr, &lth__family_columns, NULL, out, err));
+    LTH_TRY(lth__columns_configure(kernel, *out, wrapper, err));
+    (*out)->params_end = kernel->param_count;
+    return LTH_OK;
+}
+
+/* The kernels among the inputs become nodes of their own. */
+static lth_status build_inputs(lth_kernel *kernel, lth__node *node, lth_error *err) {
+    const lth__expr *expr = node->expr;
+    node->inputs = lth__pool_alloc(&kernel->pool, (expr->input_count + 1) * sizeof *node->inputs);
+    if (!node->inputs) return lth__fail_memory(err, 0);
+    for (size_t i = 0; i < expr->input_count; i++) {
+        const lth__expr *input = expr->inputs[i];
+        lth__node **out = &node->inputs[node->input_count];
+        bool column = input->kind == LTH__EXPR_COLUMN;
+        if (column && !(node->family->traits & LTH__TAKES_KERNEL)) continue;
+        if (column)
+            LTH_TRY(build_columns(kernel, input, node, out, err));
+        else
+            LTH_TRY(build(kernel, input, expr->kind == LTH__EXPR_PRODUCT, out, err));
+        node->input_count++;
+    }
+    return LTH_OK;
+}
+
+static lth_status check_inputs(const lth__node *node, lth_error *err) {
+    const lth__expr *expr = node->expr;
+    const lth_family *manual = &node->family->manual;
+    bool columns = node->family->traits & LTH__TAKES_COLUMN;
+    bool kernels = node->family->traits & LTH__TAKES_KERNEL;
+    const char *wanted = columns && kernels ? "a column or a kernel"
+                         : columns          ? "a column"
+                                            : "a kernel";
+    if (expr->input_count == 0) {
+        return lth__fail_at(err, LTH_EFORMAT, NULL, 0, expr->column, "%s needs %s: %s",
+                            manual->name, wanted, manual->usage);
+    }
+    bool is_column = expr->inputs[0]->kind == LTH__EXPR_COLUMN;
+    if (is_column ? !columns : !kernels) {
+        return lth__fail_at(err, LTH_EFORMAT, NULL, 0, expr->inputs[0]->column,
+                            "%s works on %s, not on %s: %s", manual->name, wanted,
+                            is_column ? "a column" : "a kernel", manual->usage);
+    }
+    if (expr->inputs[0]->range && !(node->family->traits & LTH__TAKES_RANGE)) {
+        return lth__fail_at(err, LTH_EFORMAT, NULL, 0, expr->inputs[0]->column,
+                            "%s works on one column, not on a range", manual->name);
+    }
+    if (expr->input_count > 1) {
+        return lth__fail_at(err, LTH_EFORMAT, NULL, 0, expr->inputs[1]->column,
+                            "%s takes only %s; other arguments are written name=value",
+                            manual->name, wanted);
+    }
+    return LTH_OK;
+}
+
+static const char *family_name_at(const void *unused, size_t i) {
+    (void)unused;
+    const lth_family *f = lth_family_at(i);
+    return f ? f->name : NULL;
+}
+
+static lth_status unknown_kernel(const lth__expr *expr, lth_error *err) {
+    const char *near = lth__nearest(expr->name, family_name_at, NULL);
+    return lth__fail_at(err, LTH_EFORMAT, NULL, 0, expr->column,
+                        near ? "unknown kernel \"%s\"; did you mean \"%s\"?"
+                             : "unknown kernel \"%s\"; `luthier kernels` lists them",
+                        expr->name, near);
+}
+
+static lth_status build_call(lth_kernel *kernel, const lth__expr *expr, lth__node **out,
+                             lth_error *err) {
+    const lth__family *family = lth__family_find(expr->name);
+    if (!family) return unknown_kernel(expr, err);
+    lth__node *node = NULL;
+    LTH_TRY(new_node(kernel, expr, family, family->manual.name, &node, err));
+    LTH_TRY(check_inputs(node, err));
+    LTH_TRY(check_arguments(node, err));
+    LTH_TRY(family->configure(kernel, node, err));
+    LTH_TRY(build_inputs(kernel, node, err));
+    *out = node;
+    return LTH_OK;
+}
+
+/* A bare number: a variance in front of a factor, a constant kernel elsewhere. */
+static lth_status build_number(lth_kernel *kernel, const lth__expr *expr, bool factor,
+                               lth__node **out, lth_error *err) {
+    const char *name = factor ? "variance" : "constant";
+    LTH_TRY(new_node(kernel, expr, &lth__family_number, name, out, err));
+    lth__param start = {.value = 1, .initial = 1, .lo = 0, .hi = 1e12};
+    return add_param(kernel, *out, *out, NULL, (row_key){0}, start, &expr->number, err);
+}
+
+static lth_status build_operator(lth_kernel *kernel, const lth__expr *expr, lth__node **out,
+                                 lth_error *err) {
+    const lth__family *family =
+        expr->kind == LTH__EXPR_SUM ? &lth__family_sum : &lth__family_product;
+    LTH_TRY(new_node(kernel, expr, family, NULL, out, err));
+    return build_inputs(kernel, *out, err);
+}
+
+static lth_status build(lth_kernel *kernel, const lth__expr *expr, bool factor, lth__node **out,
+                        lth_error *err) {
+    switch (expr->kind) {
+    case LTH__EXPR_CALL: LTH_TRY(build_call(kernel, expr, out, err)); break;
+    case LTH__EXPR_NUMBER: LTH_TRY(build_number(kernel, expr, factor, out, err)); break;
+    case LTH__EXPR_SUM:
+    case LTH__EXPR_PRODUCT: LTH_TRY(build_operator(kernel, expr, out, err)); break;
+    case LTH__EXPR_COLUMN: return fail_here(err, expr->column, "a column is not a kernel");
+    }
+    (*out)->params_end = kernel->param_count;
+    return LTH_OK;
+}
+
+/* ---- The public face ---- */
+
+lth_status lth_kernel_parse(lth_ctx *ctx, const char *expression, lth_kernel **out,
+                            lth_error *err) {
+    lth_kernel *kernel = lth__calloc(1, sizeof *kernel);
+    if (!kernel) return lth__fail_memory(err, sizeof *kernel);
+    kernel->ctx = ctx;
+    lth_status status = lth__expr_parse(expression, &kernel->pool, &kernel->expr, err);
+    if (status == LTH_OK) status = build(kernel, kernel->expr, false, &kernel->root, err);
+    if (status == LTH_OK && kernel->field_count == 0)
+        status = fail_here(err, 1, "the expression reads no column");
+    if (status != LTH_OK) {
+        lth_kernel_free(kernel);
+        return status;
+    }
+    *out = kernel;
+    return LTH_OK;
+}
+
+void lth_kernel_free(lth_kernel *kernel) {
+    if (!kernel) return;
+    lth__free(kernel->nodes);
+    lth__free(kernel->params);
+    lth__free(kernel->fields);
+    lth__pool_free(&kernel->pool);
+    lth__free(kernel);
+}
+
+const char *lth_kernel_column(const lth_kernel *kernel, size_t i) {
+    for (size_t f = 0; f < kernel->field_count; f++) {
+        bool repeated = false;
+        for (size_t e = 0; e < f; e++)
+            repeated |= strcmp(kernel->fields[e].column, kernel->fields[f].column) == 0;
+        if (!repeated && i-- == 0) return kernel->fields[f].column;
+    }
+    return NULL;
+}
+
+size_t lth_kernel_orders(const lth_kernel *kernel) {
+    const lth__family *family = kernel->root->family;
+    return family->orders ? family->orders(kernel->root) : 0;
+}
+
+bool lth_kernel_needs_vectors(const lth_kernel *kernel) {
+    for (size_t f = 0; f < kernel->field_count; f++) {
+        if (kernel->fields[f].vectors) return true;
+    }
+    return false;
+}
+
+size_t lth_kernel_params(const lth_kernel *kernel) {
+    return kernel->param_count;
+}
+
+lth_param lth_kernel_param(const lth_kernel *kernel, size_t i) {
+    const lth__param *p = &kernel->params[i];
+    return (lth_param){.path = p->path,
+                       .value = p->value,
+                       .lo = p->lo,
+                       .hi = p->hi,
+                       .held = p->held,
+                       .tag = p->tag};
+}
+
+lth_status lth_kernel_set(lth_kernel *kernel, size_t i, double value, lth_error *err) {
+    if (i >= kernel->param_count) {
+        return lth__fail(err, LTH_EARG, "there is no parameter %zu; the kernel has %zu", i,
+                         kernel->param_count);
+    }
+    lth__param *p = &kernel->params[i], changed = *p;
+    LTH_TRY(check_bounds(p, value, 0, err));
+    changed.value = value;
+    LTH_TRY(share_value(kernel, &changed, 0, err));
+    p->value = value;
+    return LTH_OK;
+}
+
+static const char *param_path_at(const void *kernel, size_t i) {
+    const lth_kernel *k = kernel;
+    return i < k->param_count ? k->params[i].path : NULL;
+}
+
+lth_status lth_kernel_set_path(lth_kernel *kernel, const char *path, double value, lth_error *err) {
+    for (size_t i = 0; i < kernel->param_count; i++) {
+        if (strcmp(kernel->params[i].path, path) == 0) return lth_kernel_set(kernel, i, value, err);
+    }
+    const char *near = lth__nearest(path, param_path_at, kernel);
+    return lth__fail(err, LTH_EARG,
+                     near ? "the kernel has no parameter \"%s\"; did you mean \"%s\"?"
+                          : "the kernel has no parameter \"%s\"",
+                     path, near);
+}

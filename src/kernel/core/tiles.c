@@ -1,0 +1,119 @@
+#include "kernel/core/tiles.h"
+
+#include <stdlib.h>
+
+/* ---- Order of items ---- */
+
+typedef struct sized {
+    size_t size;
+    uint32_t item;
+} sized;
+
+static int by_descending_size(const void *a, const void *b) {
+    const sized *x = a, *y = b;
+    if (x->size != y->size) return x->size > y->size ? -1 : 1;
+    return x->item < y->item ? -1 : x->item > y->item;
+}
+
+static size_t item_size(const lth_items *items, size_t i) {
+    size_t size = 0;
+    for (size_t f = 0; f < items->encoder->kernel->field_count; f++)
+        size += lth__sequence_length(&items->fields[f], i);
+    return size;
+}
+
+static lth_status sort_items(const lth_items *items, bool by_size, lth__side *out, lth_error *err) {
+    size_t count = items->count;
+    *out = (lth__side){.count = count,
+                       .item = lth__alloc(count, sizeof *out->item),
+                       .size = lth__alloc(count, sizeof *out->size)};
+    sized *order = lth__alloc(count, sizeof *order);
+    if (!out->item || !out->size || !order) {
+        lth__free(order);
+        return lth__fail_memory(err, count * sizeof *order);
+    }
+    for (size_t i = 0; i < count; i++) order[i] = (sized){item_size(items, i), (uint32_t)i};
+    if (by_size) qsort(order, count, sizeof *order, by_descending_size);
+    for (size_t i = 0; i < count; i++) {
+        out->item[i] = order[i].item;
+        out->size[i] = 1 + (double)order[i].size;
+    }
+    lth__free(order);
+    return LTH_OK;
+}
+
+/* ---- Blocks ---- */
+
+enum { MAX_ROWS = 128, MAX_COLS = 1024 };
+static const double max_row_size = 1 << 16, max_col_size = 1 << 18;
+
+/* How many items from `first` on make a band: up to `most`, less when they are large. */
+static size_t band(const lth__side *s, size_t first, size_t most, double limit, double *size) {
+    size_t count = 0;
+    *size = 0;
+    while (first + count < s->count && count < most) {
+        if (*size + s->size[first + count] > limit && count > 0) break;
+        *size += s->size[first + count++];
+    }
+    return count;
+}
+
+static int by_descending_cost(const void *a, const void *b) {
+    const lth__block *x = a, *y = b;
+    if (x->cost != y->cost) return x->cost > y->cost ? -1 : 1;
+    if (x->row != y->row) return x->row < y->row ? -1 : 1;
+    return x->col < y->col ? -1 : x->col > y->col;
+}
+
+static lth_status add_block(lth__cut *cut, lth__block b, lth_error *err) {
+    if (!lth__reserve((void **)&cut->blocks, &cut->block_capacity, cut->block_count + 1,
+                      sizeof *cut->blocks))
+        return lth__fail_memory(err, 0);
+    cut->blocks[cut->block_count++] = b;
+    return LTH_OK;
+}
+
+static lth_status cut_blocks(lth__cut *cut, bool by_size, lth_error *err) {
+    /* Small enough for many threads to share, and to waste little of a symmetric matrix (a band
+     * meets its own rows twice); larger where the columns take long to set up next to a pair. */
+    size_t most_rows = cut->rows.count / (by_size ? 48 : 12) + 1;
+    if (most_rows > MAX_ROWS) most_rows = MAX_ROWS;
+    for (size_t row = 0, rows; row < cut->rows.count; row += rows) {
+        double row_size, col_size;
+        rows = band(&cut->rows, row, most_rows, max_row_size, &row_size);
+        for (size_t col = cut->symmetric ? row : 0, cols; col < cut->cols.count; col += cols) {
+            cols = band(&cut->cols, col, MAX_COLS, max_col_size, &col_size);
+            lth__block b = {.row = row, .rows = rows, .col = col, .cols = cols};
+            b.cost = row_size * col_size;
+            LTH_TRY(add_block(cut, b, err));
+        }
+    }
+    if (cut->block_count > 0)
+        qsort(cut->blocks, cut->block_count, sizeof *cut->blocks, by_descending_cost);
+    for (size_t i = 0, pairs = 0; i < cut->block_count; i++) {
+        cut->blocks[i].first_pair = pairs;
+        pairs += cut->blocks[i].rows * cut->blocks[i].cols;
+    }
+    return LTH_OK;
+}
+
+lth_status lth__cut_make(const lth_items *rows, const lth_items *cols, bool by_size, lth__cut *cut,
+                         lth_error *err) {
+    cut->symmetric = rows == cols;
+    LTH_TRY(sort_items(rows, by_size, &cut->rows, err));
+    if (cut->symmetric)
+        cut->cols = cut->rows;
+    else
+        LTH_TRY(sort_items(cols, by_size, &cut->cols, err));
+    return cut_blocks(cut, by_size, err);
+}
+
+void lth__cut_free(lth__cut *cut) {
+    lth__free(cut->rows.item);
+    lth__free(cut->rows.size);
+    if (!cut->symmetric) {
+        lth__free(cut->cols.item);
+        lth__free(cut->cols.size);
+    }
+    lth__free(cut->blocks);
+}

@@ -1,0 +1,38 @@
+/* Cutting a matrix into blocks of rows and columns that threads share.
+ *
+ * Items are taken by descending size where a kernel wants strings of similar length to meet. Of a
+ * symmetric matrix only the pairs on one side are computed: a band of rows meets the columns from
+ * its own first item on. How a matrix is cut depends on the data alone, never on the number of
+ * threads.
+ */
+#ifndef LTH_TILES_H
+#define LTH_TILES_H
+
+#include "kernel/core/encode.h"
+
+/* Items of one side in the order of the work: largest first, or as they are. */
+typedef struct lth__side {
+    size_t count;
+    uint32_t *item;
+    double *size; /* at least 1, by position in `item` */
+} lth__side;
+
+typedef struct lth__block {
+    size_t row, rows, col, cols; /* positions on the two sides */
+    size_t first_pair;           /* pairs in the blocks before */
+    double cost;
+} lth__block;
+
+typedef struct lth__cut {
+    bool symmetric;
+    lth__side rows, cols; /* the same pointers when symmetric */
+    lth__block *blocks;   /* dearest first                    */
+    size_t block_count, block_capacity;
+} lth__cut;
+
+/* `cut` is zero before, and is to be freed also when this fails. */
+lth_status lth__cut_make(const lth_items *rows, const lth_items *cols, bool by_size, lth__cut *cut,
+                         lth_error *err);
+void lth__cut_free(lth__cut *cut);
+
+#endif

@@ -1,0 +1,598 @@
+/* ssk: the gap-weighted string subsequence kernel.
+ *
+ *     k_i(s,t) = sum over index tuples I in s, J in t, |I| = |J| = i, of
+ *                match^(2i) gap^(span(I) + span(J) - 2i) prod sim(s_I, t_J)
+ *     k = sum_i weights_i k_i
+ *
+ * The engine computes all k_i of a pair in one pass, for match = 1. With nu_i = weights_i
+ * match^(2i):
+ *
+ *     dk/dgap = sum_i nu_i dk_i/dgap      dk/dweights_i = match^(2i) k_i
+ *     dk/dmatch = sum_i weights_i 2i match^(2i-1) k_i
+ *
+ * match and weights together have one flat direction, so match is held unless the expression gives
+ * it.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/parallel.h"
+#include "data/units.h"
+#include "kernel/string/ssk.h"
+
+static const lth_argument arguments[] = {
+    {.name = "order", .help = "longest subsequence", .initial = "5", .choices = "1..64"},
+    {.name = "units",
+     .help = "what a text is cut into: words at white space, tokens with punctuation apart, chars "
+             "(code points), bytes",
+     .initial = "words",
+     .choices = "words|tokens|chars|bytes"},
+    {.name = "sim",
+     .help = "how units match: when equal, or by their word vectors",
+     .initial = "exact",
+     .choices = "exact|dot|cosine|arccos|exp"},
+    {.name = "lower",
+     .help = "lower-case the text first; no for chars and bytes unless given",
+     .initial = "yes",
+     .choices = "no|yes"},
+    {.name = "oov",
+     .help = "what a word without a vector matches: itself, nothing, or as the mean of its parts "
+             "between hyphens and apostrophes",
+     .initial = "exact",
+     .choices = "exact|zero|parts"},
+    {.name = "gap",
+     .help = "factor for each position skipped",
+     .initial = "0.5",
+     .choices = "",
+     .learned = true,
+     .lo = 0,
+     .hi = 1},
+    {.name = "match",
+     .help = "factor for each position matched, in either string; held at 1 unless given",
+     .initial = "1",
+     .choices = "",
+     .learned = true,
+     .lo = 0,
+     .hi = 1000},
+    {.name = "weights",
+     .help = "one for each order",
+     .initial = "[1,...,1]",
+     .choices = "",
+     .learned = true,
+     .lo = 0,
+     .hi = 1e9},
+    {.name = "temperature",
+     .help = "with sim=exp: how far words may be apart and still match",
+     .initial = "0.6",
+     .choices = "",
+     .learned = true,
+     .lo = 1e-2,
+     .hi = 100},
+    {.name = "rarity",
+     .help = "when given: a word of relative frequency p weighs rarity / (rarity + p)",
+     .initial = "",
+     .choices = "",
+     .learned = true,
+     .lo = 1e-7,
+     .hi = 1e3},
+    {0},
+};
+
+static lth_status configure(lth_kernel *kernel, lth__node *node, lth_error *err) {
+    lth__ssk_config *c = lth__pool_alloc(&kernel->pool, sizeof *c);
+    if (!c) return lth__fail_memory(err, sizeof *c);
+    long order;
+    int units, sim, oov, lower;
+    LTH_TRY(lth__node_integer(node, "order", 1, LTH__MAX_ORDER, 5, &order, err));
+    LTH_TRY(lth__node_choice(node, "units", LTH__WORDS, &units, err));
+    LTH_TRY(lth__node_choice(node, "sim", LTH__SIM_EXACT, &sim, err));
+    LTH_TRY(lth__node_choice(node, "oov", LTH__OOV_EXACT, &oov, err));
+    bool lowers = units == LTH__WORDS || units == LTH__TOKENS;
+    LTH_TRY(lth__node_choice(node, "lower", lowers, &lower, err));
+    *c = (lth__ssk_config){.order = (size_t)order, .sim = (lth__sim)sim, .oov = (lth__oov)oov};
+    node->config = c;
+
+    const lth__expr *column = node->expr->inputs[0];
+    bool vectors = sim != LTH__SIM_EXACT;
+    lth__field_def field = {.column = column->name,
+                            .units = units,
+                            .lower = lower,
+                            .vectors = vectors,
+                            .parts = vectors && oov == LTH__OOV_PARTS};
+    LTH_TRY(lth__kernel_field(kernel, &field, &node->field, err));
+    LTH_TRY(lth__node_param(kernel, node, "gap", 0, 0.5, false, err));
+    LTH_TRY(lth__node_param(kernel, node, "match", 0, 1, true, err));
+    LTH_TRY(lth__node_param(kernel, node, "weights", c->order, 1, false, err));
+    if (c->sim == LTH__SIM_EXP) {
+        c->temperature = node->param_count;
+        LTH_TRY(lth__node_param(kernel, node, "temperature", 0, 0.6, false, err));
+    } else if (lth__node_argument(node, "temperature")) {
+        return lth__fail_at(err, LTH_EFORMAT, NULL, 0,
+                            lth__node_argument(node, "temperature")->column,
+                            "temperature goes with sim=exp");
+    }
+    if (!lth__node_argument(node, "rarity")) return LTH_OK;
+    c->rarity = node->param_count;
+    return lth__node_param(kernel, node, "rarity", 0, 1e-3, false, err);
+}
+
+/* ---- State ---- */
+
+static void read_parameters(const lth__node *node, const lth__eval *eval, lth__ssk_state *st) {
+    const lth__ssk_config *c = node->config;
+    double match = lth__node_value(node, eval, LTH__SSK_MATCH);
+    st->plan.order = c->order;
+    st->plan.gap = lth__node_value(node, eval, LTH__SSK_GAP);
+    for (size_t i = 0; i < c->order; i++) {
+        double weight = lth__node_value(node, eval, LTH__SSK_WEIGHTS + i),
+               twice = 2 * (double)(i + 1);
+        st->match_power[i] = pow(match, twice);
+        st->nu[i] = weight * st->match_power[i];
+        st->dnu[i] = weight * twice * pow(match, twice - 1);
+    }
+}
+
+static lth_status find_similarity(const lth__node *node, const lth__eval *eval,
+                                  const lth__similarity **out, lth_error *err) {
+    const lth__ssk_config *c = node->config;
+    lth__matching how = {.sim = c->sim,
+                         .oov = c->oov,
+                         .learns_temperature = c->temperature > 0,
+                         .uses_rarity = c->rarity > 0,
+                         .temperature = 1};
+    if (c->temperature) how.temperature = lth__node_value(node, eval, c->temperature);
+    if (c->rarity) how.rarity = lth__node_value(node, eval, c->rarity);
+    return lth__lexicon_similarity(node, eval, how, out, err);
+}
+
+/* gap^d for every distance in the data, with 0^0 = 1, and the derivatives d gap^(d-1). */
+static lth_status make_powers(lth__ssk_plan *plan, lth_error *err) {
+    size_t count = plan->rows->longest + plan->cols->longest + 2;
+    plan->power = lth__alloc(count, sizeof *plan->power);
+    plan->power_slope = lth__alloc(count, sizeof *plan->power_slope);
+    if (!plan->power || !plan->power_slope)
+        return lth__fail_memory(err, 2 * count * sizeof(double));
+    plan->power[0] = 1;
+    plan->power_slope[0] = 0;
+    for (size_t d = 1; d < count; d++) {
+        plan->power[d] = plan->power[d - 1] * plan->gap;
+        plan->power_slope[d] = (double)d * plan->power[d - 1];
+    }
+    return LTH_OK;
+}
+
+static lth_status choose_dropping(const lth__eval *eval, lth__ssk_plan *plan, lth_error *err) {
+    lth_dropping wish = eval->ctx->options.dropping;
+    bool possible = !plan->similarity && plan->rows->count > 0 && plan->cols->count > 0;
+    if (!possible || wish == LTH_DROP_OFF) return LTH_OK;
+    LTH_TRY(make_powers(plan, err));
+    if (wish == LTH_DROP_AUTO) return lth__ssk_dropping_pays(plan, &plan->dropping, err);
+    plan->dropping = true;
+    return LTH_OK;
+}
+
+static void release(void *p) {
+    lth__ssk_state *st = p;
+    lth__free(st->plan.power);
+    lth__free(st->plan.power_slope);
+    lth__free(st);
+}
+
+static lth_status prepare(const lth__node *node, lth__eval *eval, void **out, lth_error *err) {
+    lth__ssk_state *st = lth__calloc(1, sizeof *st);
+    if (!st) return lth__fail_memory(err, sizeof *st);
+    lth_encoder *encoder = eval->rows->encoder;
+    st->plan = (lth__ssk_plan){
+        .ctx = eval->ctx,
+        .lanes = eval->ctx->engine->lanes[eval->ctx->options.precision],
+        .vocabulary = lth__symbols_count(encoder->lexicons[node->field].symbols),
+        .rows = &eval->rows->fields[node->field],
+        .cols = &eval->cols->fields[node->field],
+    };
+    read_parameters(node, eval, st);
+    lth_status status = LTH_OK;
+    const lth__ssk_config *c = node->config;
+    if (c->sim != LTH__SIM_EXACT || c->rarity)
+        status = find_similarity(node, eval, &st->plan.similarity, err);
+    if (status == LTH_OK) status = choose_dropping(eval, &st->plan, err);
+    eval->by_size |= !st->plan.dropping; /* for the lanes of a vector */
+    if (status == LTH_OK)
+        *out = st;
+    else
+        release(st);
+    return status;
+}
+
+/* ---- Derivatives: gap with the values, and each parameter of the similarities in a pass of its
+ * own ---- */
+
+size_t lth__ssk_directions(const lth__ssk_config *c, lth__ssk_direction out[LTH__SSK_DIRECTIONS]) {
+    size_t count = 0;
+    out[count++] = (lth__ssk_direction){LTH__ALONG_GAP, LTH__SSK_GAP};
+    if (c->temperature) out[count++] = (lth__ssk_direction){LTH__ALONG_TEMPERATURE, c->temperature};
+    if (c->rarity) out[count++] = (lth__ssk_direction){LTH__ALONG_RARITY, c->rarity};
+    return count;
+}
+
+static lth__ssk_plan plan_along(const lth__ssk_plan *plan, lth__along along) {
+    lth__ssk_plan p = *plan;
+    p.along = along;
+    return p;
+}
+
+/* ---- What becomes of the results of a pair ---- */
+
+typedef struct target {
+    const lth__ssk_state *st;
+    const lth__node *node;
+    const double *W;       /* pull: weights            */
+    double *K;             /* values; may be NULL      */
+    const lth__sink *sink; /* pull                     */
+    double *slope;         /* diagonal: derivatives    */
+    size_t pairs;          /* in the tile or diagonal  */
+    size_t param;          /* of the tangent, from the node's first */
+    bool first;            /* the direction that also gives values */
+} target;
+
+static double weigh(const double *nu, size_t order, const double *x, size_t stride) {
+    double sum = 0;
+    for (size_t i = 0; i < order; i++) sum += nu[i] * x[i * stride];
+    return sum;
+}
+
+/* Where the results of the n-th pair begin, and how far apart they are. */
+static const double *results_at(const double *x, size_t n, size_t stride) {
+    return stride == 0 ? x : x + n;
+}
+
+static size_t step_of(size_t stride) {
+    return stride == 0 ? 1 : stride;
+}
+
+static void take_values(void *user, const size_t *pair, size_t count, size_t stride,
+                        const double *value, const double *tangent) {
+    (void)tangent;
+    const target *t = user;
+    if (stride == 0) {
+        double same = weigh(t->st->nu, t->st->plan.order, value, 1);
+        for (size_t n = 0; n < count; n++) t->K[pair[n]] = same;
+        return;
+    }
+    for (size_t n = 0; n < count; n++)
+        t->K[pair[n]] = weigh(t->st->nu, t->st->plan.order, value + n, stride);
+}
+
+static void take_orders(void *user, const size_t *pair, size_t count, size_t stride,
+                        const double *value, const double *tangent) {
+    (void)tangent;
+    const target *t = user;
+    for (size_t n = 0; n < count; n++) {
+        const double *x = results_at(value, n, stride);
+        for (size_t i = 0; i < t->st->plan.order; i++)
+            t->K[i * t->pairs + pair[n]] = t->st->match_power[i] * x[i * step_of(stride)];
+    }
+}
+
+static void take_pull(void *user, const size_t *pair, size_t count, size_t stride,
+                      const double *value, const double *tangent) {
+    const target *t = user;
+    const lth__ssk_state *st = t->st;
+    size_t order = st->plan.order, first = t->node->first_param, step = step_of(stride);
+    for (size_t n = 0; n < count; n++) {
+        double w = t->W[pair[n]];
+        const double *x = results_at(value, n, stride), *dx = results_at(tangent, n, stride);
+        if (t->first && t->K) t->K[pair[n]] = weigh(st->nu, order, x, step);
+        if (w == 0) continue;
+        lth__sink_add(t->sink, first + t->param, pair[n], w * weigh(st->nu, order, dx, step));
+        if (!t->first) continue;
+        lth__sink_add(t->sink, first + LTH__SSK_MATCH, pair[n], w * weigh(st->dnu, order, x, step));
+        for (size_t i = 0; i < order; i++) {
+            lth__sink_add(t->sink, first + LTH__SSK_WEIGHTS + i, pair[n],
+                          w * st->match_power[i] * x[i * step]);
+        }
+    }
+}
+
+static void take_diagonal(void *user, const size_t *pair, size_t count, size_t stride,
+                          const double *value, const double *tangent) {
+    const target *t = user;
+    const lth__ssk_state *st = t->st;
+    size_t order = st->plan.order;
+    for (size_t n = 0; n < count; n++) {
+        size_t item = pair[n];
+        if (t->first) t->K[item] = weigh(st->nu, order, value + n, stride);
+        if (!t->slope) continue;
+        double *slope = t->slope + t->node->first_param * t->pairs + item;
+        slope[t->param * t->pairs] = weigh(st->nu, order, tangent + n, stride);
+        if (!t->first) continue;
+        slope[LTH__SSK_MATCH * t->pairs] = weigh(st->dnu, order, value + n, stride);
+        for (size_t i = 0; i < order; i++)
+            slope[(LTH__SSK_WEIGHTS + i) * t->pairs] = st->match_power[i] * value[i * stride + n];
+    }
+}
+
+/* ---- The memo: k_i of every pair and its derivatives, which weights and match do not change ----
+ */
+
+/* Planes 0 .. n-1 are the values, then n for each direction; `param` counts the directions here. */
+static void take_planes(void *user, const size_t *pair, size_t count, size_t stride,
+                        const double *value, const double *tangent) {
+    const target *t = user;
+    size_t order = t->st->plan.order, plane = order * (1 + t->param), n = 1;
+    while (n < count && pair[n] == pair[0] + n) n++;
+    for (size_t i = 0; i < order && n == count; i++) { /* neighbours: the usual case */
+        double *K = t->K + pair[0];
+        if (t->first) memcpy(K + i * t->pairs, value + i * stride, count * sizeof *K);
+        memcpy(K + (plane + i) * t->pairs, tangent + i * stride, count * sizeof *K);
+    }
+    for (size_t i = 0; i < order && n < count; i++) {
+        for (size_t k = 0; k < count; k++) {
+            if (t->first) t->K[i * t->pairs + pair[k]] = value[i * stride + k];
+            t->K[(plane + i) * t->pairs + pair[k]] = tangent[i * stride + k];
+        }
+    }
+}
+
+static void memo_key(const lth__ssk_state *st, double key[LTH__MEMO_KEYS]) {
+    const lth__similarity *sim = st->plan.similarity;
+    key[0] = st->plan.gap;
+    key[1] = sim ? sim->temperature : 0;
+    key[2] = sim ? sim->rarity : 0;
+}
+
+/* Pairs with an empty string are not compared, and stay as they were. */
+static bool has_empty(const lth__ssk_plan *plan, const lth__tile *tile) {
+    bool empty = false;
+    for (size_t r = 0; r < tile->rows; r++)
+        empty |= lth__sequence_length(plan->rows, tile->row[r]) == 0;
+    for (size_t c = 0; c < tile->cols; c++)
+        empty |= lth__sequence_length(plan->cols, tile->col[c]) == 0;
+    return empty;
+}
+
+/* The planes of a tile at the present values, or NULL when nothing is kept. */
+static lth_status find_planes(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
+                              const double **out, lth_error *err) {
+    const lth__ssk_state *st = eval->state[node->index];
+    lth__memo *memo = eval->memo ? &eval->memo[node->index] : NULL;
+    *out = NULL;
+    if (!memo || !memo->planes) return LTH_OK;
+    double *planes = memo->planes + tile->first_pair * memo->plane_count;
+    double key[LTH__MEMO_KEYS], *kept = memo->key + tile->index * LTH__MEMO_KEYS;
+    memo_key(st, key);
+    if (memcmp(kept, key, sizeof key) != 0) {
+        target t = {.st = st, .K = planes, .pairs = tile->rows * tile->cols};
+        lth__ssk_direction directions[LTH__SSK_DIRECTIONS];
+        size_t count = lth__ssk_directions(node->config, directions);
+        kept[0] = NAN; /* should this fail */
+        if (has_empty(&st->plan, tile))
+            memset(planes, 0, memo->plane_count * t.pairs * sizeof *planes);
+        for (t.param = 0; t.param < count; t.param++) {
+            lth__ssk_plan plan = plan_along(&st->plan, directions[t.param].along);
+            t.first = t.param == 0;
+            LTH_TRY(lth__ssk_compare_tile(&plan, tile, take_planes, &t, err));
+        }
+        memcpy(kept, key, sizeof key);
+    }
+    *out = planes;
+    return LTH_OK;
+}
+
+/* Dropping positions is faster than reading the memo. */
+static size_t memo_planes(const lth__node *node, const lth__eval *eval) {
+    const lth__ssk_state *st = eval->state[node->index];
+    lth__ssk_direction directions[LTH__SSK_DIRECTIONS];
+    if (st->plan.dropping) return 0;
+    return st->plan.order * (1 + lth__ssk_directions(node->config, directions));
+}
+
+/* K = sum_i nu_i planes_i */
+static void weigh_planes(const lth__ssk_state *st, const double *planes, size_t pairs, double *K) {
+    for (size_t n = 0; n < pairs; n++) K[n] = st->nu[0] * planes[n];
+    for (size_t i = 1; i < st->plan.order; i++) {
+        for (size_t n = 0; n < pairs; n++) K[n] += st->nu[i] * planes[i * pairs + n];
+    }
+}
+
+/* sum_n W_n x_n in eight interleaved sums: a fixed order that vectors can follow. */
+static double dot(const double *W, const double *x, size_t count) {
+    double sum[8] = {0}, rest = 0;
+    size_t n = 0;
+    for (; n + 8 <= count; n += 8) {
+        for (size_t lane = 0; lane < 8; lane++) sum[lane] += W[n + lane] * x[n + lane];
+    }
+    for (; n < count; n++) rest += W[n] * x[n];
+    for (size_t lane = 0; lane < 8; lane++) rest += sum[lane];
+    return rest;
+}
+
+static void pull_planes(const lth__node *node, const lth__ssk_state *st, const double *planes,
+                        const double *W, const lth__sink *sink) {
+    size_t order = st->plan.order, pairs = sink->pairs;
+    double *sum = sink->sum + node->first_param;
+    lth__ssk_direction directions[LTH__SSK_DIRECTIONS];
+    size_t count = lth__ssk_directions(node->config, directions);
+    for (size_t i = 0; i < order; i++) {
+        double value = dot(W, planes + i * pairs, pairs);
+        sum[LTH__SSK_MATCH] += st->dnu[i] * value;
+        sum[LTH__SSK_WEIGHTS + i] += st->match_power[i] * value;
+        for (size_t d = 0; d < count; d++) {
+            const double *slope = planes + (order * (1 + d) + i) * pairs;
+            sum[directions[d].param] += st->nu[i] * dot(W, slope, pairs);
+        }
+    }
+}
+
+/* ---- Tiles and diagonals ---- */
+
+static lth_status tile_values(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
+                              double *K, lth_error *err) {
+    target t = {.st = eval->state[node->index], .K = K};
+    const double *planes;
+    LTH_TRY(find_planes(node, eval, tile, &planes, err));
+    if (planes) {
+        weigh_planes(t.st, planes, tile->rows * tile->cols, K);
+        return LTH_OK;
+    }
+    memset(K, 0, tile->rows * tile->cols * sizeof *K);
+    return lth__ssk_compare_tile(&t.st->plan, tile, take_values, &t, err);
+}
+
+static lth_status tile_orders(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
+                              double *K, lth_error *err) {
+    target t = {.st = eval->state[node->index], .K = K, .pairs = tile->rows * tile->cols};
+    memset(K, 0, t.st->plan.order * t.pairs * sizeof *K);
+    return lth__ssk_compare_tile(&t.st->plan, tile, take_orders, &t, err);
+}
+
+static lth_status pull(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
+                       const double *W, double *K, const lth__sink *sink, lth_error *err) {
+    target t = {.st = eval->state[node->index], .node = node, .W = W, .K = K, .sink = sink};
+    const double *planes = NULL;
+    if (sink->sum) LTH_TRY(find_planes(node, eval, tile, &planes, err));
+    if (planes) {
+        pull_planes(node, t.st, planes, W, sink);
+        if (K) weigh_planes(t.st, planes, tile->rows * tile->cols, K);
+        return LTH_OK;
+    }
+    if (K) memset(K, 0, tile->rows * tile->cols * sizeof *K);
+    lth__ssk_direction directions[LTH__SSK_DIRECTIONS];
+    size_t count = lth__ssk_directions(node->config, directions);
+    for (size_t d = 0; d < count; d++) {
+        lth__ssk_plan plan = plan_along(&t.st->plan, directions[d].along);
+        t.first = d == 0;
+        t.param = directions[d].param;
+        LTH_TRY(lth__ssk_compare_tile(&plan, tile, take_pull, &t, err));
+    }
+    return LTH_OK;
+}
+
+enum { SELVES = 64 }; /* items to a job */
+
+typedef struct selves {
+    target t;
+    lth__ssk_plan plan;
+    const lth__sequences *sequences;
+} selves;
+
+static lth_status compare_selves(void *user, size_t index, unsigned worker) {
+    (void)worker;
+    selves *s = user;
+    size_t first = index * SELVES, last = first + SELVES;
+    if (last > s->sequences->count) last = s->sequences->count;
+    return lth__ssk_compare_selves(&s->plan, s->sequences, first, last, take_diagonal, &s->t, NULL);
+}
+
+static lth_status diagonal(const lth__node *node, const lth__eval *eval, const lth_items *items,
+                           double *a, double *slope, lth_error *err) {
+    const lth__ssk_state *st = eval->state[node->index];
+    if (eval->device && lth__ssk_device_able(node, eval))
+        return lth__ssk_device_diagonal(node, eval, items, a, slope, err);
+    selves s = {.t = {.st = st, .node = node, .K = a, .slope = slope, .pairs = items->count},
+                .sequences = &items->fields[node->field]};
+    size_t jobs = (items->count + SELVES - 1) / SELVES;
+    memset(a, 0, items->count * sizeof *a);
+    lth__ssk_direction directions[LTH__SSK_DIRECTIONS] = {{0}};
+    size_t count = slope ? lth__ssk_directions(node->config, directions) : 1;
+    for (size_t d = 0; d < count; d++) {
+        s.plan = plan_along(&st->plan, slope ? directions[d].along : LTH__ALONG_NOTHING);
+        s.t.first = d == 0;
+        s.t.param = directions[d].param;
+        LTH_TRY(
+            lth__parallel_for(eval->ctx, "self-similarities", jobs, NULL, compare_selves, &s, err));
+    }
+    return LTH_OK;
+}
+
+/* mean[i] = the mean of match^(2i) k_i(x,x), which is the slope of the diagonal along weights_i. */
+static lth_status mean_selves(const lth__node *node, const lth__eval *eval, double *mean,
+                              lth_error *err) {
+    size_t count = eval->rows->count, order = ((const lth__ssk_config *)node->config)->order;
+    double *self = lth__alloc(count, sizeof *self);
+    double *slope = lth__calloc(eval->kernel->param_count * count, sizeof *slope);
+    lth_status status = self && slope ? LTH_OK : lth__fail_memory(err, 0);
+    if (status == LTH_OK) status = diagonal(node, eval, eval->rows, self, slope, err);
+    for (size_t i = 0; i < order && status == LTH_OK; i++) {
+        const double *own = slope + (node->first_param + LTH__SSK_WEIGHTS + i) * count;
+        mean[i] = 0;
+        for (size_t n = 0; n < count; n++) mean[i] += own[n] / (double)count;
+    }
+    lth__free(self);
+    lth__free(slope);
+    return status;
+}
+
+/* A start with the same share for every order. */
+static lth_status guess(const lth__node *node, const lth__eval *eval, double scale, double *value,
+                        lth_error *err) {
+    size_t order = ((const lth__ssk_config *)node->config)->order;
+    double mean[LTH__MAX_ORDER];
+    LTH_TRY(mean_selves(node, eval, mean, err));
+    for (size_t i = 0; i < order; i++) {
+        if (mean[i] > 0) value[LTH__SSK_WEIGHTS + i] = scale / (double)order / mean[i];
+    }
+    return LTH_OK;
+}
+
+static lth_status order_shares(const lth__node *node, const lth__eval *eval, double *nu,
+                               double *share, lth_error *err) {
+    const lth__ssk_state *st = eval->state[node->index];
+    size_t order = st->plan.order;
+    double mean[LTH__MAX_ORDER], sum = 0;
+    LTH_TRY(mean_selves(node, eval, mean, err));
+    for (size_t i = 0; i < order; i++) {
+        nu[i] = st->nu[i];
+        share[i] = lth__node_value(node, eval, LTH__SSK_WEIGHTS + i) * mean[i];
+        sum += share[i];
+    }
+    for (size_t i = 0; i < order; i++) share[i] = sum > 0 ? share[i] / sum : 0;
+    return LTH_OK;
+}
+
+/* ---- The string kernel's own ---- */
+
+static size_t orders(const lth__node *node) {
+    return ((const lth__ssk_config *)node->config)->order;
+}
+
+static double cell_orders(const lth__node *node, const lth_items *rows, const lth_items *cols) {
+    const lth__sequences *s = &rows->fields[node->field], *t = &cols->fields[node->field];
+    double cells = (double)s->start[s->count] * (double)t->start[t->count];
+    if (s == t) {
+        for (size_t i = 0; i < s->count; i++) {
+            double length = (double)lth__sequence_length(s, i);
+            cells += length * length;
+        }
+        cells /= 2;
+    }
+    return cells * (double)orders(node);
+}
+
+const lth__family lth__family_ssk = {
+    .manual = {.name = "ssk",
+               .help = "string subsequence kernel: all subsequences up to a length in common, with "
+                       "gaps, found in one pass",
+               .usage = "ssk(COLUMN, order=5, units=words, sim=exact, gap=0.5, ...)",
+               .arguments = arguments},
+    .traits = LTH__TAKES_COLUMN,
+    .configure = configure,
+    .prepare = prepare,
+    .release = release,
+    .diagonal = diagonal,
+    .tile = tile_values,
+    .pull = pull,
+    .orders = orders,
+    .tile_orders = tile_orders,
+    .cell_orders = cell_orders,
+    .memo_planes = memo_planes,
+    .guess = guess,
+    .order_shares = order_shares,
+    .device_able = lth__ssk_device_able,
+    .device_tile = lth__ssk_device_tile,
+    .device_pull = lth__ssk_device_pull,
+    .device_orders = lth__ssk_device_orders,
+    .degrees = orders,
+    .tile_degrees = lth__ssk_tile_degrees,
+    .attribute = lth__ssk_attribute,
+    .worth = lth__ssk_worth,
+};

@@ -1,0 +1,53 @@
+/* Inside the string kernel: what its functions for CPUs and for devices share. */
+#ifndef LTH_SSK_H
+#define LTH_SSK_H
+
+#include "kernel/string/ssk_compare.h"
+
+typedef struct lth__ssk_config {
+    size_t order;
+    lth__sim sim;
+    lth__oov oov;
+    size_t temperature, rarity; /* parameters, from the node's first; 0 = none */
+} lth__ssk_config;
+
+/* Parameters, in the order of their declaration; then the optional ones. */
+enum { LTH__SSK_GAP, LTH__SSK_MATCH, LTH__SSK_WEIGHTS };
+
+typedef struct lth__ssk_state {
+    lth__ssk_plan plan;
+    double match_power[LTH__MAX_ORDER]; /* match^(2i)                                 */
+    double nu[LTH__MAX_ORDER];          /* weights_i match^(2i)                       */
+    double dnu[LTH__MAX_ORDER];         /* its derivative by match                    */
+} lth__ssk_state;
+
+/* A derivative that takes a pass of its own: by gap, and by each parameter of the similarities. */
+typedef struct lth__ssk_direction {
+    lth__along along;
+    size_t param; /* from the node's first */
+} lth__ssk_direction;
+
+enum { LTH__SSK_DIRECTIONS = 3 };
+size_t lth__ssk_directions(const lth__ssk_config *c, lth__ssk_direction out[LTH__SSK_DIRECTIONS]);
+
+/* For explanations (ssk_attribute.c). */
+lth_status lth__ssk_tile_degrees(const lth__node *node, const lth__eval *eval,
+                                 const lth__tile *tile, double *K, lth_error *err);
+void lth__ssk_worth(const lth__node *node, const lth__eval *eval, double *gap, double *nu);
+lth_status lth__ssk_attribute(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
+                              const double *W, double *share, lth_error *err);
+
+/* On a device (ssk_device.c). */
+bool lth__ssk_device_able(const lth__node *node, const lth__eval *eval);
+lth_status lth__ssk_device_tile(const lth__node *node, lth__device_eval *e,
+                                const struct lth__panel *panel, double *K, lth_error *err);
+lth_status lth__ssk_device_pull(const lth__node *node, lth__device_eval *e,
+                                const struct lth__panel *panel, double *W, double *K, double *grad,
+                                lth_error *err);
+lth_status lth__ssk_device_orders(const lth__node *node, lth__device_eval *e,
+                                  const struct lth__panel *panel, double *K, lth_error *err);
+lth_status lth__ssk_device_diagonal(const lth__node *node, const lth__eval *eval,
+                                    const lth_items *items, double *a, double *slope,
+                                    lth_error *err);
+
+#endif

@@ -1,0 +1,52 @@
+/* Comparing many pairs of sequences: which pairs share a vector, how symbols are matched, and
+ * whether positions that cannot match are dropped. */
+#ifndef LTH_SSK_COMPARE_H
+#define LTH_SSK_COMPARE_H
+
+#include "engine/engine.h"
+#include "kernel/core/encode.h"
+
+/* Which derivative goes with the values: none, by gap, or by a parameter of the similarities. */
+typedef enum lth__along {
+    LTH__ALONG_NOTHING,
+    LTH__ALONG_GAP,
+    LTH__ALONG_TEMPERATURE,
+    LTH__ALONG_RARITY
+} lth__along;
+
+typedef struct lth__ssk_plan {
+    const lth_ctx *ctx;
+    const lth__lanes *lanes;
+    size_t order;
+    double gap;
+    size_t vocabulary;
+    const lth__similarity *similarity; /* NULL = exact matching               */
+    const lth__sequences *rows, *cols;
+    lth__along along;
+    bool dropping;
+    double *power, *power_slope; /* gap^d and its derivative for all distances; when dropping */
+} lth__ssk_plan;
+
+/* Receives the results of `count` pairs: value[i * stride + n] is k_(i+1) of pair[n], for match =
+ * 1; tangent likewise, or NULL. Stride 0: all the pairs have the same results, value[i] and
+ * tangent[i]. */
+typedef void lth__ssk_take(void *user, const size_t *pair, size_t count, size_t stride,
+                           const double *value, const double *tangent);
+
+/* All pairs of a tile (pair = r * cols + c). Pairs with no match at all are left out: they are 0.
+ */
+lth_status lth__ssk_compare_tile(const lth__ssk_plan *plan, const lth__tile *tile,
+                                 lth__ssk_take *take, void *user, lth_error *err);
+
+/* Items first .. last-1 of `sequences` with themselves (pair = item). */
+lth_status lth__ssk_compare_selves(const lth__ssk_plan *plan, const lth__sequences *sequences,
+                                   size_t first, size_t last, lth__ssk_take *take, void *user,
+                                   lth_error *err);
+
+/* The same with positions dropped, one pair at a time (ssk_dropping.c). */
+lth_status lth__ssk_compare_dropping(const lth__ssk_plan *plan, const lth__tile *tile,
+                                     lth__ssk_take *take, void *user, lth_error *err);
+/* Whether dropping pays on these data, judged by a sample. */
+lth_status lth__ssk_dropping_pays(const lth__ssk_plan *plan, bool *out, lth_error *err);
+
+#endif

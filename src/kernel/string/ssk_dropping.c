@@ -1,0 +1,263 @@
+/* Exact matching where most symbols of a string do not occur in the other, as with words. The
+ * places where a row matches are found from lists of where each symbol stands in the columns, so a
+ * pair that shares no symbol is never looked at. A pair that matches in a few places is summed over
+ * these; of the others only the positions that can match remain. */
+#include <string.h>
+
+#include "base/parallel.h"
+#include "base/random.h"
+#include "kernel/string/ssk_compare.h"
+
+/* Where each symbol stands in the columns of a tile: entries start[symbol] .. start[symbol + 1]
+ * - 1. */
+typedef struct postings {
+    uint32_t *start;
+    uint32_t *column, *position;
+} postings;
+
+/* A match found in the row at hand, and the one found before it in the same column (from 1; 0 =
+ * none). */
+typedef struct found {
+    lth__meeting at;
+    uint32_t before;
+} found;
+
+typedef struct workspace {
+    postings postings;
+    uint32_t *matches;    /* by column: how many in the row at hand                     */
+    uint32_t *latest;     /* by column: number of the latest in `found`, from 1         */
+    uint32_t *candidates; /* columns with a match                                      */
+    found *found;
+    size_t found_capacity;
+    uint32_t *in_s, *in_t; /* by symbol: number of the pair in which it was last seen  */
+    uint32_t pairs;        /* seen so far                                              */
+    uint32_t *s_position, *s_symbol, *t_position, *t_symbol;
+    double *scratch, *value, *tangent;
+} workspace;
+
+static void free_workspace(workspace *w) {
+    void *blocks[] = {w->postings.start,
+                      w->postings.column,
+                      w->postings.position,
+                      w->matches,
+                      w->latest,
+                      w->candidates,
+                      w->found,
+                      w->in_s,
+                      w->in_t,
+                      w->s_position,
+                      w->s_symbol,
+                      w->t_position,
+                      w->t_symbol,
+                      w->scratch,
+                      w->value,
+                      w->tangent};
+    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) lth__free(blocks[i]);
+}
+
+/* What dropping positions of one pair needs. */
+static lth_status allocate_pair(const lth__ssk_plan *plan, bool tangent, workspace *w,
+                                lth_error *err) {
+    size_t vocabulary = plan->vocabulary, p = plan->rows->longest, q = plan->cols->longest;
+    w->in_s = lth__calloc(vocabulary, sizeof *w->in_s);
+    w->in_t = lth__calloc(vocabulary, sizeof *w->in_t);
+    w->s_position = lth__alloc(p, sizeof *w->s_position);
+    w->s_symbol = lth__alloc(p, sizeof *w->s_symbol);
+    w->t_position = lth__alloc(q, sizeof *w->t_position);
+    w->t_symbol = lth__alloc(q, sizeof *w->t_symbol);
+    w->scratch = lth__alloc(lth__ssk_sparse_scratch(plan->order, q, tangent), sizeof *w->scratch);
+    bool ok = w->in_s && w->in_t && w->s_position && w->s_symbol && w->t_position && w->t_symbol &&
+              w->scratch;
+    return ok ? LTH_OK : lth__fail_memory(err, 0);
+}
+
+/* Pairs that match in one place are handed over together, up to so many. */
+enum { BATCH = 64 };
+
+static lth_status allocate_tile(const lth__ssk_plan *plan, const lth__tile *tile, bool tangent,
+                                workspace *w, lth_error *err) {
+    LTH_TRY(allocate_pair(plan, tangent, w, err));
+    size_t units = 0, cols = tile->cols;
+    for (size_t c = 0; c < cols; c++) units += lth__sequence_length(plan->cols, tile->col[c]);
+    w->postings.start = lth__calloc(plan->vocabulary + 1, sizeof *w->postings.start);
+    w->postings.column = lth__alloc(units, sizeof *w->postings.column);
+    w->postings.position = lth__alloc(units, sizeof *w->postings.position);
+    w->matches = lth__calloc(cols, sizeof *w->matches);
+    w->latest = lth__calloc(cols, sizeof *w->latest);
+    w->candidates = lth__alloc(cols, sizeof *w->candidates);
+    w->value = lth__calloc(plan->order, sizeof *w->value);
+    w->tangent = tangent ? lth__calloc(plan->order, sizeof *w->tangent) : NULL;
+    bool ok = w->postings.start && w->postings.column && w->postings.position && w->matches &&
+              w->latest && w->candidates && w->value && (!tangent || w->tangent);
+    return ok ? LTH_OK : lth__fail_memory(err, 0);
+}
+
+/* A counting sort of all positions by symbol. */
+static void list_columns(const lth__ssk_plan *plan, const lth__tile *tile, postings *p) {
+    for (size_t c = 0; c < tile->cols; c++) {
+        const uint32_t *t = lth__sequence_symbols(plan->cols, tile->col[c]);
+        for (size_t k = 0; k < lth__sequence_length(plan->cols, tile->col[c]); k++)
+            p->start[t[k]]++;
+    }
+    uint32_t end = 0;
+    for (size_t v = 0; v <= plan->vocabulary; v++) p->start[v] = end += p->start[v];
+    for (size_t c = tile->cols; c-- > 0;) {
+        const uint32_t *t = lth__sequence_symbols(plan->cols, tile->col[c]);
+        for (size_t k = lth__sequence_length(plan->cols, tile->col[c]); k-- > 0;) {
+            uint32_t at = --p->start[t[k]];
+            p->column[at] = (uint32_t)c;
+            p->position[at] = (uint32_t)k;
+        }
+    }
+}
+
+/* The places where s matches a column, up to one more than can be summed as chains; the columns
+ * with any become candidates. */
+static lth_status find_matches(const uint32_t *s, size_t length, size_t cols, workspace *w,
+                               size_t *candidates, lth_error *err) {
+    const postings *p = &w->postings;
+    size_t total = 0, most = cols * (LTH__MAX_MEETINGS + 1), used = 0, count = 0;
+    for (size_t j = 0; j < length; j++) total += p->start[s[j] + 1] - p->start[s[j]];
+    if (!lth__reserve((void **)&w->found, &w->found_capacity, total < most ? total : most,
+                      sizeof *w->found))
+        return lth__fail_memory(err, most * sizeof *w->found);
+    for (size_t j = 0; j < length; j++) {
+        for (uint32_t e = p->start[s[j]]; e < p->start[s[j] + 1]; e++) {
+            uint32_t c = p->column[e];
+            if (w->matches[c] > LTH__MAX_MEETINGS) continue;
+            if (w->matches[c]++ == 0) w->candidates[count++] = c;
+            w->found[used] = (found){.at = {(uint32_t)j, p->position[e]}, .before = w->latest[c]};
+            w->latest[c] = (uint32_t)++used;
+        }
+    }
+    *candidates = count;
+    return LTH_OK;
+}
+
+/* ---- One pair ---- */
+
+/* The positions whose symbol bears `stamp` in `seen`. */
+static size_t keep(const uint32_t *symbols, size_t length, const uint32_t *seen, uint32_t stamp,
+                   uint32_t *position, uint32_t *symbol) {
+    size_t count = 0;
+    for (size_t i = 0; i < length; i++) {
+        position[count] = (uint32_t)i;
+        symbol[count] = symbols[i];
+        count += seen[symbols[i]] == stamp;
+    }
+    return count;
+}
+
+static lth__sparse_pair drop_positions(const lth__ssk_plan *plan, size_t row, size_t col,
+                                       workspace *w) {
+    const uint32_t *s = lth__sequence_symbols(plan->rows, row),
+                   *t = lth__sequence_symbols(plan->cols, col);
+    size_t p = lth__sequence_length(plan->rows, row), q = lth__sequence_length(plan->cols, col);
+    uint32_t stamp = ++w->pairs;
+    lth__sparse_pair pair = {.order = plan->order,
+                             .s_position = w->s_position,
+                             .t_position = w->t_position,
+                             .s_symbol = w->s_symbol,
+                             .t_symbol = w->t_symbol,
+                             .powers = {plan->power, plan->power_slope},
+                             .scratch = w->scratch};
+    for (size_t j = 0; j < p; j++) w->in_s[s[j]] = stamp;
+    pair.t_count = keep(t, q, w->in_s, stamp, w->t_position, w->t_symbol);
+    for (size_t k = 0; k < pair.t_count; k++) w->in_t[w->t_symbol[k]] = stamp;
+    pair.s_count = keep(s, p, w->in_t, stamp, w->s_position, w->s_symbol);
+    return pair;
+}
+
+/* A column that matches in at least two places. */
+static void compare_pair(const lth__ssk_plan *plan, const lth__tile *tile, size_t r, uint32_t c,
+                         workspace *w, double *value, double *tangent) {
+    size_t count = w->matches[c];
+    if (count > LTH__MAX_MEETINGS) {
+        lth__sparse_pair pair = drop_positions(plan, tile->row[r], tile->col[c], w);
+        lth__ssk_sparse(&pair, value, tangent);
+        return;
+    }
+    lth__meeting meeting[LTH__MAX_MEETINGS];
+    uint32_t at = w->latest[c];
+    for (size_t n = count; n-- > 0; at = w->found[at - 1].before) meeting[n] = w->found[at - 1].at;
+    lth__powers powers = {plan->power, plan->power_slope};
+    lth__ssk_meetings(plan->order, powers, meeting, count, value, tangent);
+}
+
+static void compare_row(const lth__ssk_plan *plan, const lth__tile *tile, size_t r,
+                        size_t candidates, workspace *w, lth__ssk_take *take, void *user) {
+    /* Most candidates match in one place: k_1 = 1, and nothing else, as w->value has it. */
+    double value[LTH__MAX_ORDER], tangent[LTH__MAX_ORDER];
+    size_t single[BATCH], singles = 0;
+    for (size_t i = 0; i < candidates; i++) {
+        uint32_t c = w->candidates[i];
+        size_t pair = r * tile->cols + c;
+        if (w->matches[c] == 1) {
+            single[singles++] = pair;
+            if (singles == BATCH) take(user, single, singles, 0, w->value, w->tangent), singles = 0;
+        } else {
+            compare_pair(plan, tile, r, c, w, value, w->tangent ? tangent : NULL);
+            take(user, &pair, 1, 1, value, w->tangent ? tangent : NULL);
+        }
+        w->matches[c] = w->latest[c] = 0;
+    }
+    if (singles > 0) take(user, single, singles, 0, w->value, w->tangent);
+}
+
+lth_status lth__ssk_compare_dropping(const lth__ssk_plan *plan, const lth__tile *tile,
+                                     lth__ssk_take *take, void *user, lth_error *err) {
+    bool tangent = plan->along != LTH__ALONG_NOTHING;
+    workspace w = {0};
+    lth_status status = allocate_tile(plan, tile, tangent, &w, err);
+    if (status == LTH_OK) {
+        list_columns(plan, tile, &w.postings);
+        w.value[0] = 1;
+    }
+    for (size_t r = 0; r < tile->rows && status == LTH_OK; r++) {
+        const uint32_t *s = lth__sequence_symbols(plan->rows, tile->row[r]);
+        size_t candidates = 0, length = lth__sequence_length(plan->rows, tile->row[r]);
+        status = find_matches(s, length, tile->cols, &w, &candidates, err);
+        if (status == LTH_OK) compare_row(plan, tile, r, candidates, &w, take, user);
+        if (status == LTH_OK) status = lth__parallel_ask(plan->ctx);
+    }
+    free_workspace(&w);
+    return status;
+}
+
+/* ---- Whether it pays ---- */
+
+/* Nanoseconds, roughly; only their proportions matter. */
+static double dense_cost(const lth__ssk_plan *plan, size_t p, size_t q) {
+    return 0.6 / (double)plan->lanes->lanes * (double)plan->order * (double)p * (double)q;
+}
+
+static double dropping_cost(const lth__ssk_plan *plan, const lth__sparse_pair *pair) {
+    double cells = (double)pair->s_count * (double)pair->t_count;
+    return cells == 0 ? 1 : 10 + (double)plan->order * cells;
+}
+
+/* As many pairs as can tell, but not so many that looking takes as long as computing them all. */
+static size_t sample_size(size_t rows, size_t cols) {
+    enum { MOST = 300, SHARE = 8 };
+    return rows * cols >= MOST * SHARE ? MOST : rows * cols / SHARE + 1;
+}
+
+lth_status lth__ssk_dropping_pays(const lth__ssk_plan *plan, bool *out, lth_error *err) {
+    size_t sample = sample_size(plan->rows->count, plan->cols->count);
+    workspace w = {0};
+    lth_status status = allocate_pair(plan, false, &w, err);
+    double dense = 0, dropping = 0;
+    lth__random random;
+    lth__random_seed(&random, 1);
+    for (size_t n = 0; status == LTH_OK && n < sample; n++) {
+        size_t i = lth__random_below(&random, plan->rows->count);
+        size_t j = lth__random_below(&random, plan->cols->count);
+        lth__sparse_pair pair = drop_positions(plan, i, j, &w);
+        dense += dense_cost(plan, lth__sequence_length(plan->rows, i),
+                            lth__sequence_length(plan->cols, j));
+        dropping += dropping_cost(plan, &pair);
+    }
+    free_workspace(&w);
+    if (status == LTH_OK) *out = dropping < dense;
+    return status;
+}

@@ -1,0 +1,54 @@
+/* Columns of trees: the arguments that every kernel over trees has, and how they are encoded. */
+#ifndef LTH_TREE_FIELD_H
+#define LTH_TREE_FIELD_H
+
+#include "base/text.h"
+#include "kernel/core/encode.h"
+
+/* For the manual of a family; they come last. */
+#define LTH__TREE_ARGUMENTS                                                                        \
+    {.name = "format",                                                                             \
+     .help = "how a cell writes its tree: brackets, (S (NP ...) ...), or one CoNLL-U sentence as " \
+             "a tree of relations (grct) or of words (lct)",                                       \
+     .initial = "brackets",                                                                        \
+     .choices = "brackets|grct|lct"},                                                              \
+        {.name = "strip",                                                                          \
+         .help = "what is left out: function tags and indices of labels (NP-SBJ-1 is NP), traces " \
+                 "(-NONE-), or both: [tags,traces]",                                               \
+         .initial = "none",                                                                        \
+         .choices = "none|tags|traces"},                                                           \
+    {                                                                                              \
+        .name = "lower", .help = "lower-case the leaves", .initial = "no", .choices = "no|yes"     \
+    }
+
+/* The field of a node over a column of trees, by these arguments. */
+lth_status lth__tree_field(lth_kernel *kernel, lth__node *node, lth_error *err);
+
+/* Read every tree of a column: its nodes as subtrees of the forest, in post-order. */
+lth_status lth__tree_field_encode(const lth__field_def *def, const lth_table *table, size_t column,
+                                  lth__symbols *labels, lth__forest *forest, lth__sequences *out,
+                                  lth_error *err);
+
+/* count[label] += the inner nodes of these trees that have it. */
+void lth__tree_count_labels(const lth__forest *forest, const lth__sequences *trees, size_t *count);
+
+/* A label or a word as it stands in brackets, with the backslashes that it needs. */
+void lth__tree_write_label(const lth__symbols *labels, lth__symbol label, lth__string *out);
+
+/* The fragments of the partial tree kernel that weigh most (ptk_heaviest.c). */
+lth_status lth__ptk_fragments(const lth__node *node, const lth__eval *eval, const double *W,
+                              bool of_row, size_t count, lth__fragment_fn *take, void *user,
+                              lth_error *err);
+
+/* ---- Symbols with parameters of their own: symbols=none|all|[NP,VP] ---- */
+
+typedef struct lth__tree_symbols {
+    const char *const *names; /* in the kernel's pool */
+    size_t count;
+} lth__tree_symbols;
+
+/* The names in the argument `symbols`; for symbols=all none, and node->unresolved is set. */
+lth_status lth__tree_symbols_read(lth_kernel *kernel, lth__node *node, lth__tree_symbols *out,
+                                  lth_error *err);
+
+#endif

@@ -1,0 +1,64 @@
+/* What model files of every kind share: the arrays of kernel fields (vocabulary, vectors, items),
+ * and the tools to write and to read others. What is read is checked: a file can be hostile. */
+#ifndef LTH_MODEL_FILE_H
+#define LTH_MODEL_FILE_H
+
+#include "kernel/core/encode.h"
+#include "model/common/tensors.h"
+
+/* ---- Saving ---- */
+
+/* What is written but not part of the model as it stands; freed after the write. */
+typedef struct lth__extras {
+    void **block;
+    size_t count, capacity;
+} lth__extras;
+
+typedef struct lth__saver {
+    lth__tensors_writer *writer;
+    lth__extras extras;
+    bool ok;
+} lth__saver;
+
+lth__saver lth__saver_open(void);
+/* Write the file, if all went well, and free everything. */
+lth_status lth__saver_close(lth__saver *s, const char *path, lth_error *err);
+
+void *lth__saver_keep(lth__saver *s, void *block);
+/* A vector, or with `cols` above 0 a matrix. */
+void lth__saver_put(lth__saver *s, const char *name, lth__dtype dtype, size_t rows, size_t cols,
+                    const void *data);
+/* model, kernel, made_by. */
+void lth__saver_put_kernel(lth__saver *s, const char *model, const lth_kernel *kernel);
+/* A JSON list of texts. */
+void lth__saver_put_list(lth__saver *s, const char *key, char *const *texts, size_t count);
+void lth__saver_put_fields(lth__saver *s, const lth_encoder *encoder, const lth_items *items);
+
+/* ---- Loading ---- */
+
+typedef struct lth__loader {
+    const char *path;
+    lth__tensors *file;
+    lth_error *err;
+    lth_encoder *encoder; /* once the kernel was read */
+    lth_items *items;     /* of which the fields are being read */
+    size_t rows;
+} lth__loader;
+
+lth_status lth__loader_damaged(const lth__loader *l, const char *what);
+/* An array of this shape; LTH_NONE = any. */
+lth_status lth__loader_get(const lth__loader *l, const char *name, lth__dtype dtype, size_t rank,
+                           size_t rows, size_t cols, const lth__tensor **out);
+/* A copy of an array's numbers, all of which must be finite. */
+lth_status lth__loader_copy(const lth__loader *l, const lth__tensor *t, double **out);
+/* A list of at least `least` texts, none of them NULL; each and the list freed with lth__free(). */
+lth_status lth__loader_list(const lth__loader *l, const char *key, size_t least, const char *what,
+                            char ***out, size_t *count);
+/* The kernel of a file that holds a `model`, and an encoder without symbols. */
+lth_status lth__loader_kernel(lth__loader *l, lth_ctx *ctx, const char *model,
+                              const char *otherwise, lth_kernel **kernel, lth_encoder **encoder);
+/* Items with all their fields; the encoder gets its symbols and vectors. *out is to be freed also
+ * when this fails. */
+lth_status lth__loader_fields(lth__loader *l, size_t rows, lth_items **out);
+
+#endif

@@ -1,0 +1,39 @@
+/* What a cross-validation found. */
+#ifndef LTH_VALIDATION_H
+#define LTH_VALIDATION_H
+
+#include "model/common/labels.h"
+
+/* One target. What was predicted is filled in by row, then judged. */
+typedef struct lth__validated {
+    bool has_labels, multi;
+    size_t rows, class_count;
+    char **class_name;
+    double *y;     /* numbers: the truth                                           */
+    double *value; /* and what was predicted                                       */
+    bool *truth;   /* labels, both by [row * classes + class]                      */
+    bool *predicted;
+    double *decision;          /* two classes: for class 0, by row; NULL otherwise             */
+    double *probability;       /* by [row * classes + class]; NULL = there are none            */
+    double *seconds;           /* by fold                                                      */
+    lth_metrics *metrics;      /* by fold, then of all rows                           */
+    lth_label_metrics *labels; /* likewise                                            */
+    lth_class_metrics *each;   /* by class, of all rows                               */
+    size_t *confusion;         /* one label a row: [truth * classes + predicted]      */
+} lth__validated;
+
+struct lth_validation {
+    size_t target_count, folds;
+    lth__validated *targets;
+};
+
+/* Without targets; these are added one by one. */
+lth_status lth__validation_create(size_t targets, size_t folds, lth_validation **out,
+                                  lth_error *err);
+/* A target of numbers (`y`), or of labels (`y` NULL); both are copied. */
+lth_status lth__validation_add(lth_validation *v, const double *y, const lth__labels *labels,
+                               size_t rows, lth_error *err);
+/* All figures, once everything has been predicted. */
+lth_status lth__validation_judge(lth_validation *v, const size_t *fold, lth_error *err);
+
+#endif

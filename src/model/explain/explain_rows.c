@@ -1,0 +1,96 @@
+/* The training rows that a prediction comes from. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/explain/explain.h"
+
+typedef struct ranked {
+    double rank;
+    size_t row;
+} ranked;
+
+static int by_rank(const void *a, const void *b) {
+    const ranked *x = a, *y = b;
+    if (x->rank != y->rank) return x->rank > y->rank ? -1 : 1;
+    return x->row < y->row ? -1 : x->row > y->row;
+}
+
+/* k(a, a) of the rows that are looked at. */
+static lth_status find_selves(const lth__path *p, const ranked *rows, size_t count, double *self,
+                              lth_error *err) {
+    size_t *item = lth__alloc(count, sizeof *item);
+    if (!item) return lth__fail_memory(err, count * sizeof *item);
+    for (size_t i = 0; i < count; i++) item[i] = rows[i].row;
+    lth_items *picked = NULL;
+    lth_status status = lth__items_pick(p->model->cols, item, count, &picked, err);
+    const lth__node *root = p->model->kernel->root;
+    lth__eval eval = p->eval; /* as quiet as it is */
+    eval.rows = eval.cols = picked;
+    eval.state = NULL;
+    if (status == LTH_OK) status = lth__eval_prepare(&eval, err);
+    if (status == LTH_OK) status = root->family->diagonal(root, &eval, picked, self, NULL, err);
+    lth__eval_release(&eval);
+    lth_items_free(picked);
+    lth__free(item);
+    return status;
+}
+
+static double similarity(double k, double a, double b) {
+    return a > 0 && b > 0 ? k / (sqrt(a) * sqrt(b)) : 0;
+}
+
+static bool add_row(lth_reasons *r, const lth__path *p, size_t row, double nearness) {
+    for (size_t i = 0; i < r->summary.rows; i++) {
+        if (r->rows[i].row == row) return true;
+    }
+    if (!lth__reserve((void **)&r->rows, &r->row_capacity, r->summary.rows + 1, sizeof *r->rows))
+        return false;
+    r->rows[r->summary.rows++] = (lth_reasons_row){
+        .row = row, .weight = p->model->w[row] * p->K[row], .similarity = nearness, .y = NAN};
+    return true;
+}
+
+static lth_status add_heaviest(lth_reasons *r, const lth__path *p, double self, size_t count,
+                               ranked *order, double *selves, lth_error *err) {
+    size_t n = p->model->cols->count;
+    for (size_t a = 0; a < n; a++) order[a] = (ranked){fabs(p->model->w[a] * p->K[a]), a};
+    if (n > 0) qsort(order, n, sizeof *order, by_rank);
+    if (count > n) count = n;
+    while (count > 0 && order[count - 1].rank == 0) count--;
+    LTH_TRY(find_selves(p, order, count, selves, err));
+    for (size_t i = 0; i < count; i++) {
+        size_t a = order[i].row;
+        if (!add_row(r, p, a, similarity(p->K[a], self, selves[i])))
+            return lth__fail_memory(err, 0);
+    }
+    return LTH_OK;
+}
+
+static lth_status add_nearest(lth_reasons *r, const lth__path *p, double self, size_t count,
+                              ranked *order, double *selves, lth_error *err) {
+    size_t n = p->model->cols->count, most = r->summary.rows + count;
+    for (size_t a = 0; a < n; a++) order[a] = (ranked){0, a};
+    LTH_TRY(find_selves(p, order, n, selves, err));
+    for (size_t a = 0; a < n; a++) order[a].rank = similarity(p->K[a], self, selves[a]);
+    if (n > 0) qsort(order, n, sizeof *order, by_rank);
+    for (size_t i = 0; i < n && r->summary.rows < most; i++) {
+        if (!add_row(r, p, order[i].row, order[i].rank)) return lth__fail_memory(err, 0);
+    }
+    return LTH_OK;
+}
+
+lth_status lth__reasons_rows(lth_reasons *r, const lth__path *p, double self, size_t heaviest,
+                             size_t nearest, lth_error *err) {
+    size_t n = p->model->cols->count;
+    ranked *order = lth__alloc(n, sizeof *order);
+    double *selves = lth__alloc(n, sizeof *selves);
+    lth_status status = order && selves ? LTH_OK : lth__fail_memory(err, n * sizeof *order);
+    if (status == LTH_OK && heaviest > 0)
+        status = add_heaviest(r, p, self, heaviest, order, selves, err);
+    if (status == LTH_OK && nearest > 0)
+        status = add_nearest(r, p, self, nearest, order, selves, err);
+    lth__free(order);
+    lth__free(selves);
+    return status;
+}

@@ -1,0 +1,282 @@
+/* Cross-validation: the columns are encoded once, each fold and target gets a model of its own. */
+#include <string.h>
+
+#include "base/clock.h"
+#include "model/common/validation.h"
+#include "model/gp/gp_classes.h"
+
+typedef struct cv {
+    lth_ctx *ctx;
+    lth_kernel *kernel;
+    lth_encoder *encoder;
+    lth_items *items;
+    double *initial; /* the kernel's values before any fit */
+    double *y;       /* [target][row]; NULL for labels */
+    lth__labels *labels;
+    size_t rows, folds, targets;
+    const char *const *names;
+    const size_t *fold;
+    const lth_gp_options *options;
+    /* Of the fold at hand: */
+    size_t *row;       /* rows to learn from, then those to judge */
+    double *buffer;    /* 3 x rows */
+    double *mean, *sd; /* of all rows, by [row] */
+    /* Where the results go, of numbers or of labels. */
+    lth_cv_result *result;
+    lth_validation *validation;
+} cv;
+
+/* Rows outside of the fold first; returns how many they are. */
+static size_t split_rows(const cv *c, size_t fold) {
+    size_t inside = 0, outside = 0;
+    for (size_t i = 0; i < c->rows; i++) outside += c->fold[i] != fold;
+    for (size_t i = 0, learn = 0; i < c->rows; i++) {
+        if (c->fold[i] != fold)
+            c->row[learn++] = i;
+        else
+            c->row[outside + inside++] = i;
+    }
+    return outside;
+}
+
+static void reset_kernel(cv *c) {
+    for (size_t p = 0; p < c->kernel->param_count; p++) c->kernel->params[p].value = c->initial[p];
+}
+
+static lth_status check_interrupt(const lth_gp *gp, lth_error *err) {
+    return gp->report.interrupted ? lth__fail(err, LTH_ECANCELED, "interrupted") : LTH_OK;
+}
+
+/* Learn target `t` from c->row[0 .. learn-1] and judge it on the rest. */
+static lth_status judge(cv *c, size_t t, size_t fold, size_t learn, lth_items *train,
+                        lth_items *test, lth_error *err) {
+    size_t test_count = c->rows - learn, at = t * c->folds + fold;
+    double *y = c->buffer, *mean = y + c->rows, *sd = mean + c->rows;
+    for (size_t i = 0; i < learn; i++) y[i] = c->y[t * c->rows + c->row[i]];
+    lth_gp *gp = NULL;
+    LTH_TRY(lth__gp_fit_items(c->ctx, c->kernel, c->encoder, train, y, &c->names[t], 1, c->options,
+                              &gp, err));
+    lth_status status = lth__gp_predict_items(gp, test, false, mean, sd, err);
+    if (status == LTH_OK) status = check_interrupt(gp, err);
+    if (c->result->evidence) c->result->evidence[at] = gp->report.evidence;
+    lth_gp_free(gp);
+    LTH_TRY(status);
+    for (size_t i = 0; i < test_count; i++) {
+        size_t row = c->row[learn + i];
+        y[i] = c->y[t * c->rows + row];
+        c->mean[t * c->rows + row] = mean[i];
+        c->sd[t * c->rows + row] = sd[i];
+    }
+    c->result->fold[at] = lth_metrics_of(y, mean, sd, test_count);
+    return LTH_OK;
+}
+
+/* ---- Labels ---- */
+
+/* What a model found for the rows that are judged; its classes may be fewer than there are. */
+static void write_classes(const cv *c, size_t t, size_t learn, const lth__classes *classes,
+                          const double *probability, bool *has) {
+    lth__validated *v = &c->validation->targets[t];
+    for (size_t i = learn; i < c->rows; i++) {
+        size_t row = c->row[i], own = classes->class_count;
+        const double *p = probability + (i - learn) * own;
+        lth__classes_decide(classes, p, has);
+        for (size_t k = 0; k < own; k++) {
+            const char *name = classes->name[k];
+            size_t at = lth__labels_find(&c->labels[t], name, strlen(name));
+            v->predicted[row * v->class_count + at] = has[k];
+            v->probability[row * v->class_count + at] = p[k];
+        }
+        if (v->decision) v->decision[row] = v->probability[row * v->class_count];
+    }
+}
+
+/* Where all rows are alike there is nothing to learn: so are the others. */
+static void write_alike(const cv *c, size_t t, size_t learn, const lth__classes *classes,
+                        double *probability, bool *has) {
+    for (size_t i = 0; i < (c->rows - learn) * classes->class_count; i++) probability[i] = 1;
+    write_classes(c, t, learn, classes, probability, has);
+}
+
+static lth_status judge_classes(cv *c, size_t t, size_t learn, lth_items *train, lth_items *test,
+                                lth__classes *classes, double *probability, bool *has,
+                                lth_error *err) {
+    if (lth__classes_all_alike(classes)) {
+        write_alike(c, t, learn, classes, probability, has);
+        lth__classes_free(classes);
+        return LTH_OK;
+    }
+    lth_gp *gp = NULL;
+    LTH_TRY(lth__gp_fit_classes(c->ctx, c->kernel, c->encoder, train, classes, c->names[t],
+                                c->options, &gp, err));
+    lth_status status = lth__gp_classify_items(gp, test, probability, err);
+    if (status == LTH_OK) status = check_interrupt(gp, err);
+    if (status == LTH_OK) write_classes(c, t, learn, gp->classes, probability, has);
+    lth_gp_free(gp);
+    return status;
+}
+
+static lth_status judge_labels(cv *c, size_t t, size_t learn, lth_items *train, lth_items *test,
+                               lth_error *err) {
+    const lth__labels *labels = &c->labels[t];
+    lth__classes *classes = NULL;
+    size_t cells = (c->rows - learn) * labels->class_count;
+    double *probability = lth__alloc(cells, sizeof *probability);
+    bool *has = lth__alloc(labels->class_count, sizeof *has);
+    lth_status status = LTH_OK;
+    if (!probability || !has) status = lth__fail_memory(err, cells * sizeof *probability);
+    if (status == LTH_OK)
+        status = lth__classes_create(labels, c->row, learn, c->options->likelihood, &classes, err);
+    if (status == LTH_OK)
+        status = judge_classes(c, t, learn, train, test, classes, probability, has, err);
+    lth__free(probability);
+    lth__free(has);
+    return status;
+}
+
+/* ---- All folds ---- */
+
+static lth_status run_target(cv *c, size_t t, size_t fold, size_t learn, lth_items *train,
+                             lth_items *test, lth_error *err) {
+    double began = lth__seconds();
+    reset_kernel(c);
+    if (c->y)
+        LTH_TRY(judge(c, t, fold, learn, train, test, err));
+    else
+        LTH_TRY(judge_labels(c, t, learn, train, test, err));
+    double seconds = lth__seconds() - began;
+    if (c->y)
+        c->result->seconds[t * c->folds + fold] = seconds;
+    else
+        c->validation->targets[t].seconds[fold] = seconds;
+    lth_ctx_options *told = &c->ctx->options;
+    double done = (double)(fold * c->targets + t + 1), total = (double)(c->folds * c->targets);
+    if (told->progress && told->progress(told->user, "cross-validation", done, total))
+        return lth__fail(err, LTH_ECANCELED, "interrupted");
+    return LTH_OK;
+}
+
+static lth_status run_fold(cv *c, size_t fold, lth_error *err) {
+    size_t learn = split_rows(c, fold);
+    if (learn == 0 || learn == c->rows)
+        return lth__fail(err, LTH_EARG, "fold %zu is empty, or holds all rows", fold + 1);
+    lth_items *train = NULL, *test = NULL;
+    lth_status status = lth__items_pick(c->items, c->row, learn, &train, err);
+    if (status == LTH_OK)
+        status = lth__items_pick(c->items, c->row + learn, c->rows - learn, &test, err);
+    for (size_t t = 0; t < c->targets && status == LTH_OK; t++)
+        status = run_target(c, t, fold, learn, train, test, err);
+    lth_items_free(train);
+    lth_items_free(test);
+    return status;
+}
+
+static lth_status run_folds(cv *c, lth_error *err) {
+    size_t params = c->kernel->param_count;
+    c->initial = lth__alloc(params, sizeof *c->initial);
+    c->row = lth__alloc(c->rows, sizeof *c->row);
+    if (!c->initial || !c->row) return lth__fail_memory(err, 0);
+    for (size_t p = 0; p < params; p++) c->initial[p] = c->kernel->params[p].value;
+    for (size_t f = 0; f < c->folds; f++) LTH_TRY(run_fold(c, f, err));
+    return LTH_OK;
+}
+
+static lth_status validate_numbers(cv *c, const lth_table *table, lth_error *err) {
+    size_t rows = c->rows, targets = c->targets;
+    LTH_TRY(lth__read_targets(table, c->names, targets, &c->y, err));
+    c->buffer = lth__alloc(3 * rows, sizeof *c->buffer);
+    c->mean = lth__alloc(rows * targets, sizeof *c->mean);
+    c->sd = lth__alloc(rows * targets, sizeof *c->sd);
+    if (!c->buffer || !c->mean || !c->sd) return lth__fail_memory(err, 0);
+    LTH_TRY(run_folds(c, err));
+    for (size_t t = 0; t < targets; t++) {
+        c->result->pooled[t] =
+            lth_metrics_of(c->y + t * rows, c->mean + t * rows, c->sd + t * rows, rows);
+    }
+    if (c->result->mean) memcpy(c->result->mean, c->mean, rows * targets * sizeof *c->mean);
+    if (c->result->sd) memcpy(c->result->sd, c->sd, rows * targets * sizeof *c->sd);
+    return LTH_OK;
+}
+
+static lth_status validate_labels(cv *c, const lth_table *table, lth_error *err) {
+    c->labels = lth__calloc(c->targets, sizeof *c->labels);
+    if (!c->labels) return lth__fail_memory(err, 0);
+    LTH_TRY(lth__validation_create(c->targets, c->folds, &c->validation, err));
+    for (size_t t = 0; t < c->targets; t++) {
+        LTH_TRY(lth__gp_check_labels(&c->names[t], 1, c->options, err));
+        LTH_TRY(lth__labels_read(table, c->names[t], &c->labels[t], err));
+        LTH_TRY(lth__validation_add(c->validation, NULL, &c->labels[t], c->rows, err));
+        lth__validated *v = &c->validation->targets[t];
+        v->probability = lth__calloc(c->rows * v->class_count, sizeof *v->probability);
+        if (!v->probability) return lth__fail_memory(err, 0);
+    }
+    LTH_TRY(run_folds(c, err));
+    return lth__validation_judge(c->validation, c->fold, err);
+}
+
+static lth_status check_folds(const size_t *fold, size_t rows, size_t folds, lth_error *err) {
+    for (size_t i = 0; i < rows; i++) {
+        if (fold[i] >= folds)
+            return lth__fail(err, LTH_EARG, "row %zu is in fold %zu of %zu", i + 1, fold[i] + 1,
+                             folds);
+    }
+    return LTH_OK;
+}
+
+static lth_status run(cv *c, const char *expression, const lth_table *table, lth_error *err) {
+    c->rows = lth_table_rows(table);
+    LTH_TRY(check_folds(c->fold, c->rows, c->folds, err));
+    LTH_TRY(lth_kernel_parse(c->ctx, expression, &c->kernel, err));
+    LTH_TRY(lth_kernel_resolve(&c->kernel, table, err));
+    LTH_TRY(lth_encoder_create(c->ctx, c->kernel, &c->encoder, err));
+    LTH_TRY(lth_encode(c->encoder, table, &c->items, err));
+    if (c->options->vectors && lth_kernel_needs_vectors(c->kernel))
+        LTH_TRY(lth_encoder_read_vectors(c->encoder, c->options->vectors, err));
+    return c->result ? validate_numbers(c, table, err) : validate_labels(c, table, err);
+}
+
+static void close_cv(cv *c) {
+    for (size_t t = 0; c->labels && t < c->targets; t++) lth__labels_free(&c->labels[t]);
+    void *blocks[] = {c->initial, c->row, c->buffer, c->mean, c->sd, c->y, c->labels};
+    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) lth__free(blocks[i]);
+    lth_items_free(c->items);
+    lth_encoder_free(c->encoder);
+    lth_kernel_free(c->kernel);
+}
+
+lth_status lth_gp_cv(lth_ctx *ctx, const char *expression, const lth_table *table,
+                     const char *const *targets, size_t target_count, const size_t *fold,
+                     size_t folds, const lth_gp_options *given, lth_cv_result *result,
+                     lth_error *err) {
+    lth_gp_options options = lth__gp_options_complete(given);
+    cv c = {.ctx = ctx,
+            .folds = folds,
+            .targets = target_count,
+            .names = targets,
+            .fold = fold,
+            .options = &options,
+            .result = result};
+    lth_status status = run(&c, expression, table, err);
+    close_cv(&c);
+    return status;
+}
+
+lth_status lth_gp_cv_labels(lth_ctx *ctx, const char *expression, const lth_table *table,
+                            const char *const *targets, size_t target_count, const size_t *fold,
+                            size_t folds, const lth_gp_options *given, lth_validation **out,
+                            lth_error *err) {
+    lth_gp_options options = lth__gp_options_complete(given);
+    cv c = {.ctx = ctx,
+            .folds = folds,
+            .targets = target_count,
+            .names = targets,
+            .fold = fold,
+            .options = &options};
+    lth_status status = run(&c, expression, table, err);
+    close_cv(&c);
+    if (status == LTH_OK)
+        *out = c.validation;
+    else
+        lth_validation_free(c.validation);
+    return status;
+}

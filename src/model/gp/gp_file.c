@@ -1,0 +1,345 @@
+/* A Gaussian process in one file, and back. See docs/format.md.
+ *
+ * Texts: model, kernel (the expression with its values), targets (a JSON list). Arrays: weights and
+ * factor, target scaling, numbers of the report, and for each field f its vocabulary, vectors and
+ * sequences as field.f.*. A classifier has its classes and no factors. What is read is checked
+ * before it is used: a file can be hostile.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "model/common/model_file.h"
+#include "model/gp/gp_classes.h"
+
+/* The report as an array of numbers, in this order. */
+enum { REPORT_NUMBERS = 18 };
+/* A step likewise. */
+enum { STEP_NUMBERS = 6 };
+
+static void report_to_numbers(const lth_gp *gp, double *x) {
+    const lth_gp_report *r = &gp->report;
+    const lth_metrics *m = &r->loo;
+    double all[REPORT_NUMBERS] = {(double)r->rows,
+                                  (double)r->iterations,
+                                  (double)r->evaluations,
+                                  (double)r->starts,
+                                  r->evidence,
+                                  r->noise,
+                                  r->jitter,
+                                  r->seconds,
+                                  r->converged,
+                                  r->interrupted,
+                                  (double)r->orders,
+                                  (double)m->count,
+                                  m->nlpd,
+                                  m->mae,
+                                  m->rmse,
+                                  m->r,
+                                  m->r2,
+                                  m->coverage};
+    memcpy(x, all, sizeof all);
+}
+
+/* false if a count is none. */
+static bool numbers_to_report(const double *x, lth_gp_report *r) {
+    static const size_t counts[] = {0, 1, 2, 3, 10, 11};
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        if (!(x[counts[i]] >= 0 && x[counts[i]] <= 1e15)) return false;
+    }
+    *r = (lth_gp_report){.rows = (size_t)x[0],
+                         .iterations = (size_t)x[1],
+                         .evaluations = (size_t)x[2],
+                         .starts = (size_t)x[3],
+                         .evidence = x[4],
+                         .noise = x[5],
+                         .jitter = x[6],
+                         .seconds = x[7],
+                         .converged = x[8] != 0,
+                         .interrupted = x[9] != 0,
+                         .orders = (size_t)x[10],
+                         .loo = {.count = (size_t)x[11],
+                                 .nlpd = x[12],
+                                 .mae = x[13],
+                                 .rmse = x[14],
+                                 .r = x[15],
+                                 .r2 = x[16],
+                                 .coverage = x[17]}};
+    return r->orders <= sizeof r->nu / sizeof *r->nu;
+}
+
+/* ---- Saving ---- */
+
+static void save_texts(lth__saver *s, const lth_gp *gp) {
+    char **names = lth__saver_keep(s, lth__alloc(gp->target_count, sizeof *names));
+    for (size_t t = 0; names && t < gp->target_count; t++) names[t] = gp->targets[t].name;
+    s->ok = s->ok && names;
+    lth__saver_put_kernel(s, "gp", gp->kernel);
+    if (s->ok) lth__saver_put_list(s, "targets", names, gp->target_count);
+    const lth__classes *c = gp->classes;
+    if (!s->ok || !c) return;
+    const char *likelihood = c->link == LTH__PROBIT ? "probit" : "logit";
+    s->ok = lth__tensors_put_text(s->writer, "likelihood", likelihood) &&
+            lth__tensors_put_text(s->writer, "multi", c->multi ? "yes" : "no");
+    if (s->ok) lth__saver_put_list(s, "classes", c->name, c->class_count);
+}
+
+static void save_steps(lth__saver *s, const lth_gp *gp) {
+    if (!s->ok || gp->step_count == 0) return;
+    double *x = lth__saver_keep(s, lth__alloc(gp->step_count * STEP_NUMBERS, sizeof *x));
+    s->ok = s->ok && x;
+    if (!s->ok) return;
+    for (size_t i = 0; i < gp->step_count; i++) {
+        const lth_gp_step *step = &gp->steps[i];
+        double all[STEP_NUMBERS] = {
+            (double)step->start, (double)step->iteration, (double)step->evaluations,
+            step->evidence,      step->gradient,          step->seconds};
+        memcpy(x + i * STEP_NUMBERS, all, sizeof all);
+    }
+    lth__saver_put(s, "steps", LTH__F64, gp->step_count, STEP_NUMBERS, x);
+}
+
+static void save_numbers(lth__saver *s, const lth_gp *gp) {
+    size_t n = gp->rows, t = gp->target_count, params = gp->kernel->param_count + 1;
+    double *report = lth__saver_keep(s, lth__alloc(REPORT_NUMBERS, sizeof *report));
+    double *scaling = lth__saver_keep(s, lth__alloc(2 * t, sizeof *scaling));
+    double *noise = lth__saver_keep(s, lth__alloc(2, sizeof *noise));
+    uint8_t *flags = lth__saver_keep(s, lth__alloc(2 * params, 1));
+    s->ok = s->ok && report && scaling && noise && flags;
+    if (!s->ok) return;
+    report_to_numbers(gp, report);
+    for (size_t k = 0; k < t; k++) {
+        scaling[2 * k] = gp->targets[k].shift;
+        scaling[2 * k + 1] = gp->targets[k].scale;
+    }
+    noise[0] = gp->noise;
+    noise[1] = gp->jitter;
+    for (size_t p = 0; p < params; p++) {
+        flags[2 * p] = gp->held[p];
+        flags[2 * p + 1] = gp->at_bound[p];
+    }
+    lth__saver_put(s, "report", LTH__F64, REPORT_NUMBERS, 0, report);
+    lth__saver_put(s, "nu", LTH__F64, 64, 0, gp->report.nu);
+    lth__saver_put(s, "order_share", LTH__F64, 64, 0, gp->report.order_share);
+    lth__saver_put(s, "scaling", LTH__F64, t, 2, scaling);
+    lth__saver_put(s, "noise", LTH__F64, 2, 0, noise);
+    lth__saver_put(s, "start", LTH__F64, params, 0, gp->start);
+    lth__saver_put(s, "flags", LTH__U8, params, 2, flags);
+    save_steps(s, gp);
+    const lth__classes *c = gp->classes;
+    if (c) {
+        lth__saver_put(s, "y", LTH__F64, c->problem_count, n, c->y);
+        lth__saver_put(s, "alpha", LTH__F64, c->problem_count, n, c->a);
+        lth__saver_put(s, "root_w", LTH__F64, c->problem_count, n, c->root_w);
+        return;
+    }
+    lth__saver_put(s, "y", LTH__F64, n, t, gp->y);
+    lth__saver_put(s, "alpha", LTH__F64, n, t, gp->alpha);
+    lth__saver_put(s, "factor", LTH__F64, n, n, gp->L);
+}
+
+lth_status lth_gp_save(const lth_gp *gp, const char *path, lth_error *err) {
+    lth__saver s = lth__saver_open();
+    if (s.ok) save_texts(&s, gp);
+    if (s.ok) save_numbers(&s, gp);
+    if (s.ok) lth__saver_put_fields(&s, gp->encoder, gp->items);
+    return lth__saver_close(&s, path, err);
+}
+
+/* ---- Loading ---- */
+
+typedef struct loader {
+    lth__loader in;
+    lth_gp *gp;
+} loader;
+
+static lth_status load_targets(const loader *l) {
+    lth_gp *gp = l->gp;
+    char **names;
+    size_t count;
+    LTH_TRY(lth__loader_list(&l->in, "targets", 1, "it names no targets", &names, &count));
+    gp->targets = lth__calloc(count, sizeof *gp->targets);
+    if (gp->targets) gp->target_count = count;
+    for (size_t t = 0; t < count; t++) {
+        if (gp->targets)
+            gp->targets[t].name = names[t];
+        else
+            lth__free(names[t]);
+    }
+    lth__free(names);
+    return gp->targets ? LTH_OK : lth__fail_memory(l->in.err, 0);
+}
+
+/* "probit" and "logit" are 1 and 0, and so are "yes" and "no". */
+static lth_status load_choice(const loader *l, const char *key, const char *first,
+                              const char *second, bool *out) {
+    const char *text = lth__tensors_text(l->in.file, key);
+    *out = text && strcmp(text, second) == 0;
+    return *out || (text && strcmp(text, first) == 0) ? LTH_OK : lth__loader_damaged(&l->in, key);
+}
+
+static lth_status load_class_names(const loader *l, lth__classes *c) {
+    bool probit;
+    LTH_TRY(load_choice(l, "likelihood", "logit", "probit", &probit));
+    LTH_TRY(load_choice(l, "multi", "no", "yes", &c->multi));
+    c->link = probit ? LTH__PROBIT : LTH__LOGIT;
+    LTH_TRY(
+        lth__loader_list(&l->in, "classes", 1, "it names no classes", &c->name, &c->class_count));
+    for (size_t i = 1; i < c->class_count; i++) {
+        if (strcmp(c->name[i - 1], c->name[i]) >= 0) return lth__loader_damaged(&l->in, "classes");
+    }
+    if (l->gp->target_count != 1 || (c->class_count == 1 && !c->multi))
+        return lth__loader_damaged(&l->in, "classes");
+    c->count = lth__calloc(c->class_count, sizeof *c->count);
+    c->problem_count = lth__classes_problems(c->class_count, c->multi);
+    return c->count ? LTH_OK : lth__fail_memory(l->in.err, 0);
+}
+
+/* Numbers of each problem and row, within what Laplace's approximation can come to. */
+static lth_status load_by_problem(const loader *l, const char *name, double least, double most,
+                                  double **out) {
+    const lth__classes *c = l->gp->classes;
+    const lth__tensor *t;
+    LTH_TRY(lth__loader_get(&l->in, name, LTH__F64, 2, c->problem_count, c->rows, &t));
+    LTH_TRY(lth__loader_copy(&l->in, t, out));
+    for (size_t i = 0; i < c->problem_count * c->rows; i++) {
+        if ((*out)[i] < least || (*out)[i] > most) return lth__loader_damaged(&l->in, name);
+    }
+    return LTH_OK;
+}
+
+static lth_status load_classes(const loader *l) {
+    lth_gp *gp = l->gp;
+    const lth__tensor *t;
+    lth__classes *c = gp->classes = lth__calloc(1, sizeof *c);
+    if (!c) return lth__fail_memory(l->in.err, sizeof *c);
+    LTH_TRY(load_class_names(l, c));
+    LTH_TRY(lth__loader_get(&l->in, "y", LTH__F64, 2, c->problem_count, LTH_NONE, &t));
+    gp->rows = c->rows = t->shape[1];
+    if (gp->rows == 0 || gp->rows > (size_t)1 << 20)
+        return lth__loader_damaged(&l->in, "its training rows");
+    LTH_TRY(load_by_problem(l, "y", -1, 1, &c->y));
+    LTH_TRY(load_by_problem(l, "alpha", -1e6, 1e6, &c->a));
+    LTH_TRY(load_by_problem(l, "root_w", 0, 1.001, &c->root_w));
+    c->f = lth__calloc(c->problem_count * c->rows, sizeof *c->f);
+    if (!c->f) return lth__fail_memory(l->in.err, 0);
+    return lth__classes_count(c) ? LTH_OK : lth__loader_damaged(&l->in, "y");
+}
+
+static lth_status load_solution(const loader *l) {
+    lth_gp *gp = l->gp;
+    const lth__tensor *t;
+    if (lth__tensors_text(l->in.file, "classes")) return load_classes(l);
+    LTH_TRY(lth__loader_get(&l->in, "y", LTH__F64, 2, LTH_NONE, gp->target_count, &t));
+    gp->rows = t->shape[0];
+    if (gp->rows == 0) return lth__loader_damaged(&l->in, "it has no training rows");
+    LTH_TRY(lth__loader_copy(&l->in, t, &gp->y));
+    LTH_TRY(lth__loader_get(&l->in, "alpha", LTH__F64, 2, gp->rows, gp->target_count, &t));
+    LTH_TRY(lth__loader_copy(&l->in, t, &gp->alpha));
+    LTH_TRY(lth__loader_get(&l->in, "factor", LTH__F64, 2, gp->rows, gp->rows, &t));
+    LTH_TRY(lth__loader_copy(&l->in, t, &gp->L));
+    for (size_t i = 0; i < gp->rows; i++) {
+        if (!(gp->L[i * gp->rows + i] > 0)) return lth__loader_damaged(&l->in, "factor");
+    }
+    return LTH_OK;
+}
+
+static lth_status load_numbers(const loader *l) {
+    lth_gp *gp = l->gp;
+    const lth__tensor *t;
+    size_t params = gp->kernel->param_count + 1;
+    LTH_TRY(lth__loader_get(&l->in, "start", LTH__F64, 1, params, 0, &t));
+    LTH_TRY(lth__loader_copy(&l->in, t, &gp->start));
+    LTH_TRY(lth__loader_get(&l->in, "scaling", LTH__F64, 2, gp->target_count, 2, &t));
+    for (size_t k = 0; k < gp->target_count; k++) {
+        gp->targets[k].shift = ((const double *)t->data)[2 * k];
+        gp->targets[k].scale = ((const double *)t->data)[2 * k + 1];
+        if (!isfinite(gp->targets[k].shift) || !isfinite(gp->targets[k].scale) ||
+            !(gp->targets[k].scale > 0))
+            return lth__loader_damaged(&l->in, "scaling");
+    }
+    LTH_TRY(lth__loader_get(&l->in, "noise", LTH__F64, 1, 2, 0, &t));
+    gp->noise = ((const double *)t->data)[0];
+    gp->jitter = ((const double *)t->data)[1];
+    bool good = gp->noise >= 0 && isfinite(gp->noise) && isfinite(gp->jitter);
+    if (gp->classes) good = good && gp->noise > 0 && gp->jitter >= 0 && gp->jitter <= 1;
+    return good ? LTH_OK : lth__loader_damaged(&l->in, "noise");
+}
+
+static lth_status load_report(const loader *l) {
+    lth_gp *gp = l->gp;
+    const lth__tensor *t;
+    size_t params = gp->kernel->param_count + 1;
+    LTH_TRY(lth__loader_get(&l->in, "report", LTH__F64, 1, REPORT_NUMBERS, 0, &t));
+    if (!numbers_to_report(t->data, &gp->report)) return lth__loader_damaged(&l->in, "report");
+    LTH_TRY(lth__loader_get(&l->in, "nu", LTH__F64, 1, 64, 0, &t));
+    memcpy(gp->report.nu, t->data, sizeof gp->report.nu);
+    LTH_TRY(lth__loader_get(&l->in, "order_share", LTH__F64, 1, 64, 0, &t));
+    memcpy(gp->report.order_share, t->data, sizeof gp->report.order_share);
+    LTH_TRY(lth__loader_get(&l->in, "flags", LTH__U8, 2, params, 2, &t));
+    gp->held = lth__calloc(params, sizeof *gp->held);
+    gp->at_bound = lth__calloc(params, sizeof *gp->at_bound);
+    if (!gp->held || !gp->at_bound) return lth__fail_memory(l->in.err, 0);
+    for (size_t p = 0; p < params; p++) {
+        gp->held[p] = ((const uint8_t *)t->data)[2 * p] != 0;
+        gp->at_bound[p] = ((const uint8_t *)t->data)[2 * p + 1] != 0;
+    }
+    return LTH_OK;
+}
+
+/* Files of before do not have them. */
+static lth_status load_steps(const loader *l) {
+    lth_gp *gp = l->gp;
+    const lth__tensor *t;
+    if (!lth__tensors_find(l->in.file, "steps")) return LTH_OK;
+    LTH_TRY(lth__loader_get(&l->in, "steps", LTH__F64, 2, LTH_NONE, STEP_NUMBERS, &t));
+    size_t count = t->shape[0];
+    if (count > LTH__MOST_STEPS) return lth__loader_damaged(&l->in, "steps");
+    gp->steps = lth__alloc(count, sizeof *gp->steps);
+    if (!gp->steps) return lth__fail_memory(l->in.err, 0);
+    for (size_t i = 0; i < count; i++) {
+        const double *x = (const double *)t->data + i * STEP_NUMBERS;
+        for (size_t k = 0; k < STEP_NUMBERS; k++) {
+            bool is_count = k < 3;
+            if (!isfinite(x[k]) || (is_count && !(x[k] >= 0 && x[k] <= 1e15)))
+                return lth__loader_damaged(&l->in, "steps");
+        }
+        gp->steps[i] = (lth_gp_step){.start = (size_t)x[0],
+                                     .iteration = (size_t)x[1],
+                                     .evaluations = (size_t)x[2],
+                                     .evidence = x[3],
+                                     .gradient = x[4],
+                                     .seconds = x[5]};
+    }
+    gp->step_count = count;
+    return LTH_OK;
+}
+
+static lth_status load_all(loader *l) {
+    lth_gp *gp = l->gp;
+    LTH_TRY(lth__loader_kernel(&l->in, &gp->ctx, "gp", "it is not a Gaussian process", &gp->kernel,
+                               &gp->encoder));
+    LTH_TRY(load_targets(l));
+    LTH_TRY(load_solution(l));
+    LTH_TRY(load_numbers(l));
+    LTH_TRY(load_report(l));
+    LTH_TRY(load_steps(l));
+    return lth__loader_fields(&l->in, gp->rows, &gp->items);
+}
+
+lth_status lth_gp_load(lth_ctx *ctx, const char *path, lth_gp **out, lth_error *err) {
+    loader l = {.in = {.path = path, .err = err}};
+    LTH_TRY(lth__tensors_read(path, &l.in.file, err));
+    l.gp = lth__calloc(1, sizeof *l.gp);
+    lth_status status = l.gp ? LTH_OK : lth__fail_memory(err, sizeof *l.gp);
+    if (status == LTH_OK) {
+        l.gp->ctx = *ctx;
+        l.gp->ctx.quiet = true;
+        status = load_all(&l);
+    }
+    lth__tensors_free(l.in.file);
+    if (status == LTH_OK)
+        *out = l.gp;
+    else
+        lth_gp_free(l.gp);
+    return status;
+}

@@ -1,0 +1,432 @@
+/* Learning: the evidence is maximised over transformed parameters, from several starts.
+ *
+ * A parameter between 0 and 1 is searched by its logit, most others by their logarithm, and one
+ * that may be best at 0 as it is; tied parameters are one variable. The informed start and the
+ * scrambled ones race for a few iterations, and the best of them is finished.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/random.h"
+#include "base/text.h"
+#include "model/common/minimise.h"
+#include "model/gp/gp.h"
+
+enum { RACE_ITERATIONS = 10 };
+
+/* One variable of the optimiser. */
+typedef struct variable {
+    size_t param; /* of the kernel; the first of its tag; param_count = the noise */
+    enum { BY_LOGARITHM, BY_LOGIT, AS_IT_IS } scale;
+    double least, most;          /* values it may have                                   */
+    double lo, hi;               /* of the transformed variable                          */
+    double prior_mean, prior_sd; /* of the logarithm; sd 0 = none                        */
+} variable;
+
+typedef struct search {
+    lth_gp *gp;
+    lth__gram *gram;
+    double *inverse;
+    const lth_gp_options *options;
+    variable *variables;
+    size_t count;
+    double *gradient; /* natural, of every parameter and the noise */
+    double *slope;    /* of the penalties, likewise                */
+    double *lo, *hi;
+    size_t start, evaluations, iterations;
+    double jacobian; /* from the evidence of the scaled targets to that of the targets */
+    double began;
+    bool stopped;
+} search;
+
+/* ---- Variables ---- */
+
+static double clamp(double x, double lo, double hi) {
+    return x < lo ? lo : x > hi ? hi : x;
+}
+
+static double to_variable(const variable *v, double value) {
+    if (v->scale == AS_IT_IS) return clamp(value, v->lo, v->hi);
+    if (value <= 0) return v->lo;
+    return clamp(v->scale == BY_LOGIT ? log(value / (1 - value)) : log(value), v->lo, v->hi);
+}
+
+/* Within the bounds of the parameter, which the rounding of exp could leave. */
+static double to_value(const variable *v, double x) {
+    double value = v->scale == AS_IT_IS ? x : v->scale == BY_LOGIT ? 1 / (1 + exp(-x)) : exp(x);
+    return clamp(value, v->least, v->most);
+}
+
+/* d value / d x */
+static double slope_of(const variable *v, double value) {
+    if (v->scale == AS_IT_IS) return 1;
+    return v->scale == BY_LOGIT ? value * (1 - value) : value;
+}
+
+static variable make_variable(size_t param, double lo, double hi, double value) {
+    variable v = {.param = param, .least = lo, .most = hi};
+    if (lo == 0 && hi == 1) {
+        v.scale = BY_LOGIT;
+        v.lo = log(1e-6);
+        v.hi = log(0.999 / 0.001);
+        return v;
+    }
+    /* Where the bounds are wide open: as far as matters around the start. */
+    double centre = value > 0 ? log(value) : 0;
+    v.lo = lo > 0 ? log(lo) : centre - 20;
+    v.hi = log(hi);
+    if (v.lo < centre - 20) v.lo = centre - 20;
+    if (v.hi > centre + 15) v.hi = centre + 15;
+    return v;
+}
+
+/* Whether "ssk.weights" or "ssk.weights[2]" means this path. */
+static bool path_matches(const char *pattern, size_t length, const char *path) {
+    return strncmp(pattern, path, length) == 0 && (path[length] == 0 || path[length] == '[');
+}
+
+static const char *path_of(const lth_gp *gp, size_t param) {
+    const lth_kernel *kernel = gp->kernel;
+    return param < kernel->param_count ? kernel->params[param].path : lth__gp_own_path(gp);
+}
+
+static const char *path_at(const void *user, size_t i) {
+    const lth_gp *gp = user;
+    return i > gp->kernel->param_count ? NULL : path_of(gp, i);
+}
+
+static lth_status unknown_path(const lth_gp *gp, const char *option, const char *path,
+                               lth_error *err) {
+    const char *near = lth__nearest(path, path_at, gp);
+    return lth__fail(err, LTH_EARG,
+                     near ? "%s: there is no parameter \"%s\"; did you mean \"%s\"?"
+                          : "%s: there is no parameter \"%s\"",
+                     option, path, near);
+}
+
+static bool share_a_tag(const lth_kernel *kernel, size_t a, size_t b) {
+    if (a == b) return true;
+    if (a >= kernel->param_count || b >= kernel->param_count) return false;
+    const char *tag = kernel->params[a].tag, *other = kernel->params[b].tag;
+    return tag && other && strcmp(tag, other) == 0;
+}
+
+static bool is_tied(const lth_kernel *kernel, size_t param) {
+    return param < kernel->param_count && kernel->params[param].tag;
+}
+
+/* Past the last that may share its tag with this one. */
+static size_t end_of_tag(const lth_kernel *kernel, size_t param) {
+    return is_tied(kernel, param) ? kernel->param_count : param + 1;
+}
+
+lth_status lth__gp_hold(lth_gp *gp, const lth_gp_options *options, lth_error *err) {
+    for (size_t f = 0; f < options->fix_count; f++) {
+        bool found = false;
+        for (size_t p = 0; p <= gp->kernel->param_count; p++) {
+            const char *path = path_of(gp, p);
+            if (!path_matches(options->fix[f], strlen(options->fix[f]), path)) continue;
+            found = true;
+            size_t first = is_tied(gp->kernel, p) ? 0 : p;
+            for (size_t q = first; q < end_of_tag(gp->kernel, p); q++)
+                gp->held[q] |= share_a_tag(gp->kernel, p, q);
+        }
+        if (!found) return unknown_path(gp, "fix", options->fix[f], err);
+    }
+    return LTH_OK;
+}
+
+/* "PATH=MEDIAN,SD" */
+static lth_status apply_prior(search *s, const char *text, lth_error *err) {
+    const char *equals = strchr(text, '='), *comma = equals ? strchr(equals, ',') : NULL;
+    double median, sd;
+    if (!comma || !lth__parse_double(equals + 1, (size_t)(comma - equals - 1), &median) ||
+        !lth__parse_double(comma + 1, strlen(comma + 1), &sd) || !(median > 0 && sd > 0) ||
+        !isfinite(median) || !isfinite(sd))
+        return lth__fail(err, LTH_EARG, "prior \"%s\" is not PATH=MEDIAN,SD, both positive", text);
+    const lth_kernel *kernel = s->gp->kernel;
+    bool found = false;
+    for (size_t p = 0; p <= kernel->param_count; p++) {
+        if (!path_matches(text, (size_t)(equals - text), path_of(s->gp, p))) continue;
+        found = true; /* but a held one has no variable */
+        for (size_t i = 0; i < s->count; i++) {
+            variable *v = &s->variables[i];
+            if (!share_a_tag(kernel, p, v->param)) continue;
+            if (v->scale == AS_IT_IS) /* 0 has no place in this prior */
+                *v = make_variable(v->param, v->least, v->most, kernel->params[v->param].value);
+            v->prior_mean = log(median);
+            v->prior_sd = sd;
+        }
+    }
+    char path[80];
+    size_t length =
+        (size_t)(equals - text) < sizeof path - 1 ? (size_t)(equals - text) : sizeof path - 1;
+    memcpy(path, text, length);
+    path[length] = 0;
+    return found ? LTH_OK : unknown_path(s->gp, "prior", path, err);
+}
+
+static bool leads_its_tag(const lth_kernel *kernel, size_t param) {
+    for (size_t i = 0; is_tied(kernel, param) && i < param; i++) {
+        if (share_a_tag(kernel, i, param)) return false;
+    }
+    return true;
+}
+
+/* Within the bounds of every parameter of the tag. */
+static variable shared_variable(const lth_kernel *kernel, size_t param) {
+    double lo = kernel->params[param].lo, hi = kernel->params[param].hi;
+    for (size_t p = param + 1; p < end_of_tag(kernel, param); p++) {
+        if (!share_a_tag(kernel, p, param)) continue;
+        lo = fmax(lo, kernel->params[p].lo);
+        hi = fmin(hi, kernel->params[p].hi);
+    }
+    if (kernel->params[param].linear) {
+        return (variable){
+            .param = param, .scale = AS_IT_IS, .least = lo, .most = hi, .lo = lo, .hi = hi};
+    }
+    return make_variable(param, lo, hi, kernel->params[param].value);
+}
+
+/* Bounds that suit targets of variance 1, or of their own when they are not scaled; of a classifier
+ * those of its scale. */
+static variable noise_variable(const search *s) {
+    const lth_gp *gp = s->gp;
+    double square = 0;
+    if (gp->classes) return make_variable(gp->kernel->param_count, 1e-3, 1e4, gp->noise);
+    for (size_t i = 0; i < gp->rows * gp->target_count; i++)
+        square += gp->y[i] * gp->y[i] / (double)(gp->rows * gp->target_count);
+    double unit = s->options->unscaled && square > 0 ? square : 1;
+    return (variable){.param = gp->kernel->param_count,
+                      .most = INFINITY,
+                      .lo = log(1e-6 * unit),
+                      .hi = log(10 * unit)};
+}
+
+static lth_status list_variables(search *s, lth_error *err) {
+    lth_kernel *kernel = s->gp->kernel;
+    size_t most = kernel->param_count + 1;
+    s->variables = lth__alloc(most, sizeof *s->variables);
+    s->gradient = lth__alloc(most, sizeof *s->gradient);
+    s->slope = lth__alloc(most, sizeof *s->slope);
+    s->lo = lth__alloc(most, sizeof *s->lo);
+    s->hi = lth__alloc(most, sizeof *s->hi);
+    if (!s->variables || !s->gradient || !s->slope || !s->lo || !s->hi)
+        return lth__fail_memory(err, 0);
+    for (size_t p = 0; p < kernel->param_count; p++) {
+        if (s->gp->held[p] || !leads_its_tag(kernel, p)) continue;
+        s->variables[s->count++] = shared_variable(kernel, p);
+    }
+    if (!s->gp->held[kernel->param_count]) s->variables[s->count++] = noise_variable(s);
+    for (size_t i = 0; i < s->options->prior_count; i++)
+        LTH_TRY(apply_prior(s, s->options->prior[i], err));
+    for (size_t i = 0; i < s->count; i++) {
+        s->lo[i] = s->variables[i].lo;
+        s->hi[i] = s->variables[i].hi;
+    }
+    return LTH_OK;
+}
+
+/* ---- From the optimiser's point to the model and back ---- */
+
+static void read_point(const search *s, double *x) {
+    const lth_gp *gp = s->gp;
+    for (size_t i = 0; i < s->count; i++) {
+        const variable *v = &s->variables[i];
+        bool noise = v->param == gp->kernel->param_count;
+        x[i] = to_variable(v, noise ? gp->noise : gp->kernel->params[v->param].value);
+    }
+}
+
+static void write_point(search *s, const double *x) {
+    lth_gp *gp = s->gp;
+    for (size_t i = 0; i < s->count; i++) {
+        const variable *v = &s->variables[i];
+        double value = to_value(v, x[i]);
+        if (v->param == gp->kernel->param_count) {
+            gp->noise = value;
+            continue;
+        }
+        for (size_t p = v->param; p < end_of_tag(gp->kernel, v->param); p++) {
+            if (share_a_tag(gp->kernel, p, v->param)) gp->kernel->params[p].value = value;
+        }
+    }
+}
+
+/* The derivative by a variable: all parameters of its tag together. */
+static double chain(const search *s, const variable *v, double value) {
+    const lth_kernel *kernel = s->gp->kernel;
+    double sum = s->gradient[v->param];
+    for (size_t p = v->param + 1; p < end_of_tag(kernel, v->param); p++) {
+        if (share_a_tag(kernel, p, v->param)) sum += s->gradient[p];
+    }
+    return sum * slope_of(v, value);
+}
+
+/* The priors that kernels have of their own; their slopes leave that of the evidence. */
+static double subtract_penalties(const search *s) {
+    const lth_kernel *kernel = s->gp->kernel;
+    double sum = 0;
+    memset(s->slope, 0, kernel->param_count * sizeof *s->slope);
+    for (size_t n = 0; n < kernel->node_count; n++) {
+        const lth__node *node = kernel->nodes[n];
+        if (node->family->penalty) sum += node->family->penalty(node, kernel, s->slope);
+    }
+    for (size_t p = 0; p < kernel->param_count; p++) s->gradient[p] -= s->slope[p];
+    return sum;
+}
+
+/* Minus the evidence (and the priors), for the optimiser. */
+static lth_status objective(void *user, const double *x, double *f, double *g, lth_error *err) {
+    search *s = user;
+    write_point(s, x);
+    s->evaluations++;
+    double evidence;
+    lth_status status = lth__gp_evidence(s->gp, s->gram, s->inverse, &evidence, s->gradient, err);
+    if (status == LTH_ENUMERIC || (status == LTH_OK && !isfinite(evidence))) {
+        *f = INFINITY;
+        memset(g, 0, s->count * sizeof *g);
+        return LTH_OK;
+    }
+    LTH_TRY(status);
+    *f = subtract_penalties(s) - evidence;
+    for (size_t i = 0; i < s->count; i++) {
+        const variable *v = &s->variables[i];
+        double value = to_value(v, x[i]);
+        g[i] = -chain(s, v, value);
+        if (v->prior_sd == 0) continue;
+        double z = (log(value) - v->prior_mean) / v->prior_sd;
+        *f += z * z / 2;
+        g[i] += z / v->prior_sd * slope_of(v, value) / value;
+    }
+    return LTH_OK;
+}
+
+static int told(void *user, size_t iteration, double f, double gradient) {
+    search *s = user;
+    lth_gp_step step = {.start = s->start,
+                        .iteration = iteration,
+                        .evaluations = s->evaluations,
+                        .evidence = s->jacobian - f,
+                        .gradient = gradient,
+                        .seconds = lth__seconds() - s->began};
+    lth__gp_steps_add(s->gp, &step);
+    if (s->options->step && s->options->step(s->options->user, &step)) s->stopped = true;
+    return s->stopped;
+}
+
+/* ---- Starts ---- */
+
+/* A random point of the same orders of magnitude as the informed start. */
+static void scramble(const search *s, const double *informed, lth__random *random, double *x) {
+    for (size_t i = 0; i < s->count; i++) {
+        const variable *v = &s->variables[i];
+        double u = 2 * lth__random_uniform(random) - 1, centre = informed[i], reach = 2.5;
+        if (v->scale == BY_LOGIT) {
+            centre = 0;
+            reach = 3;
+        } else if (v->scale == AS_IT_IS) {
+            centre = (v->lo + v->hi) / 2;
+            reach = (v->hi - v->lo) / 2;
+        }
+        x[i] = clamp(centre + reach * u, v->lo, v->hi);
+    }
+}
+
+/* The first rung of the jitter ladder on which the start has an evidence; it then stays as it is.
+ */
+static lth_status find_jitter(search *s, const double *x, double *g, lth_error *err) {
+    double f = INFINITY;
+    for (double jitter = 0; jitter < 2e-4; jitter = jitter == 0 ? 1e-10 : jitter * 10) {
+        s->gp->jitter = jitter;
+        LTH_TRY(objective(s, x, &f, g, err));
+        if (isfinite(f)) return LTH_OK;
+    }
+    return lth__fail(err, LTH_ENUMERIC,
+                     "the kernel matrix is not positive definite, even with jitter: check the word "
+                     "vectors and numbers, or use more noise");
+}
+
+/* One run of the optimiser from x, which becomes its best point. The evidence of labels is itself
+ * an approximation, so its last digits are not worth an evaluation. */
+static lth_status run(search *s, size_t max_iter, double *x, lth__minimum *out, lth_error *err) {
+    lth__minimise_options how = {.max_iter = max_iter,
+                                 .gradient_tolerance = 1e-4 * sqrt((double)s->gp->rows),
+                                 .decrease_tolerance = s->gp->classes ? 1e-5 : 1e-7};
+    LTH_TRY(lth__minimise(s->count, x, s->lo, s->hi, &how, objective, told, s, out, err));
+    s->iterations += out->iterations;
+    return LTH_OK;
+}
+
+/* The best of all starts after a few iterations; `points` is room for two. */
+static lth_status race(search *s, double *points, lth__minimum *best, lth_error *err) {
+    double *informed = points, *x = points + s->count, *winner = points + 2 * s->count;
+    size_t starts = s->options->restarts + 1, best_start = 0;
+    lth__random random;
+    lth__random_seed(&random, s->gp->ctx.options.seed);
+    *best = (lth__minimum){.f = INFINITY};
+    for (s->start = 0; s->start < starts && !s->stopped; s->start++) {
+        memcpy(x, informed, s->count * sizeof *x);
+        if (s->start > 0) scramble(s, informed, &random, x);
+        lth__minimum found;
+        size_t limit = starts == 1 ? s->options->max_iter : RACE_ITERATIONS;
+        if (limit > s->options->max_iter) limit = s->options->max_iter;
+        LTH_TRY(run(s, limit, x, &found, err));
+        s->gp->report.starts++;
+        if (found.f < best->f) {
+            *best = found;
+            best_start = s->start;
+            memcpy(winner, x, s->count * sizeof *x);
+        }
+    }
+    s->start = best_start;
+    memcpy(points, winner, s->count * sizeof *points);
+    return LTH_OK;
+}
+
+static lth_status learn(search *s, lth_error *err) {
+    double *points = lth__alloc(3 * s->count + 1, sizeof *points);
+    if (!points) return lth__fail_memory(err, 0);
+    read_point(s, points);
+    lth__minimum best = {0};
+    lth_status status = find_jitter(s, points, points + s->count, err);
+    if (status == LTH_OK) status = race(s, points, &best, err);
+    bool unfinished = s->options->restarts > 0 && s->options->max_iter > RACE_ITERATIONS &&
+                      !s->stopped && !best.converged;
+    if (status == LTH_OK && unfinished)
+        status = run(s, s->options->max_iter - RACE_ITERATIONS, points, &best, err);
+    if (status == LTH_OK) write_point(s, points);
+    for (size_t i = 0; i < s->count; i++) {
+        const lth_kernel *kernel = s->gp->kernel;
+        size_t first = s->variables[i].param;
+        bool at_bound = points[i] <= s->lo[i] + 1e-6 || points[i] >= s->hi[i] - 1e-6;
+        for (size_t p = first; p < end_of_tag(kernel, first); p++) {
+            if (share_a_tag(kernel, p, first)) s->gp->at_bound[p] = at_bound;
+        }
+    }
+    s->gp->report.converged = best.converged;
+    lth__free(points);
+    return status;
+}
+
+lth_status lth__gp_search(lth_gp *gp, lth__gram *gram, double *inverse,
+                          const lth_gp_options *options, lth_error *err) {
+    search s = {
+        .gp = gp, .gram = gram, .inverse = inverse, .options = options, .began = lth__seconds()};
+    for (size_t t = 0; t < gp->target_count; t++)
+        s.jacobian -= (double)gp->rows * log(gp->targets[t].scale);
+    lth_status status = lth__gp_steps_begin(gp, err);
+    if (status == LTH_OK) status = list_variables(&s, err);
+    if (status == LTH_OK && s.count > 0 && options->max_iter > 0) status = learn(&s, err);
+    gp->report.iterations = s.iterations;
+    gp->report.evaluations = s.evaluations;
+    gp->report.interrupted = s.stopped;
+    gp->report.seconds = lth__seconds() - s.began;
+    lth__free(s.variables);
+    lth__free(s.gradient);
+    lth__free(s.slope);
+    lth__free(s.lo);
+    lth__free(s.hi);
+    return status;
+}

@@ -1,0 +1,278 @@
+/* Inside support vector machines: the Gram matrix as LIBSVM reads it or the features in its place,
+ * single problems, machines made of them, the grid of kernels, and the choice among its points. */
+#ifndef LTH_SVM_H
+#define LTH_SVM_H
+
+#include "base/text.h"
+#include "kernel/core/encode.h"
+#include "model/common/labels.h"
+
+struct svm_node;
+
+/* ---- Features (svm_features.c) ---- */
+
+/* Each row as a vector whose inner products are the kernel: the features of some maps, one map's
+ * beside the other's. Row i has scale[i] weight at the number feature * block_count + block. The
+ * maps' own arrays are used, not copied. */
+typedef struct lth__svm_block {
+    const lth__features *features;
+    double *scale;
+} lth__svm_block;
+
+typedef struct lth__svm_features {
+    size_t rows, width, block_count;
+    lth__svm_block *blocks;
+} lth__svm_features;
+
+/* Whether the kernel is such an inner product. */
+bool lth__svm_is_linear(const lth_kernel *kernel);
+/* Of such a kernel; `items` must live as long. */
+lth_status lth__svm_features_make(const lth_kernel *kernel, const lth_items *items,
+                                  lth__svm_features *out, lth_error *err);
+void lth__svm_features_free(lth__svm_features *f);
+/* The squared length of a row. */
+double lth__svm_features_square(const lth__svm_features *f, size_t row);
+
+/* ---- The Gram matrix (svm_gram.c) ---- */
+
+typedef struct lth__svm_gram {
+    lth_ctx *ctx;
+    size_t rows;
+    double *cells;
+    bool linear; /* no cells; the features stand for them */
+    lth__svm_features features;
+} lth__svm_gram;
+
+lth_status lth__svm_gram_create(lth_ctx *ctx, size_t rows, lth__svm_gram *out, lth_error *err);
+void lth__svm_gram_free(lth__svm_gram *g);
+
+/* Where to put the values, as an ordinary matrix with this distance between its rows; then weave it
+ * into LIBSVM's form. */
+double *lth__svm_gram_plain(const lth__svm_gram *g, size_t *ld);
+lth_status lth__svm_gram_weave(const lth__svm_gram *g, lth_error *err);
+
+static inline size_t lth__svm_gram_offset(const lth__svm_gram *g, size_t row) {
+    return row / 2 * 2 * (g->rows + 1) + row % 2;
+}
+
+/* The value of rows r and c. */
+static inline double lth__svm_gram_at(const lth__svm_gram *g, size_t r, size_t c) {
+    return g->cells[lth__svm_gram_offset(g, r) + 2 * c + 3];
+}
+
+/* The row as an array of LIBSVM's nodes. */
+struct svm_node *lth__svm_gram_row(const lth__svm_gram *g, size_t row);
+
+/* ---- One problem (svm_solve.c) ---- */
+
+typedef struct lth__svm_setting {
+    bool regression, nu_svm;
+    bool origin;           /* without a threshold */
+    double C, epsilon, nu; /* NaN where the type does not use it */
+} lth__svm_setting;
+
+/* Rows of the Gram matrix with their targets: numbers, or +1 and -1, whose C is multiplied by
+ * weight[0] and weight[1]. */
+typedef struct lth__svm_problem {
+    const lth__svm_gram *gram;
+    const size_t *row;
+    const double *y;
+    size_t count;
+    double weight[2];
+} lth__svm_problem;
+
+/* f(x) = sum_i coef_i k(x, row_i) - rho, where a linear kernel has sum_i weight_i x[feature_i] for
+ * the sum; features in ascending order. */
+typedef struct lth__svm_solution {
+    size_t count, *row;
+    double *coef, rho;
+    size_t weight_count;
+    uint32_t *feature;
+    double *weight;
+    bool unfinished; /* the solver gave up before it was as exact as it should be */
+} lth__svm_solution;
+
+lth_status lth__svm_solve(const lth__svm_problem *problem, const lth__svm_setting *setting,
+                          lth__svm_solution *out, lth_error *err);
+/* Room for `count` rows with their coefficients; all else is 0. */
+lth_status lth__svm_solution_create(size_t count, lth__svm_solution *out, lth_error *err);
+void lth__svm_solution_free(lth__svm_solution *s);
+double lth__svm_decide(const lth__svm_solution *s, const lth__svm_gram *g, size_t row);
+/* out[i * stride] for row rows[i], with a Gram matrix or with features. */
+lth_status lth__svm_decide_rows(const lth__svm_solution *s, const lth__svm_gram *g,
+                                const size_t *rows, size_t count, double *out, size_t stride);
+
+/* Without a threshold (svm_origin.c). */
+lth_status lth__svm_origin_solve(const lth__svm_problem *problem, const lth__svm_setting *setting,
+                                 lth__svm_solution *out, lth_error *err);
+
+/* With features (svm_linear.c). */
+lth_status lth__svm_linear_solve(const lth__svm_problem *problem, const lth__svm_setting *setting,
+                                 lth__svm_solution *out, lth_error *err);
+lth_status lth__svm_linear_decide(const lth__svm_solution *s, const lth__svm_features *f,
+                                  const size_t *rows, size_t count, double *out, size_t stride);
+
+/* Whether LIBSVM can be loaded. */
+lth_status lth__svm_available(lth_error *err);
+
+/* ---- Probabilities (svm_probability.c) ---- */
+
+/* p(positive) = 1 / (1 + exp(slope f + offset)) */
+typedef struct lth__sigmoid {
+    double slope, offset;
+} lth__sigmoid;
+
+/* Platt's fit to decision values; `room` for `count` numbers. */
+lth__sigmoid lth__sigmoid_fit(const double *decision, const double *y, size_t count, double *room);
+double lth__sigmoid_at(lth__sigmoid s, double decision);
+
+/* p[i] from the pairwise r[i * classes + j] = p(i | i or j); `room` for classes * (classes + 1)
+ * numbers. */
+void lth__couple(const double *r, size_t classes, double *p, double *room);
+
+/* ---- A machine: all problems of one target (svm_machine.c) ---- */
+
+/* What is to be learned. */
+typedef struct lth__svm_target {
+    const char *name;
+    double *y;          /* numbers, or NULL:  */
+    lth__labels labels; /* of all rows        */
+    double *weight;     /* factors of C by class; NULL = 1                    */
+    bool balanced;      /* factors that make up for the sizes of the classes  */
+    bool one_vs_rest, probability;
+    bool quiet; /* no progress: this is part of another job */
+} lth__svm_target;
+
+typedef struct lth__svm_part {
+    size_t positive, negative; /* classes; negative LTH_NONE = the rest */
+    lth__svm_solution solution;
+    lth__sigmoid sigmoid;
+} lth__svm_part;
+
+typedef struct lth__svm_machine {
+    size_t classes; /* of the target; 0 for numbers                       */
+    bool multi;
+    size_t only;       /* the class of all rows, when there is just one      */
+    size_t part_count; /* problems                                           */
+    lth__svm_part *parts;
+    bool probability;
+} lth__svm_machine;
+
+/* Learn from rows[0 .. count-1]. A nu that cannot be met is LTH_EARG. */
+lth_status lth__svm_train(const lth__svm_target *target, const lth__svm_gram *gram,
+                          const size_t *rows, size_t count, const lth__svm_setting *setting,
+                          lth__svm_machine *out, lth_error *err);
+void lth__svm_machine_free(lth__svm_machine *m);
+/* decision[i * part_count + part] of row rows[i]. */
+lth_status lth__svm_decide_all(const lth__svm_machine *m, const lth__svm_gram *g,
+                               const size_t *rows, size_t count, double *decision);
+
+/* What decision values mean: the classes of a row, and their probabilities. `votes` is room for a
+ * number for each class, `room` for 2 classes * (classes + 1). */
+void lth__svm_classify(const lth__svm_machine *m, const double *decision, size_t *votes, bool *has);
+void lth__svm_probabilities(const lth__svm_machine *m, const double *decision, double *p,
+                            double *room);
+
+/* ---- The kernels of a grid (svm_kernels.c) ---- */
+
+typedef struct lth__svm_hand {
+    lth_kernel *kernel;
+    lth_encoder *encoder;
+    lth_items *items;
+    size_t structure;
+} lth__svm_hand;
+
+typedef struct lth__svm_kernels {
+    lth_ctx *ctx;
+    const lth_table *table;
+    const char *vectors;
+    size_t count;
+    char **text;               /* the expression of each point                                   */
+    size_t *structure;         /* points with the same number differ in their parameters alone   */
+    size_t orders;             /* above 1: so many neighbours differ in the order of one string
+                                  kernel alone, and their matrices come from one pass            */
+    size_t longest;            /* the one of them that has the highest order                     */
+    lth__svm_hand hand, tower; /* kernels at hand: as it is, and the string kernel for all orders */
+    double *planes;
+    size_t planes_of; /* group of neighbours that the planes are for, from 1; 0 = none */
+} lth__svm_kernels;
+
+/* All points of "PATH=V1,V2" lists, checked. */
+lth_status lth__svm_kernels_open(lth_ctx *ctx, const char *expression, const lth_table *table,
+                                 const char *const *set, size_t set_count, const char *vectors,
+                                 lth__svm_kernels *out, lth_error *err);
+void lth__svm_kernels_close(lth__svm_kernels *k);
+/* Room for the Gram matrix of each point, or for the features in its place, as the options, the
+ * kernel and the number of rows decide. */
+lth_status lth__svm_kernels_room(const lth__svm_kernels *k, const lth_svm_options *options,
+                                 lth__svm_gram *out, lth_error *err);
+lth_status lth__svm_kernels_gram(lth__svm_kernels *k, size_t point, lth__svm_gram *gram,
+                                 lth_error *err);
+/* The point's kernel with its items is at hand. */
+lth_status lth__svm_kernels_take(lth__svm_kernels *k, size_t point, lth_error *err);
+
+/* ---- The choice (svm_grid.c) ---- */
+
+typedef struct lth__svm_settings {
+    lth__svm_setting *at;
+    size_t count;
+} lth__svm_settings;
+
+/* Options with their defaults for whatever the caller's struct does not have, checked. */
+lth_status lth__svm_options_complete(const lth_svm_options *given, lth_svm_options *out,
+                                     lth_error *err);
+/* The target column, as the options want it. */
+lth_status lth__svm_target_read(lth_ctx *ctx, const lth_table *table, const char *name,
+                                const lth_svm_options *options, lth__svm_target *out,
+                                lth_error *err);
+void lth__svm_target_free(lth__svm_target *target);
+
+/* All combinations of C, epsilon and nu that matter to this target. */
+lth_status lth__svm_settings_make(const lth_svm_options *options, const lth__svm_target *target,
+                                  lth__svm_settings *out, lth_error *err);
+
+/* The best so far. */
+typedef struct lth__svm_choice {
+    bool made;
+    size_t point;
+    lth__svm_setting setting;
+    double score; /* as shown; NaN when there was nothing to choose from */
+    lth__svm_machine machine;
+} lth__svm_choice;
+
+/* The name of the score. */
+const char *lth__svm_score_name(const lth__svm_target *target);
+
+/* Judge all settings with this Gram matrix by inner folds of the rows (score[i], may be NULL); if
+ * one of them is better than the choice so far, train it on all rows, and *better is true. With
+ * `alone` there is just one point and one setting: it is trained without being judged. */
+lth_status lth__svm_choose(const lth__svm_target *target, const lth__svm_gram *gram,
+                           const size_t *rows, size_t count, size_t folds, size_t point,
+                           const lth__svm_settings *settings, bool alone, lth__svm_choice *choice,
+                           double *score, bool *better, lth_error *err);
+
+/* ---- The model (svm.c, svm_file.c) ---- */
+
+struct lth_svm {
+    lth_ctx ctx; /* the caller's, but quiet */
+    lth_kernel *kernel;
+    lth_encoder *encoder;
+    lth_items *items;   /* training rows that are kept; see lth__svm_keeps_all_rows() */
+    lth_items *support; /* those of them that predictions need; NULL for weights    */
+    size_t *support_at; /* their numbers among `items`                               */
+    char *vectors;      /* file for words that training did not have, or NULL        */
+    char *target;
+    lth__svm_machine machine; /* its rows are numbers of support rows */
+    char **class_name;
+    size_t *class_rows, *class_support;
+    lth_svm_report report; /* the texts in it are static */
+    char **point_kernel;
+    double *point;        /* C, epsilon, nu, score of each */
+    lth__string row_text; /* of lth_svm_row_text()         */
+};
+
+/* Whether the weights of features come from all training rows, so that these must be kept. */
+bool lth__svm_keeps_all_rows(const lth_kernel *kernel);
+void lth__svm_report_texts(lth_svm_report *report, bool nu_svm);
+
+#endif

@@ -1,0 +1,178 @@
+/* Cross-validation of support vector machines: the Gram matrix of all rows, or their features, are
+ * computed once for each kernel of the grid, and every fold of every target searches and trains
+ * inside of it. */
+#include "base/clock.h"
+#include "base/parallel.h"
+#include "model/common/validation.h"
+#include "model/svm/svm.h"
+
+typedef struct cv {
+    lth_ctx *ctx;
+    lth_svm_options options;
+    size_t rows, folds, target_count;
+    const size_t *fold;
+    lth__svm_target *targets;
+    lth__svm_settings *settings;
+    lth__svm_kernels kernels;
+    lth__svm_gram gram;
+    lth__svm_choice *choices; /* [target][fold] */
+    size_t point;
+    lth_validation *validation;
+} cv;
+
+/* ---- One fold of one target ---- */
+
+/* `rows` are those of the fold. */
+static lth_status predict_fold(const cv *c, const lth__svm_machine *m, size_t target,
+                               const size_t *rows, size_t count) {
+    lth__validated *v = &c->validation->targets[target];
+    double *decisions = lth__alloc(count * m->part_count, sizeof *decisions);
+    size_t *votes = lth__alloc(m->classes, sizeof *votes);
+    lth_status status = decisions && votes ? LTH_OK : LTH_ENOMEM;
+    if (status == LTH_OK) status = lth__svm_decide_all(m, &c->gram, rows, count, decisions);
+    for (size_t i = 0; status == LTH_OK && i < count; i++) {
+        const double *decision = decisions + i * m->part_count;
+        if (m->classes == 0)
+            v->value[rows[i]] = decision[0];
+        else
+            lth__svm_classify(m, decision, votes, v->predicted + rows[i] * m->classes);
+        if (v->decision) v->decision[rows[i]] = m->part_count > 0 ? decision[0] : 0;
+    }
+    lth__free(decisions);
+    lth__free(votes);
+    return status;
+}
+
+/* The rows of a fold, or all others. */
+static void list_rows(const cv *c, size_t fold, bool inside, size_t *rows, size_t *count) {
+    *count = 0;
+    for (size_t i = 0; i < c->rows; i++) {
+        if ((c->fold[i] == fold) == inside) rows[(*count)++] = i;
+    }
+}
+
+static lth_status run_fold(void *user, size_t index, unsigned worker) {
+    (void)worker;
+    cv *c = user;
+    size_t target = index / c->folds, fold = index % c->folds, count = 0;
+    double began = lth__seconds();
+    size_t *rows = lth__alloc(c->rows, sizeof *rows);
+    if (!rows) return LTH_ENOMEM;
+    list_rows(c, fold, false, rows, &count);
+    const lth__svm_settings *settings = &c->settings[target];
+    lth__svm_choice *choice = &c->choices[index];
+    bool better = false, alone = c->kernels.count * settings->count == 1;
+    lth_status status =
+        lth__svm_choose(&c->targets[target], &c->gram, rows, count, c->options.inner_folds,
+                        c->point, settings, alone, choice, NULL, &better, NULL);
+    list_rows(c, fold, true, rows, &count);
+    if (status == LTH_OK && better) status = predict_fold(c, &choice->machine, target, rows, count);
+    lth__svm_machine_free(&choice->machine);
+    lth__free(rows);
+    c->validation->targets[target].seconds[fold] += lth__seconds() - began;
+    return status;
+}
+
+/* ---- All of them ---- */
+
+static lth_status check_folds(const cv *c, lth_error *err) {
+    for (size_t f = 0; f < c->folds; f++) {
+        size_t count = 0;
+        for (size_t i = 0; i < c->rows; i++) {
+            if (c->fold[i] >= c->folds)
+                return lth__fail(err, LTH_EARG, "row %zu is in fold %zu of %zu", i + 1,
+                                 c->fold[i] + 1, c->folds);
+            count += c->fold[i] == f;
+        }
+        if (count == 0 || count == c->rows)
+            return lth__fail(err, LTH_EARG, "fold %zu is empty, or holds all rows", f + 1);
+    }
+    return LTH_OK;
+}
+
+static lth_status read_targets(cv *c, const lth_table *table, const char *const *names,
+                               lth_error *err) {
+    size_t n = c->target_count;
+    c->targets = lth__calloc(n, sizeof *c->targets);
+    c->settings = lth__calloc(n, sizeof *c->settings);
+    c->choices = lth__calloc(n * c->folds, sizeof *c->choices);
+    if (!c->targets || !c->settings || !c->choices) return lth__fail_memory(err, 0);
+    LTH_TRY(lth__validation_create(n, c->folds, &c->validation, err));
+    for (size_t t = 0; t < n; t++) {
+        lth__svm_target *target = &c->targets[t];
+        LTH_TRY(lth__svm_target_read(c->ctx, table, names[t], &c->options, target, err));
+        target->probability = false; /* not judged here */
+        target->quiet = true;
+        LTH_TRY(lth__svm_settings_make(&c->options, target, &c->settings[t], err));
+        LTH_TRY(lth__validation_add(c->validation, target->y, &target->labels, c->rows, err));
+    }
+    return LTH_OK;
+}
+
+static void share_seconds(const cv *c, double seconds) {
+    double jobs = (double)(c->target_count * c->folds);
+    for (size_t t = 0; t < c->target_count; t++) {
+        for (size_t f = 0; f < c->folds; f++)
+            c->validation->targets[t].seconds[f] += seconds / jobs;
+    }
+}
+
+static lth_status check_chosen(const cv *c, lth_error *err) {
+    for (size_t i = 0; i < c->target_count * c->folds; i++) {
+        if (!c->choices[i].made)
+            return lth__fail(err, LTH_EARG, "fold %zu: every nu is too large for its classes",
+                             i % c->folds + 1);
+    }
+    return LTH_OK;
+}
+
+static lth_status run(cv *c, lth_error *err) {
+    LTH_TRY(lth__svm_kernels_room(&c->kernels, &c->options, &c->gram, err));
+    for (c->point = 0; c->point < c->kernels.count; c->point++) {
+        double began = lth__seconds();
+        LTH_TRY(lth__svm_kernels_gram(&c->kernels, c->point, &c->gram, err));
+        share_seconds(c, lth__seconds() - began);
+        lth_status status = lth__parallel_for(c->ctx, "cross-validation",
+                                              c->target_count * c->folds, NULL, run_fold, c, err);
+        if (status == LTH_EARG) /* jobs have no place for the reason */
+            return lth__fail(err, LTH_EARG, "nu is too large for the classes of a fold");
+        LTH_TRY(status);
+    }
+    LTH_TRY(check_chosen(c, err));
+    return lth__validation_judge(c->validation, c->fold, err);
+}
+
+static void free_cv(cv *c) {
+    for (size_t t = 0; c->targets && t < c->target_count; t++) lth__svm_target_free(&c->targets[t]);
+    for (size_t t = 0; c->settings && t < c->target_count; t++) lth__free(c->settings[t].at);
+    lth__free(c->targets);
+    lth__free(c->settings);
+    lth__free(c->choices);
+    lth__svm_gram_free(&c->gram);
+    lth__svm_kernels_close(&c->kernels);
+}
+
+lth_status lth_svm_cv(lth_ctx *ctx, const char *expression, const lth_table *table,
+                      const char *const *targets, size_t target_count, const size_t *fold,
+                      size_t folds, const lth_svm_options *given, lth_validation **out,
+                      lth_error *err) {
+    cv c = {.ctx = ctx,
+            .rows = lth_table_rows(table),
+            .folds = folds,
+            .fold = fold,
+            .target_count = target_count};
+    LTH_TRY(lth__svm_options_complete(given, &c.options, err));
+    const lth_svm_options *o = &c.options;
+    lth_status status = check_folds(&c, err);
+    if (status == LTH_OK)
+        status = lth__svm_kernels_open(ctx, expression, table, o->set, o->set_count, o->vectors,
+                                       &c.kernels, err);
+    if (status == LTH_OK) status = read_targets(&c, table, targets, err);
+    if (status == LTH_OK) status = run(&c, err);
+    free_cv(&c);
+    if (status == LTH_OK)
+        *out = c.validation;
+    else
+        lth_validation_free(c.validation);
+    return status;
+}

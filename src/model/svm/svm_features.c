@@ -1,0 +1,182 @@
+/* Kernels that are inner products of sparse features, as these features: no Gram matrix is needed.
+ *
+ *     MAP                   its features
+ *     v * k, linear(k)      those of k, times sqrt(v)
+ *     normalize(k)          those of k, each row divided by its length; a row of 0 stays so
+ *     k1 + k2               those of k1 and those of k2, side by side
+ */
+#include <math.h>
+#include <string.h>
+
+#include "kernel/feature/sparse.h"
+#include "model/svm/svm.h"
+
+enum { MANY_ROWS = 2000 }; /* more are not worth a Gram matrix */
+
+static bool is_called(const lth__node *node, const char *name) {
+    return node->family == lth__family_find(name);
+}
+
+static bool is_number(const lth__node *node) {
+    return node->family == &lth__family_number;
+}
+
+static bool is_map(const lth__node *node) {
+    return node->family->diagonal == lth__sparse_diagonal;
+}
+
+static bool is_linear(const lth__node *node) {
+    size_t linear = 0, numbers = 0;
+    for (size_t i = 0; i < node->input_count; i++) {
+        linear += is_linear(node->inputs[i]);
+        numbers += is_number(node->inputs[i]);
+    }
+    if (node->family == &lth__family_sum) return linear == node->input_count;
+    if (node->family == &lth__family_product)
+        return linear == 1 && linear + numbers == node->input_count;
+    if (is_called(node, "linear") || is_called(node, "normalize")) return linear == 1;
+    return is_map(node);
+}
+
+bool lth__svm_is_linear(const lth_kernel *kernel) {
+    return is_linear(kernel->root);
+}
+
+/* ---- Blocks ---- */
+
+typedef struct builder {
+    const lth_kernel *kernel;
+    const lth_items *items;
+    lth__svm_features out;
+} builder;
+
+static double block_square(const lth__svm_block *b, size_t row) {
+    const lth__features *f = b->features;
+    double sum = 0;
+    for (size_t i = f->start[row]; i < f->start[row + 1]; i++) sum += f->weight[i] * f->weight[i];
+    return b->scale[row] * b->scale[row] * sum;
+}
+
+double lth__svm_features_square(const lth__svm_features *f, size_t row) {
+    double sum = 0;
+    for (size_t b = 0; b < f->block_count; b++) sum += block_square(&f->blocks[b], row);
+    return sum;
+}
+
+static lth_status add_map(builder *b, const lth__node *node, lth_error *err) {
+    size_t rows = b->items->count;
+    lth__svm_block *block = &b->out.blocks[b->out.block_count];
+    block->features = &b->items->features[node->index];
+    block->scale = lth__alloc(rows, sizeof *block->scale);
+    if (!block->scale) return lth__fail_memory(err, rows * sizeof *block->scale);
+    b->out.block_count++;
+    for (size_t i = 0; i < rows; i++) block->scale[i] = 1;
+    return LTH_OK;
+}
+
+/* Of all blocks from `first` on. */
+static void scale_rows(builder *b, size_t first, double factor) {
+    for (; first < b->out.block_count; first++) {
+        for (size_t i = 0; i < b->items->count; i++) b->out.blocks[first].scale[i] *= factor;
+    }
+}
+
+static void normalize_rows(builder *b, size_t first) {
+    for (size_t i = 0; i < b->items->count; i++) {
+        double square = 0;
+        for (size_t k = first; k < b->out.block_count; k++)
+            square += block_square(&b->out.blocks[k], i);
+        double factor = square > 0 ? 1 / sqrt(square) : 0;
+        for (size_t k = first; k < b->out.block_count; k++) b->out.blocks[k].scale[i] *= factor;
+    }
+}
+
+static lth_status add_node(builder *b, const lth__node *node, lth_error *err) {
+    size_t first = b->out.block_count;
+    double factor = 1;
+    if (is_map(node)) return add_map(b, node, err);
+    for (size_t i = 0; i < node->input_count; i++) {
+        const lth__node *input = node->inputs[i];
+        if (is_number(input))
+            factor *= b->kernel->params[input->first_param].value;
+        else
+            LTH_TRY(add_node(b, input, err));
+    }
+    if (is_called(node, "linear")) factor = b->kernel->params[node->first_param].value;
+    if (is_called(node, "normalize")) normalize_rows(b, first);
+    if (factor != 1) scale_rows(b, first, sqrt(fmax(factor, 0)));
+    return LTH_OK;
+}
+
+/* Features are in ascending order, so that the last one of each row is enough. */
+static size_t count_features(const lth__features *f, size_t rows) {
+    size_t count = 0;
+    for (size_t i = 0; i < rows; i++) {
+        if (f->start[i] == f->start[i + 1]) continue;
+        size_t last = f->feature[f->start[i + 1] - 1];
+        if (last >= count) count = last + 1;
+    }
+    return count;
+}
+
+static lth_status measure_width(lth__svm_features *f, lth_error *err) {
+    size_t most = 0;
+    for (size_t b = 0; b < f->block_count; b++) {
+        size_t count = count_features(f->blocks[b].features, f->rows);
+        if (count > most) most = count;
+    }
+    f->width = most * f->block_count;
+    if (f->width <= UINT32_MAX) return LTH_OK;
+    return lth__fail(err, LTH_EARG, "the kernel has too many features: %zu", f->width);
+}
+
+lth_status lth__svm_features_make(const lth_kernel *kernel, const lth_items *items,
+                                  lth__svm_features *out, lth_error *err) {
+    builder b = {.kernel = kernel, .items = items, .out.rows = items->count};
+    b.out.blocks = lth__calloc(kernel->node_count, sizeof *b.out.blocks);
+    if (!b.out.blocks) return lth__fail_memory(err, 0);
+    lth_status status = add_node(&b, kernel->root, err);
+    if (status == LTH_OK) status = measure_width(&b.out, err);
+    if (status == LTH_OK)
+        *out = b.out;
+    else
+        lth__svm_features_free(&b.out);
+    return status;
+}
+
+void lth__svm_features_free(lth__svm_features *f) {
+    for (size_t b = 0; b < f->block_count; b++) lth__free(f->blocks[b].scale);
+    lth__free(f->blocks);
+    *f = (lth__svm_features){0};
+}
+
+/* ---- Which way ---- */
+
+/* The points of a grid differ in arguments, not in what wraps what: one stands for all. */
+static lth_status could_be_linear(const lth__svm_kernels *k, bool *out, lth_error *err) {
+    lth_kernel *kernel = NULL;
+    LTH_TRY(lth_kernel_parse(k->ctx, k->text[0], &kernel, err));
+    *out = lth__svm_is_linear(kernel);
+    lth_kernel_free(kernel);
+    return LTH_OK;
+}
+
+lth_status lth__svm_kernels_room(const lth__svm_kernels *k, const lth_svm_options *o,
+                                 lth__svm_gram *out, lth_error *err) {
+    size_t rows = lth_table_rows(k->table);
+    bool linear = false, wanted = o->solver == LTH_SVM_LINEAR;
+    if (o->solver == LTH_SVM_AUTO || wanted) LTH_TRY(could_be_linear(k, &linear, err));
+    if (wanted && !linear)
+        return lth__fail(err, LTH_EARG,
+                         "the linear solver wants a kernel that is an inner product of sparse "
+                         "features (bow, tfidf, ngrams, approx_ssk, semantic; linear(), "
+                         "normalize(), a number times and sums of these)");
+    if (wanted && o->nu_svm)
+        return lth__fail(err, LTH_EARG, "the linear solver has no nu-SVC and no nu-SVR");
+    if (linear && !o->nu_svm && (wanted || rows > MANY_ROWS)) {
+        *out = (lth__svm_gram){.ctx = k->ctx, .rows = rows, .linear = true};
+        return LTH_OK;
+    }
+    LTH_TRY(lth__svm_available(err));
+    return lth__svm_gram_create(k->ctx, rows, out, err);
+}

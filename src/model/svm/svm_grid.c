@@ -1,0 +1,411 @@
+/* What is to be learned, the settings to try, and the choice among them by inner folds. */
+#include <math.h>
+#include <string.h>
+
+#include "base/parallel.h"
+#include "base/text.h"
+#include "model/common/folds.h"
+#include "model/svm/svm.h"
+
+/* ---- Options ---- */
+
+void lth_svm_options_init(lth_svm_options *options) {
+    static const double C = 1, epsilon = 0.1, nu = 0.5;
+    *options = (lth_svm_options){.size = sizeof *options,
+                                 .C = &C,
+                                 .C_count = 1,
+                                 .epsilon = &epsilon,
+                                 .epsilon_count = 1,
+                                 .nu = &nu,
+                                 .nu_count = 1,
+                                 .inner_folds = 3};
+}
+
+static lth_status check_list(const char *name, const double *at, size_t count, double least,
+                             double most, const char *wanted, lth_error *err) {
+    if (count == 0) return lth__fail(err, LTH_EARG, "%s has no value", name);
+    for (size_t i = 0; i < count; i++) {
+        if (at[i] > least && at[i] <= most) continue;
+        return lth__fail(err, LTH_EARG, "%s is %s, not %g", name, wanted, at[i]);
+    }
+    return LTH_OK;
+}
+
+lth_status lth__svm_options_complete(const lth_svm_options *given, lth_svm_options *out,
+                                     lth_error *err) {
+    lth_svm_options_init(out);
+    if (given) {
+        memcpy(out, given, given->size < sizeof *out ? given->size : sizeof *out);
+        out->size = sizeof *out;
+    }
+    const double large = 1e300;
+    LTH_TRY(check_list("C", out->C, out->C_count, 0, large, "a number above 0", err));
+    LTH_TRY(check_list("epsilon", out->epsilon, out->epsilon_count, -5e-324, large,
+                       "0 or a number above it", err));
+    LTH_TRY(check_list("nu", out->nu, out->nu_count, 0, 1, "above 0 and at most 1", err));
+    if (out->inner_folds < 2) return lth__fail(err, LTH_EARG, "inner folds are 2 at least");
+    if (out->class_weights && out->nu_svm)
+        return lth__fail(err, LTH_EARG, "class weights are factors of C, which nu-SVC has not");
+    return LTH_OK;
+}
+
+/* ---- Targets ---- */
+
+void lth__svm_target_free(lth__svm_target *t) {
+    lth__free(t->y);
+    lth__free(t->weight);
+    lth__labels_free(&t->labels);
+    *t = (lth__svm_target){0};
+}
+
+static const char *class_name_at(const void *labels, size_t i) {
+    const lth__labels *l = labels;
+    return i < l->class_count ? l->name[i] : NULL;
+}
+
+static lth_status unknown_class(const lth__labels *labels, const char *name, lth_error *err) {
+    const char *near = lth__nearest(name, class_name_at, labels);
+    return lth__fail(err, LTH_EARG,
+                     near ? "class weights: there is no class \"%s\"; did you mean \"%s\"?"
+                          : "class weights: there is no class \"%s\"",
+                     name, near);
+}
+
+/* "NAME=W"; a name may have "=" in it. */
+static lth_status take_weight(lth__svm_target *t, char *text, lth_error *err) {
+    char *equals = strrchr(text, '=');
+    double weight;
+    if (!equals || !lth__parse_double(equals + 1, strlen(equals + 1), &weight) || !(weight > 0) ||
+        !isfinite(weight))
+        return lth__fail(err, LTH_EARG,
+                         "class weights are \"balanced\" or NAME=W,..., with W "
+                         "above 0, not \"%s\"",
+                         text);
+    *equals = 0;
+    size_t class = lth__labels_find(&t->labels, text, strlen(text));
+    if (class == LTH_NONE) return unknown_class(&t->labels, text, err);
+    t->weight[class] = weight;
+    return LTH_OK;
+}
+
+static lth_status read_weights(lth__svm_target *t, const char *text, lth_error *err) {
+    t->balanced = text && strcmp(text, "balanced") == 0;
+    if (!text || t->balanced) return LTH_OK;
+    t->weight = lth__alloc(t->labels.class_count, sizeof *t->weight);
+    char *copy = lth__strndup(text, strlen(text));
+    lth_status status = t->weight && copy ? LTH_OK : lth__fail_memory(err, 0);
+    for (size_t c = 0; status == LTH_OK && c < t->labels.class_count; c++) t->weight[c] = 1;
+    for (char *next = copy; next && status == LTH_OK;) {
+        char *end = next + strcspn(next, ","), *item = next;
+        next = *end ? end + 1 : NULL;
+        *end = 0;
+        status = take_weight(t, item, err);
+    }
+    lth__free(copy);
+    return status;
+}
+
+static lth_status check_classes(lth_ctx *ctx, const lth_table *table, const lth__svm_target *t,
+                                lth_error *err) {
+    const lth__labels *l = &t->labels;
+    if (l->class_count < 2 && !l->multi)
+        return lth__fail_at(err, LTH_EFORMAT, lth_table_name(table), 0, 0,
+                            l->class_count == 0
+                                ? "there are no labels in column \"%s\""
+                                : "all rows have the same label in column \"%s\": there is "
+                                  "nothing to tell apart",
+                            t->name);
+    for (size_t c = 0; c < l->class_count; c++) {
+        if (l->count[c] == 1)
+            lth__log(ctx, LTH_LOG_WARNING, "only one row has the label \"%s\"", l->name[c]);
+        if (l->count[c] == l->rows)
+            lth__log(ctx, LTH_LOG_WARNING, "all rows have the label \"%s\"", l->name[c]);
+    }
+    return LTH_OK;
+}
+
+static lth_status read_labels(lth_ctx *ctx, const lth_table *table, const lth_svm_options *options,
+                              lth__svm_target *t, lth_error *err) {
+    LTH_TRY(lth__labels_read(table, t->name, &t->labels, err));
+    LTH_TRY(check_classes(ctx, table, t, err));
+    return read_weights(t, options->class_weights, err);
+}
+
+static lth_status read_numbers(lth_ctx *ctx, const lth_table *table, const lth_svm_options *options,
+                               lth__svm_target *t, lth_error *err) {
+    LTH_TRY(lth__read_targets(table, &t->name, 1, &t->y, err));
+    size_t rows = lth_table_rows(table), kinds = 0;
+    double seen[3] = {0};
+    for (size_t i = 0; i < rows && kinds < 3; i++) {
+        size_t k = 0;
+        while (k < kinds && seen[k] != t->y[i]) k++;
+        if (k == kinds) seen[kinds++] = t->y[i];
+    }
+    if (kinds == 2 && options->task == LTH_TASK_AUTO)
+        lth__log(ctx, LTH_LOG_WARNING,
+                 "\"%s\" has two values, %g and %g, which are taken as numbers; --task "
+                 "classification takes them as labels",
+                 t->name, seen[0], seen[1]);
+    if (options->probability)
+        return lth__fail(err, LTH_EARG, "probabilities are for labels, but \"%s\" has numbers",
+                         t->name);
+    if (options->class_weights)
+        return lth__fail(err, LTH_EARG, "class weights are for labels, but \"%s\" has numbers",
+                         t->name);
+    return LTH_OK;
+}
+
+lth_status lth__svm_target_read(lth_ctx *ctx, const lth_table *table, const char *name,
+                                const lth_svm_options *options, lth__svm_target *out,
+                                lth_error *err) {
+    lth__svm_target t = {
+        .name = name, .one_vs_rest = options->one_vs_rest, .probability = options->probability};
+    bool labels;
+    if (lth_table_rows(table) == 0)
+        return lth__fail(err, LTH_EFORMAT, "there are no rows to learn from");
+    LTH_TRY(lth__labels_wanted(table, name, options->task, &labels, err));
+    lth_status status = labels ? read_labels(ctx, table, options, &t, err)
+                               : read_numbers(ctx, table, options, &t, err);
+    if (status == LTH_OK)
+        *out = t;
+    else
+        lth__svm_target_free(&t);
+    return status;
+}
+
+/* ---- Settings ---- */
+
+lth_status lth__svm_settings_make(const lth_svm_options *o, const lth__svm_target *target,
+                                  lth__svm_settings *out, lth_error *err) {
+    bool regression = target->y != NULL;
+    if (o->solver == LTH_SVM_ORIGIN && (regression || o->nu_svm))
+        return lth__fail(err, LTH_EARG, "the solver without a threshold is for labels, with C");
+    bool uses_C = regression || !o->nu_svm, uses_epsilon = regression && !o->nu_svm;
+    size_t Cs = uses_C ? o->C_count : 1, epsilons = uses_epsilon ? o->epsilon_count : 1;
+    size_t nus = o->nu_svm ? o->nu_count : 1;
+    lth__svm_settings s = {.at = lth__alloc(Cs * epsilons * nus, sizeof *s.at)};
+    if (!s.at) return lth__fail_memory(err, 0);
+    for (size_t c = 0; c < Cs; c++) {
+        for (size_t e = 0; e < epsilons; e++) {
+            for (size_t n = 0; n < nus; n++)
+                s.at[s.count++] = (lth__svm_setting){.regression = regression,
+                                                     .nu_svm = o->nu_svm,
+                                                     .origin = o->solver == LTH_SVM_ORIGIN,
+                                                     .C = uses_C ? o->C[c] : NAN,
+                                                     .epsilon = uses_epsilon ? o->epsilon[e] : NAN,
+                                                     .nu = o->nu_svm ? o->nu[n] : NAN};
+        }
+    }
+    *out = s;
+    return LTH_OK;
+}
+
+/* ---- Judging ---- */
+
+/* What a score is made of: for numbers the squared errors, else rows that are right, and for each
+ * class hits, predictions and rows that have it. */
+typedef struct tally {
+    bool failed; /* it could not be trained */
+    double squares;
+    size_t rows, right, *classes;
+} tally;
+
+typedef struct judge {
+    const lth__svm_target *target;
+    const lth__svm_gram *gram;
+    const size_t *rows, *fold;
+    size_t count, folds;
+    const lth__svm_settings *settings;
+    tally *tallies; /* [setting][fold] */
+} judge;
+
+const char *lth__svm_score_name(const lth__svm_target *target) {
+    if (target->y) return "rmse";
+    return target->labels.multi ? "macro_f1" : "accuracy";
+}
+
+static void tally_labels(const judge *j, size_t row, const bool *has, tally *t) {
+    const lth__labels *labels = &j->target->labels;
+    bool right = true;
+    for (size_t c = 0; c < labels->class_count; c++) {
+        bool truth = lth__labels_has(labels, row, c);
+        right &= truth == has[c];
+        t->classes[3 * c] += truth && has[c];
+        t->classes[3 * c + 1] += has[c];
+        t->classes[3 * c + 2] += truth;
+    }
+    t->right += right;
+}
+
+/* `rows` are those of the fold. */
+static lth_status tally_rows(const judge *j, const lth__svm_machine *m, const size_t *rows,
+                             size_t count, tally *t) {
+    double *decisions = lth__alloc(count * m->part_count, sizeof *decisions);
+    size_t *votes = lth__alloc(m->classes, sizeof *votes);
+    bool *has = lth__alloc(m->classes, sizeof *has);
+    lth_status status = decisions && votes && has ? LTH_OK : LTH_ENOMEM;
+    if (status == LTH_OK) status = lth__svm_decide_all(m, j->gram, rows, count, decisions);
+    for (size_t i = 0; status == LTH_OK && i < count; i++) {
+        const double *decision = decisions + i * m->part_count;
+        t->rows++;
+        if (j->target->y) {
+            double error = decision[0] - j->target->y[rows[i]];
+            t->squares += error * error;
+        } else {
+            lth__svm_classify(m, decision, votes, has);
+            tally_labels(j, rows[i], has, t);
+        }
+    }
+    lth__free(decisions);
+    lth__free(votes);
+    lth__free(has);
+    return status;
+}
+
+static lth_status judge_one(void *user, size_t index, unsigned worker) {
+    (void)worker;
+    const judge *j = user;
+    size_t fold = index % j->folds, count = 0;
+    const lth__svm_setting *setting = &j->settings->at[index / j->folds];
+    tally *t = &j->tallies[index];
+    size_t *rows = lth__alloc(j->count, sizeof *rows);
+    t->classes = lth__calloc(3 * j->target->labels.class_count, sizeof *t->classes);
+    lth_status status = rows && t->classes ? LTH_OK : LTH_ENOMEM;
+    if (status == LTH_OK) {
+        lth__svm_target plain = *j->target; /* probabilities do not matter here */
+        lth__svm_machine machine;
+        plain.probability = false;
+        plain.quiet = true;
+        for (size_t i = 0; i < j->count; i++) {
+            if (j->fold[i] != fold) rows[count++] = j->rows[i];
+        }
+        status = lth__svm_train(&plain, j->gram, rows, count, setting, &machine, NULL);
+        t->failed = status == LTH_EARG;
+        if (status == LTH_OK) {
+            count = 0;
+            for (size_t i = 0; i < j->count; i++) {
+                if (j->fold[i] == fold) rows[count++] = j->rows[i];
+            }
+            status = tally_rows(j, &machine, rows, count, t);
+            lth__svm_machine_free(&machine);
+        }
+        if (t->failed) status = LTH_OK;
+    }
+    lth__free(rows);
+    return status;
+}
+
+/* The score of a setting over all folds. */
+static double score_of(const judge *j, size_t setting) {
+    const tally *t = j->tallies + setting * j->folds;
+    const lth__labels *labels = &j->target->labels;
+    double squares = 0, rows = 0, right = 0, f1 = 0;
+    size_t occurring = 0;
+    for (size_t f = 0; f < j->folds; f++) {
+        if (t[f].failed) return NAN;
+        squares += t[f].squares;
+        rows += (double)t[f].rows;
+        right += (double)t[f].right;
+    }
+    if (j->target->y) return sqrt(squares / rows);
+    if (!labels->multi) return right / rows;
+    for (size_t c = 0; c < labels->class_count; c++) {
+        double n[3] = {0};
+        for (size_t f = 0; f < j->folds; f++) {
+            for (size_t k = 0; k < 3; k++) n[k] += (double)t[f].classes[3 * c + k];
+        }
+        if (n[1] + n[2] == 0) continue;
+        occurring++;
+        f1 += 2 * n[0] / (n[1] + n[2]);
+    }
+    return occurring == 0 ? 0 : f1 / (double)occurring;
+}
+
+/* Folds of the rows, stratified by their class if they have one each. */
+static lth_status make_folds(judge *j, size_t *fold, lth_error *err) {
+    const lth__labels *labels = &j->target->labels;
+    uint64_t seed = j->gram->ctx->options.seed;
+    j->fold = fold;
+    if (j->target->y || labels->multi)
+        return lth__folds_by_class(seed, NULL, 0, j->count, j->folds, fold, err);
+    size_t *class = lth__alloc(j->count, sizeof *class);
+    if (!class) return lth__fail_memory(err, j->count * sizeof *class);
+    for (size_t i = 0; i < j->count; i++) class[i] = labels->of[j->rows[i]];
+    lth_status status =
+        lth__folds_by_class(seed, class, labels->class_count, j->count, j->folds, fold, err);
+    lth__free(class);
+    return status;
+}
+
+static lth_status judge_all(judge *j, double *score, lth_error *err) {
+    size_t jobs = j->settings->count * j->folds;
+    size_t *fold = lth__alloc(j->count, sizeof *fold);
+    j->tallies = lth__calloc(jobs, sizeof *j->tallies);
+    lth_status status = fold && j->tallies ? LTH_OK : lth__fail_memory(err, 0);
+    if (status == LTH_OK) status = make_folds(j, fold, err);
+    if (status == LTH_OK && !j->gram->linear) status = lth__svm_available(err);
+    if (status == LTH_OK)
+        status = lth__parallel_for(j->gram->ctx, j->target->quiet ? NULL : "grid", jobs, NULL,
+                                   judge_one, j, err);
+    for (size_t i = 0; status == LTH_OK && i < j->settings->count; i++) score[i] = score_of(j, i);
+    for (size_t i = 0; j->tallies && i < jobs; i++) lth__free(j->tallies[i].classes);
+    lth__free(j->tallies);
+    lth__free(fold);
+    return status;
+}
+
+/* ---- Choosing ---- */
+
+static bool is_better(const lth__svm_target *target, double score, const lth__svm_setting *setting,
+                      const lth__svm_choice *than) {
+    if (isnan(score)) return false;
+    if (!than->made) return true;
+    if (score != than->score) return target->y ? score < than->score : score > than->score;
+    return setting->C < than->setting.C;
+}
+
+static lth_status train_choice(const lth__svm_target *target, const lth__svm_gram *gram,
+                               const size_t *rows, size_t count, lth__svm_choice new,
+                               lth__svm_choice *choice, lth_error *err) {
+    LTH_TRY(lth__svm_train(target, gram, rows, count, &new.setting, &new.machine, err));
+    lth__svm_machine_free(&choice->machine);
+    *choice = new;
+    return LTH_OK;
+}
+
+lth_status lth__svm_choose(const lth__svm_target *target, const lth__svm_gram *gram,
+                           const size_t *rows, size_t count, size_t folds, size_t point,
+                           const lth__svm_settings *settings, bool alone, lth__svm_choice *choice,
+                           double *score, bool *better, lth_error *err) {
+    lth__svm_choice best = {.made = choice->made,
+                            .point = choice->point,
+                            .setting = choice->setting,
+                            .score = choice->score};
+    *better = alone;
+    if (alone) {
+        best = (lth__svm_choice){.made = true, .setting = settings->at[0], .score = NAN};
+        if (score) score[0] = NAN;
+        return train_choice(target, gram, rows, count, best, choice, err);
+    }
+    if (count < 2) return lth__fail(err, LTH_EARG, "one row is too few to search a grid");
+    double *scores = lth__alloc(settings->count, sizeof *scores);
+    if (!scores) return lth__fail_memory(err, 0);
+    judge j = {.target = target,
+               .gram = gram,
+               .rows = rows,
+               .count = count,
+               .folds = folds < count ? folds : count,
+               .settings = settings};
+    lth_status status = judge_all(&j, scores, err);
+    for (size_t i = 0; status == LTH_OK && i < settings->count; i++) {
+        if (score) score[i] = scores[i];
+        if (!is_better(target, scores[i], &settings->at[i], &best)) continue;
+        best = (lth__svm_choice){
+            .made = true, .point = point, .setting = settings->at[i], .score = scores[i]};
+        *better = true;
+    }
+    lth__free(scores);
+    if (status == LTH_OK && *better)
+        status = train_choice(target, gram, rows, count, best, choice, err);
+    return status;
+}

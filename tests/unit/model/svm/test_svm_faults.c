@@ -1,0 +1,296 @@
+/* Support vector machines when something fails: every allocation in turn, and damaged files. Leaks
+ * are found by building this with AddressSanitizer. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "failing_allocator.h"
+#include "gp_support.h"
+#include "model/common/tensors.h"
+
+/* ---- Runs ------------------------------------------------------------------------------------ */
+
+static lth_ctx *ctx;
+static char folder[] = "test_svm_faults.XXXXXX";
+
+static int open_folder(void **state) {
+    (void)state;
+    if (!mkdtemp(folder) || chdir(folder) != 0) return -1;
+    ctx = support_context(1);
+    return 0;
+}
+
+static int close_folder(void **state) {
+    (void)state;
+    lth_ctx_free(ctx);
+    return chdir("..") == 0 && rmdir(folder) == 0 ? 0 : -1; /* nothing was left behind */
+}
+
+static const char lines[] = "text\tf\tkind\tseveral\ty\n"
+                            "a b c\t1\tx\tp,q\t1\n"
+                            "b c\t2\ty\tq\t2\n"
+                            "a c d\t3\tz\t\t0.5\n"
+                            "a b d\t2\tx\tp\t1.5\n"
+                            "c c b\t1\ty\tq\t3\n"
+                            "d\t0\tz\tp\t2\n";
+
+enum { ROWS = 6 };
+
+/* A kernel without a string kernel takes the linear way. */
+static lth_svm_options options_for(const char *kernel, const char *target) {
+    static const double C[] = {1, 5};
+    static const char *const set[] = {"ssk.order=1,2", "ssk.gap=0.3,0.6"};
+    static const char *const weightings[] = {"tfidf.weighting=count,log"};
+    bool linear = !strstr(kernel, "ssk(");
+    lth_svm_options options;
+    lth_svm_options_init(&options);
+    options.C = C;
+    options.C_count = 2;
+    options.solver = linear ? LTH_SVM_LINEAR : LTH_SVM_KERNEL;
+    if (!linear && strcmp(target, "several") == 0) options.solver = LTH_SVM_ORIGIN;
+    options.set = linear ? weightings : set;
+    options.set_count = linear ? 1 : 2;
+    options.inner_folds = 2;
+    options.probability = strcmp(target, "y") != 0;
+    options.class_weights = strcmp(target, "kind") == 0 ? "x=2,y=1" : NULL;
+    return options;
+}
+
+/* Fit, save, load, predict; whether it went through without coming to the one that fails. */
+static lth_status use_model(const char *kernel, const lth_table *table, const char *target,
+                            lth_error *err) {
+    lth_svm_options options = options_for(kernel, target);
+    lth_svm *svm = NULL, *loaded = NULL;
+    double decision[ROWS * 3];
+    lth_status status = lth_svm_fit(ctx, kernel, table, target, &options, &svm, err);
+    if (status == LTH_OK) status = lth_svm_save(svm, "m", err);
+    if (status == LTH_OK) status = lth_svm_load(ctx, "m", &loaded, err);
+    if (status == LTH_OK)
+        status = lth_svm_predict(loaded, table, &(lth_svm_prediction){.decision = decision}, err);
+    lth_svm_free(svm);
+    lth_svm_free(loaded);
+    unlink("m");
+    return status;
+}
+
+static lth_status use_cv(const char *kernel, const lth_table *table, const char *target,
+                         lth_error *err) {
+    const size_t fold[ROWS] = {0, 1, 0, 1, 0, 1};
+    lth_svm_options options = options_for(kernel, target);
+    lth_validation *v = NULL;
+    lth_status status = lth_svm_cv(ctx, kernel, table, &target, 1, fold, 2, &options, &v, err);
+    assert_true((status == LTH_OK) == (v != NULL));
+    lth_validation_free(v);
+    return status;
+}
+
+typedef lth_status use_fn(const char *kernel, const lth_table *table, const char *target,
+                          lth_error *err);
+
+/* Planes that cannot be had are done without, so a run may also succeed. */
+static void fail_everywhere(use_fn *use, const char *kernel, const char *target) {
+    fail_at = 0;
+    lth_table *table = support_table(ctx, lines);
+    size_t refused = 0;
+    for (size_t k = 1;; k++) {
+        lth_error err = {0};
+        calls = 0;
+        fail_at = k;
+        lth_status status = use(kernel, table, target, &err);
+        bool reached = calls >= k;
+        fail_at = 0;
+        if (status != LTH_OK && status != LTH_ENOMEM)
+            print_error("allocation %zu: status %d: %s\n", k, status, err.message);
+        assert_true(status == LTH_OK || status == LTH_ENOMEM);
+        assert_int_equal(err.status, status);
+        refused += status == LTH_ENOMEM;
+        if (!reached) break;
+    }
+    assert_true(refused > 100);
+    lth_table_free(table);
+}
+
+static void test_fit(void **state) {
+    (void)state;
+    fail_everywhere(use_model, "normalize(ssk(text))", "kind");
+    fail_everywhere(use_model, "ssk(text) + linear(f)", "several");
+    fail_everywhere(use_model, "ssk(text) + linear(tfidf(text))", "y");
+}
+
+static void test_linear(void **state) {
+    (void)state;
+    const char *kernel = "normalize(2 * tfidf(text) + linear(ngrams(text, n=2)))";
+    fail_everywhere(use_model, kernel, "kind");
+    fail_everywhere(use_model, kernel, "several");
+    fail_everywhere(use_model, kernel, "y");
+    fail_everywhere(use_cv, kernel, "kind");
+}
+
+static void test_cv(void **state) {
+    (void)state;
+    fail_everywhere(use_cv, "normalize(ssk(text))", "kind");
+    fail_everywhere(use_cv, "ssk(text)", "several");
+    fail_everywhere(use_cv, "ssk(text)", "y");
+}
+
+/* ---- Files ----------------------------------------------------------------------------------- */
+
+static void save_model(const char *target) {
+    lth_error err = {0};
+    lth_table *table = support_table(ctx, lines);
+    lth_svm_options options;
+    lth_svm_options_init(&options);
+    options.probability = true;
+    lth_svm *svm = NULL;
+    support_ok(lth_svm_fit(ctx, "ssk(text)", table, target, &options, &svm, &err), &err);
+    support_ok(lth_svm_save(svm, "m", &err), &err);
+    lth_svm_free(svm);
+    lth_table_free(table);
+}
+
+static void spill(const char *path, const void *data, size_t size) {
+    FILE *stream = fopen(path, "wb");
+    assert_non_null(stream);
+    assert_true(fwrite(data, 1, size, stream) == size);
+    assert_int_equal(fclose(stream), 0);
+}
+
+static void check_refused(const char *path) {
+    lth_error err = {0};
+    lth_svm *svm = NULL;
+    assert_int_equal(lth_svm_load(ctx, path, &svm, &err), LTH_EFORMAT);
+    assert_null(svm);
+    assert_true(err.message[0] && strcmp(err.file, path) == 0);
+}
+
+static void test_truncated(void **state) {
+    (void)state;
+    save_model("kind");
+    support_bytes b = support_slurp("m");
+    char kind[16];
+    for (size_t size = 0; size < b.size; size += size < 64 || size + 64 > b.size ? 1 : 17) {
+        spill("cut", b.data, size);
+        check_refused("cut");
+        lth_model_kind("cut", kind, NULL); /* must not crash */
+    }
+    assert_int_equal(lth_model_kind("missing", kind, NULL), LTH_EIO);
+    spill("cut", "\377\377\377\377\377\377\377\377{}", 10);
+    assert_int_equal(lth_model_kind("cut", kind, NULL), LTH_EFORMAT);
+    free(b.data);
+    unlink("m");
+    unlink("cut");
+}
+
+static const char *const arrays[] = {"report",
+                                     "class",
+                                     "grid",
+                                     "problem.classes",
+                                     "problem.constants",
+                                     "problem.ends",
+                                     "problem.rows",
+                                     "problem.coefficients",
+                                     "support",
+                                     "field.0.texts",
+                                     "field.0.text_ends",
+                                     "field.0.starts",
+                                     "field.0.symbols"};
+enum { ARRAYS = sizeof arrays / sizeof *arrays };
+
+/* The file again, with one element of one array changed (8 bytes, or 4 of a U32), or the array
+ * shorter by a row, or left out. */
+typedef struct change {
+    const char *array;
+    size_t element;
+    double number;  /* of an F64 */
+    uint64_t count; /* of others */
+    bool drop, shorten;
+} change;
+
+static void rewrite(const change *c) {
+    lth_error err = {0};
+    lth__tensors *file = NULL;
+    support_ok(lth__tensors_read("m", &file, &err), &err);
+    lth__tensors_writer *writer = lth__tensors_writer_create();
+    const char *const texts[] = {"model", "kernel", "targets", "classes", "grid"};
+    for (size_t i = 0; i < 5; i++)
+        assert_true(lth__tensors_put_text(writer, texts[i], lth__tensors_text(file, texts[i])));
+    void *copy = NULL;
+    for (size_t i = 0; i < ARRAYS; i++) {
+        const lth__tensor *t = lth__tensors_find(file, arrays[i]);
+        assert_non_null(t);
+        lth__tensor new = *t;
+        if (strcmp(arrays[i], c->array) == 0) {
+            static const size_t sizes[] = {1, 4, 8, 4, 8};
+            size_t count = t->shape[0] * (t->rank > 1 ? t->shape[1] : 1);
+            copy = malloc(count * sizes[t->dtype] + 8);
+            memcpy(copy, t->data, count * sizes[t->dtype]);
+            if (t->dtype == LTH__F64) ((double *)copy)[c->element] = c->number;
+            if (t->dtype == LTH__U64) ((uint64_t *)copy)[c->element] = c->count;
+            if (t->dtype == LTH__U32) ((uint32_t *)copy)[c->element] = (uint32_t)c->count;
+            new.data = copy;
+            if (c->shorten) new.shape[0]--;
+            if (c->drop) continue;
+        }
+        assert_true(lth__tensors_put(writer, &new));
+    }
+    support_ok(lth__tensors_write(writer, "hostile", &err), &err);
+    lth__tensors_writer_free(writer);
+    lth__tensors_free(file);
+    free(copy);
+}
+
+static void test_hostile(void **state) {
+    (void)state;
+    const change changes[] = {
+        {"problem.rows", 0, .count = 6},
+        {"problem.rows", 3, .count = UINT32_MAX},
+        {"problem.ends", 0, .count = 1000},
+        {"problem.ends", 1, .count = 0},
+        {"problem.classes", 0, .count = 3},
+        {"problem.classes", 1, .count = 4},
+        {"problem.classes", 1, .count = UINT64_MAX}, /* one of them not a pair */
+        {"problem.coefficients", 0, .number = NAN},
+        {"problem.constants", 0, .number = INFINITY},
+        {"problem.constants", 4, .number = NAN},
+        {"support", 0, .count = 6},
+        {"support", 0, .count = UINT64_MAX},
+        {"report", 10, .number = 7},  /* items */
+        {"report", 10, .number = -1}, /* */
+        {"report", 9, .number = 1.5}, /* rows */
+        {"report", 13, .number = 4},  /* only class */
+        {"report", 0, .number = 1},   /* numbers with classes */
+        {"report", 2, .number = 1},   /* pairs with several labels a row */
+        {"field.0.symbols", 0, .count = 77},
+    };
+    save_model("kind");
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+        rewrite(&changes[i]);
+        check_refused("hostile");
+    }
+    for (size_t i = 0; i < ARRAYS; i++) {
+        rewrite(&(change){.array = arrays[i], .drop = true});
+        check_refused("hostile");
+        bool harmless = strcmp(arrays[i], "field.0.texts") == 0;
+        rewrite(&(change){.array = arrays[i], .shorten = true});
+        if (!harmless) check_refused("hostile");
+    }
+    unlink("m");
+    unlink("hostile");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_fit),     cmocka_unit_test(test_cv),
+        cmocka_unit_test(test_linear),  cmocka_unit_test(test_truncated),
+        cmocka_unit_test(test_hostile),
+    };
+    return cmocka_run_group_tests(tests, open_folder, close_folder);
+}
