@@ -320,6 +320,11 @@ LTH_API lth_status lth_gram_pull(const lth_kernel *kernel, const lth_items *rows
                                  const lth_items *cols, const double *W, size_t ld, double *grad,
                                  lth_error *err);
 
+/* The same of the diagonal: grad[p] = sum_i w[i] dk(rows_i, rows_i) / dtheta_p, a slice of rows at a
+ * time. */
+LTH_API lth_status lth_gram_diagonal_pull(const lth_kernel *kernel, const lth_items *rows,
+                                          const double *w, double *grad, lth_error *err);
+
 /* Every derivative: G[(p * rows + i) * cols + j] = dk_ij / dtheta_p. For tests and small data. */
 LTH_API lth_status lth_gram_gradients(const lth_kernel *kernel, const lth_items *rows,
                                       const lth_items *cols, double *G, lth_error *err);

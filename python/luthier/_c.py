@@ -235,6 +235,7 @@ FUNCTIONS = {
     "lth_encoder_read_vectors": (Status, [_object, c_char_p, _error]),
     "lth_gram": (Status, [_object, _object, _object, _array, c_size_t, _error]),
     "lth_gram_diagonal": (Status, [_object, _object, _array, _error]),
+    "lth_gram_diagonal_pull": (Status, [_object, _object, _array, _array, _error]),
     "lth_gram_pull": (Status, [_object, _object, _object, _array, c_size_t, _array, _error]),
     "lth_gram_gradients": (Status, [_object, _object, _object, _array, _error]),
     "lth_gram_orders": (Status, [_object, _object, _object, _array, _error]),
