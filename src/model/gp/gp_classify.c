@@ -41,8 +41,8 @@ static void explain(const block *b, size_t problem, size_t first, size_t rows) {
     }
 }
 
-static lth_status explain_rows(void *user, size_t index, unsigned worker) {
-    (void)worker;
+static lth_status explain_rows(void *user, size_t index, unsigned worker, lth_error *err) {
+    (void)worker, (void)err;
     const block *b = user;
     size_t first = index * PIECE, rows = b->rows - first < PIECE ? b->rows - first : PIECE;
     for (size_t p = 0; p < b->gp->classes->problem_count; p++) explain(b, p, first, rows);

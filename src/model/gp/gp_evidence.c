@@ -25,8 +25,8 @@ typedef struct weigh_job {
 enum { ROWS = 64 };
 
 /* X = (alpha alpha^T - targets X) / 2 for a few rows. */
-static lth_status weigh_rows(void *user, size_t index, unsigned worker) {
-    (void)worker;
+static lth_status weigh_rows(void *user, size_t index, unsigned worker, lth_error *err) {
+    (void)worker, (void)err;
     const weigh_job *j = user;
     size_t n = j->gp->rows, t = j->gp->target_count, first = index * ROWS;
     size_t last = first + ROWS < n ? first + ROWS : n;

@@ -19,8 +19,8 @@ typedef struct block {
 } block;
 
 /* K* becomes (L^-1 K*^T)^T for a few rows, and their variance what is left of k(x,x). */
-static lth_status explain_rows(void *user, size_t index, unsigned worker) {
-    (void)worker;
+static lth_status explain_rows(void *user, size_t index, unsigned worker, lth_error *err) {
+    (void)worker, (void)err;
     const block *b = user;
     size_t n = b->gp->rows, first = index * PIECE;
     size_t rows = b->rows - first < PIECE ? b->rows - first : PIECE;

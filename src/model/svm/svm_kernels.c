@@ -422,8 +422,8 @@ static double sum_at(const summing *s, size_t i, size_t j) {
     return sum;
 }
 
-static lth_status sum_row(void *user, size_t i, unsigned worker) {
-    (void)worker;
+static lth_status sum_row(void *user, size_t i, unsigned worker, lth_error *err) {
+    (void)worker, (void)err;
     const summing *s = user;
     double *row = s->K + i * s->ld;
     for (size_t j = 0; j < s->n; j++) row[j] = s->weight[0] * s->planes[i * s->n + j];
