@@ -282,6 +282,11 @@ typedef struct lth_family {
 
 LTH_API const lth_family *lth_family_at(size_t i);
 
+/* For "did you mean": of the names at(user, 0), at(user, 1), ... up to NULL the one that `name` was
+ * likely meant to be, or NULL. */
+typedef const char *lth_name_fn(const void *user, size_t i);
+LTH_API const char *lth_nearest(const char *name, lth_name_fn *at, const void *user);
+
 /* ---- Items: encoded rows ------------------------------------------------------------------- */
 
 /* An encoder turns table rows into what a kernel compares. It owns the vocabularies, so that all

@@ -64,7 +64,7 @@ static const char *class_name_at(const void *labels, size_t i) {
 }
 
 static lth_status unknown_class(const lth__labels *labels, const char *name, lth_error *err) {
-    const char *near = lth__nearest(name, class_name_at, labels);
+    const char *near = lth_nearest(name, class_name_at, labels);
     return lth__fail(err, LTH_EARG,
                      near ? "class weights: there is no class \"%s\"; did you mean \"%s\"?"
                           : "class weights: there is no class \"%s\"",
