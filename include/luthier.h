@@ -24,7 +24,8 @@
  * - A context may be used by one call at a time; two contexts may be used by two threads.
  * - Text is UTF-8, passed as pointer and length in bytes; no closing NUL is needed.
  * - The library never prints or exits. It has no state of its own outside these objects; when it
- * first needs OpenBLAS it loads it, with OPENBLAS_CORETYPE set in the environment for that moment.
+ * first needs OpenBLAS it loads it, and for that moment the environment is a copy with
+ * OPENBLAS_CORETYPE and OPENBLAS_NUM_THREADS in it. Other threads may call getenv() meanwhile.
  */
 #ifndef LTH_H
 #define LTH_H
@@ -280,6 +281,11 @@ typedef struct lth_family {
 } lth_family;
 
 LTH_API const lth_family *lth_family_at(size_t i);
+
+/* For "did you mean": of the names at(user, 0), at(user, 1), ... up to NULL the one that `name` was
+ * likely meant to be, or NULL. */
+typedef const char *lth_name_fn(const void *user, size_t i);
+LTH_API const char *lth_nearest(const char *name, lth_name_fn *at, const void *user);
 
 /* ---- Items: encoded rows ------------------------------------------------------------------- */
 

@@ -82,7 +82,8 @@ static void print_json_family(const lth_family *f) {
     printf("]}");
 }
 
-static const char *family_name(size_t i) {
+static const char *family_name(const void *user, size_t i) {
+    (void)user;
     const lth_family *f = lth_family_at(i);
     return f ? f->name : NULL;
 }
@@ -95,7 +96,7 @@ static const lth_family *find_family(const char *name) {
 }
 
 static int unknown_family(const options *o, const char *name) {
-    const char *near = nearest(name, family_name);
+    const char *near = lth_nearest(name, family_name, NULL);
     if (near) return usage_error(o->command, "unknown kernel \"%s\"; did you mean %s?", name, near);
     return usage_error(o->command, "unknown kernel \"%s\"", name);
 }

@@ -16,6 +16,7 @@ Enum = c_uint  # of the C enums without negative values
 
 LogFn = CFUNCTYPE(None, c_void_p, Enum, c_char_p)
 ProgressFn = CFUNCTYPE(c_int, c_void_p, c_char_p, c_double, c_double)
+NameFn = CFUNCTYPE(c_char_p, c_void_p, c_size_t)
 
 
 class Error(Structure):
@@ -227,6 +228,7 @@ FUNCTIONS = {
     "lth_kernel_set": (Status, [_object, c_size_t, c_double, _error]),
     "lth_kernel_set_path": (Status, [_object, c_char_p, c_double, _error]),
     "lth_family_at": (POINTER(Family), [c_size_t]),
+    "lth_nearest": (c_char_p, [c_char_p, NameFn, c_void_p]),
     "lth_encoder_create": (Status, [_object, _object, _out, _error]),
     "lth_encoder_free": (None, [_object]),
     "lth_encode": (Status, [_object, _object, _out, _error]),
@@ -338,7 +340,8 @@ STRUCTURES = {
     "lth_reasons_pattern": ReasonsPattern, "lth_reasons_row": ReasonsRow,
     "lth_machine": Machine,
 }
-CALLBACKS = {"lth_log_fn": LogFn, "lth_progress_fn": ProgressFn, "lth_gp_step_fn": GpStepFn}
+CALLBACKS = {"lth_log_fn": LogFn, "lth_progress_fn": ProgressFn, "lth_name_fn": NameFn,
+             "lth_gp_step_fn": GpStepFn}
 
 
 def declare(library):

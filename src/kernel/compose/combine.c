@@ -37,7 +37,6 @@ static lth_status number_pull(const lth__node *node, const lth__eval *eval, cons
 
 const lth__family lth__family_number = {
     .manual = {.name = "number", .help = "a variance in front of a kernel, or a constant kernel"},
-    .traits = LTH__IS_OPERATOR,
     .diagonal = number_diagonal,
     .tile = number_tile,
     .pull = number_pull,
@@ -107,7 +106,6 @@ static bool sum_is_linear(const lth__node *node, const bool *varies) {
 
 const lth__family lth__family_sum = {
     .manual = {.name = "+", .help = "the sum of kernels"},
-    .traits = LTH__IS_OPERATOR,
     .diagonal = sum_diagonal,
     .tile = sum_tile,
     .pull = sum_parts,
@@ -223,7 +221,6 @@ static bool product_is_linear(const lth__node *node, const bool *varies) {
 
 const lth__family lth__family_product = {
     .manual = {.name = "*", .help = "the product of kernels"},
-    .traits = LTH__IS_OPERATOR,
     .diagonal = product_diagonal,
     .tile = product_tile,
     .pull = product_pull,

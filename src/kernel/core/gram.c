@@ -142,7 +142,9 @@ static lth_status pull_back(const work *w, size_t index, const lth__tile *tile, 
     return LTH_OK;
 }
 
-static lth_status do_block(const work *w, size_t index, lth_error *err) {
+static lth_status run_block(void *user, size_t index, unsigned worker, lth_error *err) {
+    (void)worker;
+    const work *w = user;
     const lth__block *b = &w->cut.blocks[index];
     lth__tile tile = {.row = w->cut.rows.item + b->row,
                       .rows = b->rows,
@@ -231,8 +233,8 @@ typedef struct mirror_job {
 
 /* Entries in rows and columns first .. first+MIRROR of K and of its transpose: whichever of the two
  * was computed is copied to the other. */
-static lth_status mirror_rows(void *user, size_t index, unsigned worker) {
-    (void)worker;
+static lth_status mirror_rows(void *user, size_t index, unsigned worker, lth_error *err) {
+    (void)worker, (void)err;
     const mirror_job *m = user;
     size_t n = m->w->cut.rows.count, first = index * MIRROR;
     size_t last = first + MIRROR < n ? first + MIRROR : n;
@@ -269,54 +271,13 @@ static lth_status mirror(const work *w, double *K, size_t ld, size_t planes, lth
 
 /* ---- Running ---- */
 
-/* The first failure among the tiles, with its reason. */
-typedef struct jobs {
-    const work *w;
-    lth_error *errors; /* one for each worker                       */
-    size_t *failed;    /* lowest tile that failed there, from 1; 0 = none */
-} jobs;
-
-static lth_status run_block(void *user, size_t index, unsigned worker) {
-    jobs *j = user;
-    lth_error err = {0};
-    lth_status status = do_block(j->w, index, &err);
-    if (status != LTH_OK && (j->failed[worker] == 0 || index < j->failed[worker] - 1)) {
-        j->errors[worker] = err;
-        j->failed[worker] = index + 1;
-    }
-    return status;
-}
-
-static void report_first_failure(const jobs *j, unsigned workers, lth_status status,
-                                 lth_error *err) {
-    const lth_error *first = NULL;
-    size_t lowest = 0;
-    for (unsigned i = 0; i < workers; i++) {
-        if (j->failed[i] == 0 || (first && j->failed[i] > lowest)) continue;
-        first = &j->errors[i];
-        lowest = j->failed[i];
-    }
-    if (first && err && first->status == status) *err = *first;
-}
-
 static lth_status run_blocks(work *w, lth_error *err) {
-    lth_ctx *ctx = w->eval.ctx;
-    unsigned workers = ctx->options.threads;
     double *cost = lth__alloc(w->cut.block_count, sizeof *cost);
-    jobs j = {.w = w,
-              .errors = lth__alloc(workers, sizeof *j.errors),
-              .failed = lth__calloc(workers, sizeof *j.failed)};
-    lth_status status = LTH_OK;
-    if (!cost || !j.errors || !j.failed) status = lth__fail_memory(err, 0);
-    if (status == LTH_OK) {
-        for (size_t i = 0; i < w->cut.block_count; i++) cost[i] = w->cut.blocks[i].cost;
-        status =
-            lth__parallel_for(ctx, "Gram matrix", w->cut.block_count, cost, run_block, &j, err);
-        if (status != LTH_OK) report_first_failure(&j, workers, status, err);
-    }
+    if (!cost) return lth__fail_memory(err, w->cut.block_count * sizeof *cost);
+    for (size_t i = 0; i < w->cut.block_count; i++) cost[i] = w->cut.blocks[i].cost;
+    lth_status status =
+        lth__parallel_for(w->eval.ctx, "Gram matrix", w->cut.block_count, cost, run_block, w, err);
     lth__free(cost);
-    lth__free(j.errors);
-    lth__free(j.failed);
     return status;
 }
 

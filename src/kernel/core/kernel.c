@@ -100,7 +100,7 @@ static lth_status check_arguments(const lth__node *node, lth_error *err) {
         const lth_family *manual = &node->family->manual;
         if (manual->arguments && manual_argument(node->family, a->name)) continue;
         const char *near =
-            manual->arguments ? lth__nearest(a->name, argument_name_at, manual->arguments) : NULL;
+            manual->arguments ? lth_nearest(a->name, argument_name_at, manual->arguments) : NULL;
         return lth__fail_at(err, LTH_EFORMAT, NULL, 0, a->column,
                             near ? "%s has no argument \"%s\"; did you mean \"%s\"?"
                                  : "%s has no argument \"%s\"; see luthier kernels %s",
@@ -400,7 +400,7 @@ static const char *family_name_at(const void *unused, size_t i) {
 }
 
 static lth_status unknown_kernel(const lth__expr *expr, lth_error *err) {
-    const char *near = lth__nearest(expr->name, family_name_at, NULL);
+    const char *near = lth_nearest(expr->name, family_name_at, NULL);
     return lth__fail_at(err, LTH_EFORMAT, NULL, 0, expr->column,
                         near ? "unknown kernel \"%s\"; did you mean \"%s\"?"
                              : "unknown kernel \"%s\"; `luthier kernels` lists them",
@@ -537,7 +537,7 @@ lth_status lth_kernel_set_path(lth_kernel *kernel, const char *path, double valu
     for (size_t i = 0; i < kernel->param_count; i++) {
         if (strcmp(kernel->params[i].path, path) == 0) return lth_kernel_set(kernel, i, value, err);
     }
-    const char *near = lth__nearest(path, param_path_at, kernel);
+    const char *near = lth_nearest(path, param_path_at, kernel);
     return lth__fail(err, LTH_EARG,
                      near ? "the kernel has no parameter \"%s\"; did you mean \"%s\"?"
                           : "the kernel has no parameter \"%s\"",

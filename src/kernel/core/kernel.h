@@ -172,8 +172,7 @@ typedef lth_status lth__fragment_fn(void *user, const char *text, size_t length,
 enum {
     LTH__TAKES_COLUMN = 1, /* its input is one column                */
     LTH__TAKES_KERNEL = 2, /* its input is one kernel                */
-    LTH__TAKES_RANGE = 8,  /* its column may be a range first..last  */
-    LTH__IS_OPERATOR = 4,  /* written +, * or as a number, not called */
+    LTH__TAKES_RANGE = 4,  /* its column may be a range first..last  */
 };
 
 struct lth__family {

@@ -348,7 +348,6 @@ lth_status lth__columns_configure(lth_kernel *kernel, lth__node *node, const lth
 
 const lth__family lth__family_columns = {
     .manual = {.name = "columns", .help = "number columns"},
-    .traits = LTH__IS_OPERATOR,
     .prepare = prepare_columns,
     .release = release,
     .diagonal = diagonal,

@@ -344,25 +344,25 @@ typedef struct selves {
     double *a, *slope;
 } selves;
 
-static lth_status compare_self(const selves *s, pairwise *x, size_t item) {
+static lth_status compare_self(const selves *s, pairwise *x, size_t item, lth_error *err) {
     lth__tree_view *view = NULL;
     LTH_TRY(lth__tree_view_create(s->plan, lth__sequence_symbols(s->trees, item),
-                                  lth__sequence_length(s->trees, item), &view, NULL));
-    lth_status status = compare_pair(x, view, view, s->slope ? 1 : 0, &s->a[item], NULL);
+                                  lth__sequence_length(s->trees, item), &view, err));
+    lth_status status = compare_pair(x, view, view, s->slope ? 1 : 0, &s->a[item], err);
     lth__tree_view_free(view);
     for (size_t p = 0; status == LTH_OK && s->slope && p < s->node->param_count; p++)
         s->slope[(s->node->first_param + p) * s->trees->count + item] = x->by_param[p];
     return status;
 }
 
-static lth_status compare_selves(void *user, size_t index, unsigned worker) {
+static lth_status compare_selves(void *user, size_t index, unsigned worker, lth_error *err) {
     (void)worker;
     const selves *s = user;
     size_t first = index * SELVES, last = first + SELVES;
     if (last > s->trees->count) last = s->trees->count;
     pairwise x;
-    lth_status status = open_pairwise(&x, s->node, s->plan, NULL);
-    for (size_t i = first; i < last && status == LTH_OK; i++) status = compare_self(s, &x, i);
+    lth_status status = open_pairwise(&x, s->node, s->plan, err);
+    for (size_t i = first; i < last && status == LTH_OK; i++) status = compare_self(s, &x, i, err);
     close_pairwise(&x);
     return status;
 }

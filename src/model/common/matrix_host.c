@@ -120,8 +120,8 @@ typedef struct weigh_job {
     double *X;
 } weigh_job;
 
-static lth_status weigh_rows(void *user, size_t index, unsigned worker) {
-    (void)worker;
+static lth_status weigh_rows(void *user, size_t index, unsigned worker, lth_error *err) {
+    (void)worker, (void)err;
     const weigh_job *j = user;
     size_t n = j->n, m = j->m, first = index * ROWS, last = first + ROWS < n ? first + ROWS : n;
     for (size_t r = first; r < last; r++) {

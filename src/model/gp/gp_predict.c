@@ -17,8 +17,8 @@ typedef struct variance_job {
     double *V, *variance;
 } variance_job;
 
-static lth_status variance_piece(void *user, size_t index, unsigned worker) {
-    (void)worker;
+static lth_status variance_piece(void *user, size_t index, unsigned worker, lth_error *err) {
+    (void)worker, (void)err;
     const variance_job *j = user;
     size_t n = j->n, first = index * PIECE;
     size_t last = first + PIECE < j->rows ? first + PIECE : j->rows;

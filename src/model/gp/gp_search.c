@@ -92,7 +92,7 @@ static const char *path_at(const void *user, size_t i) {
 
 static lth_status unknown_path(const lth_gp *gp, const char *option, const char *path,
                                lth_error *err) {
-    const char *near = lth__nearest(path, path_at, gp);
+    const char *near = lth_nearest(path, path_at, gp);
     return lth__fail(err, LTH_EARG,
                      near ? "%s: there is no parameter \"%s\"; did you mean \"%s\"?"
                           : "%s: there is no parameter \"%s\"",

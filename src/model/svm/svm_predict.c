@@ -32,8 +32,8 @@ static size_t first_true(const bool *has, size_t count) {
     return i;
 }
 
-static lth_status predict_row(void *user, size_t r, unsigned worker) {
-    (void)worker;
+static lth_status predict_row(void *user, size_t r, unsigned worker, lth_error *err) {
+    (void)worker, (void)err;
     const block *b = user;
     const lth__svm_machine *m = &b->svm->machine;
     const lth_svm_prediction *to = b->to;
@@ -64,8 +64,8 @@ static lth_status predict_row(void *user, size_t r, unsigned worker) {
 
 /* ---- With weights of features: a problem at a time ---- */
 
-static lth_status decide_part(void *user, size_t p, unsigned worker) {
-    (void)worker;
+static lth_status decide_part(void *user, size_t p, unsigned worker, lth_error *err) {
+    (void)worker, (void)err;
     const block *b = user;
     const lth__svm_machine *m = &b->svm->machine;
     return lth__svm_linear_decide(&m->parts[p].solution, &b->features, b->row, b->rows,
