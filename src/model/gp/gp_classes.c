@@ -122,30 +122,9 @@ void lth__classes_end(lth__classes *c) {
 
 /* ---- The size of the kernel ---- */
 
-static bool is_called(const lth__param *p, const char *name) {
-    const char *own = strchr(p->path, '.');
-    return own && strncmp(own + 1, name, strlen(name)) == 0;
-}
-
-/* Whether the node can be any number of times as large: a second factor would say the same. */
-static bool has_a_size(const lth_gp *gp, const lth__node *node) {
-    if (node->family == &lth__family_number) return true;
-    bool sum = node->family == &lth__family_sum;
-    if (sum || node->family == &lth__family_product) {
-        size_t having = 0;
-        for (size_t i = 0; i < node->input_count; i++) having += has_a_size(gp, node->inputs[i]);
-        return sum ? having == node->input_count : having > 0;
-    }
-    for (size_t i = node->first_param; i < node->first_param + node->param_count; i++) {
-        const lth__param *p = &gp->kernel->params[i];
-        if (is_called(p, "variance") || (is_called(p, "weights[") && !gp->held[i])) return true;
-    }
-    return false;
-}
-
 void lth__gp_classes_start(lth_gp *gp) {
     size_t own = gp->kernel->param_count;
-    bool has_one = has_a_size(gp, gp->kernel->root);
+    bool has_one = lth__kernel_has_size(gp->kernel, gp->held);
     gp->noise = gp->start[own] = has_one ? 1 : 5;
     gp->held[own] |= has_one;
 }
