@@ -236,6 +236,15 @@ LTH_API size_t lth_kernel_print(const lth_kernel *kernel, char *buffer, size_t c
  * as written. */
 LTH_API const char *lth_kernel_column(const lth_kernel *kernel, size_t i);
 
+/* What its cells hold, or those of each column of a range; of the first kernel that reads it. */
+typedef enum lth_column_kind {
+    LTH_COLUMN_TEXT,
+    LTH_COLUMN_NUMBERS,
+    LTH_COLUMN_TREE
+} lth_column_kind;
+
+LTH_API lth_column_kind lth_kernel_column_kind(const lth_kernel *kernel, size_t i);
+
 /* The string kernel order when the whole expression is one string kernel, else 0: such kernels can
  * fill lth_gram_orders(). */
 LTH_API size_t lth_kernel_orders(const lth_kernel *kernel);
@@ -251,6 +260,44 @@ LTH_API lth_status lth_kernel_resolve(lth_kernel **kernel, const lth_table *tabl
  * its columns are vectors themselves). */
 LTH_API bool lth_kernel_needs_vectors(const lth_kernel *kernel);
 
+/* What an argument does to its kernel, for those that do not know the family by name. */
+typedef enum lth_role {
+    LTH_ROLE_OTHER,
+    LTH_ROLE_VARIANCE,    /* the kernel is proportional to it                            */
+    LTH_ROLE_WEIGHT,      /* of the i-th order; the kernel is proportional to all of them */
+    LTH_ROLE_LENGTHSCALE, /* the distance over which the kernel falls off                */
+    LTH_ROLE_GAP,         /* factor for each part that is skipped                        */
+    LTH_ROLE_RARITY,      /* with it the frequencies in the first table count            */
+    LTH_ROLE_ORDER        /* structural: how many orders there are                       */
+} lth_role;
+
+typedef struct lth_argument {
+    const char *name, *help, *initial; /* `initial` as it would be written                */
+    const char *choices;               /* "words|tokens|chars|bytes", "1..32", or ""      */
+    bool learned;                      /* a hyperparameter, with bounds lo and hi         */
+    double lo, hi;
+    lth_role role;
+} lth_argument;
+
+/* What a family works on: the values of another kernel, sequences of units, trees, or a text from
+ * which it makes features; operators are numbers, + and *. */
+typedef enum lth_family_kind {
+    LTH_FAMILY_WRAPPER,
+    LTH_FAMILY_STRING,
+    LTH_FAMILY_TREE,
+    LTH_FAMILY_MAP,
+    LTH_FAMILY_OPERATOR
+} lth_family_kind;
+
+typedef struct lth_family {
+    const char *name, *help, *usage;
+    const lth_argument *arguments; /* ends with name NULL */
+    lth_family_kind kind;
+} lth_family;
+
+/* The i-th kernel family, or NULL past the last: what `luthier kernels` prints. All static. */
+LTH_API const lth_family *lth_family_at(size_t i);
+
 /* Hyperparameters, one row for each scalar, in the order of every gradient. A tied parameter has
  * its own row and its own partial derivative; setting one sets all that share its tag. */
 typedef struct lth_param {
@@ -259,6 +306,8 @@ typedef struct lth_param {
     double lo, hi;
     bool held;       /* not learned                            */
     const char *tag; /* name it is tied by, without $; or NULL */
+    const lth_family *family;
+    const lth_argument *argument; /* of the family */
 } lth_param;
 
 LTH_API size_t lth_kernel_params(const lth_kernel *kernel);
@@ -266,21 +315,6 @@ LTH_API lth_param lth_kernel_param(const lth_kernel *kernel, size_t i);
 LTH_API lth_status lth_kernel_set(lth_kernel *kernel, size_t i, double value, lth_error *err);
 LTH_API lth_status lth_kernel_set_path(lth_kernel *kernel, const char *path, double value,
                                        lth_error *err);
-
-/* The i-th kernel family, or NULL past the last: what `luthier kernels` prints. All static. */
-typedef struct lth_argument {
-    const char *name, *help, *initial; /* `initial` as it would be written                */
-    const char *choices;               /* "words|tokens|chars|bytes", "1..32", or ""      */
-    bool learned;                      /* a hyperparameter, with bounds lo and hi         */
-    double lo, hi;
-} lth_argument;
-
-typedef struct lth_family {
-    const char *name, *help, *usage;
-    const lth_argument *arguments; /* ends with name NULL */
-} lth_family;
-
-LTH_API const lth_family *lth_family_at(size_t i);
 
 /* For "did you mean": of the names at(user, 0), at(user, 1), ... up to NULL the one that `name` was
  * likely meant to be, or NULL. */

@@ -180,7 +180,7 @@ static double learned_gap(const lth_gp *gp) {
     const lth_kernel *kernel = lth_gp_kernel(gp);
     for (size_t i = 0; i < lth_kernel_params(kernel); ++i) {
         lth_param p = lth_kernel_param(kernel, i);
-        if (strcmp(p.path, "ssk.gap") == 0) return p.value;
+        if (p.argument->role == LTH_ROLE_GAP) return p.value;
     }
     return NAN;
 }

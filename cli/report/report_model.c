@@ -1,6 +1,5 @@
 /* Sections of a report on the model itself: what it was learned from, key figures, its
  * hyperparameters, how the search for them went, the grid of a support vector machine. */
-#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -190,43 +189,19 @@ int write_training(report *r) {
 
 /* ---- Hyperparameters ---- */
 
-static const lth_family *find_family(const char *name, size_t length) {
-    const lth_family *f;
-    for (size_t i = 0; (f = lth_family_at(i)) != NULL; ++i)
-        if (strlen(f->name) == length && memcmp(f->name, name, length) == 0) return f;
-    return NULL;
-}
-
-/* The help of "ssk2.weights[3]": that of the argument "weights" of the family "ssk". */
-static const char *argument_help(const char *path) {
-    const char *dot = strchr(path, '.');
-    if (!dot) return NULL;
-    size_t length = (size_t)(dot - path), name = strcspn(dot + 1, "[");
-    const lth_family *family = find_family(path, length);
-    while (!family && length > 0 && isdigit((unsigned char)path[length - 1]))
-        family = find_family(path, --length); /* the second of its kind */
-    for (const lth_argument *a = family ? family->arguments : NULL; a && a->name; ++a)
-        if (strlen(a->name) == name && memcmp(a->name, dot + 1, name) == 0) return a->help;
-    return NULL;
-}
-
-static const char *meaning(const char *path) {
-    if (strcmp(path, "noise") == 0)
-        return "variance of what the kernel does not explain, in the target's units squared";
-    if (strcmp(path, "scale") == 0)
+/* NULL = the model's own: noise, or scale of a classifier. */
+static const char *meaning(const report *r, const lth_argument *argument) {
+    if (!argument && lth_gp_classes(r->model.gp) > 0)
         return "how far the kernel can push the classes apart: the variance in front of it";
-    const char *dot = strchr(path, '.');
-    if (!dot && strncmp(path, "variance", 8) == 0)
-        return "how much this part of the kernel counts: a factor in front of it";
-    if (!dot && strncmp(path, "constant", 8) == 0) return "a kernel that is the same for all rows";
-    if (dot && strncmp(path, "ssk", 3) == 0 && strncmp(dot, ".weights[", 9) == 0)
+    if (!argument)
+        return "variance of what the kernel does not explain, in the target's units squared";
+    if (argument->role == LTH_ROLE_WEIGHT)
         return "weight of shared sequences with as many units as the number in brackets says";
-    const char *help = argument_help(path);
-    return help ? help : "";
+    return argument->help;
 }
 
 static void write_value(report *r, const char *path, double value, double start,
-                        const lth_gp_param *p, const char **help) {
+                        const lth_gp_param *p, const lth_argument *argument, const char **help) {
     fputs("<tr><th scope=\"row\"><code>", r->out);
     html_string(r->out, path);
     fputs("</code></th>", r->out);
@@ -242,7 +217,7 @@ static void write_value(report *r, const char *path, double value, double start,
         fprintf(r->out, "%s</td>", p->at_bound ? ", at its bound" : "");
     }
     fputs("<td class=\"w\">", r->out);
-    const char *means = meaning(path);
+    const char *means = meaning(r, argument);
     if (!*help || strcmp(*help, means) != 0)
         html_string(r->out, means); /* once for all of a group */
     *help = means;
@@ -268,12 +243,13 @@ int write_hyperparameters(report *r) {
     open_table(r, "", gp ? "parameter|value#|start#|state|meaning" : "parameter|value#|meaning");
     const char *help = NULL;
     for (size_t i = 0; i < count + (gp != NULL); ++i) {
+        lth_param own = {.path = NULL};
+        if (i < count) own = lth_kernel_param(kernel, i);
         if (gp) {
             lth_gp_param p = lth_gp_param_at(gp, i < count ? i : LTH_NONE);
-            write_value(r, p.path, p.value, p.start, &p, &help);
+            write_value(r, p.path, p.value, p.start, &p, own.argument, &help);
         } else {
-            lth_param p = lth_kernel_param(kernel, i);
-            write_value(r, p.path, p.value, NAN, NULL, &help);
+            write_value(r, own.path, own.value, NAN, NULL, own.argument, &help);
         }
     }
     close_table(r);

@@ -43,19 +43,21 @@ class Column(Structure):
                 ("units", c_void_p), ("dimension", c_size_t)]
 
 
-class Param(Structure):
-    _fields_ = [("path", c_char_p), ("value", c_double), ("lo", c_double), ("hi", c_double),
-                ("held", c_bool), ("tag", c_char_p)]
-
-
 class Argument(Structure):
     _fields_ = [("name", c_char_p), ("help", c_char_p), ("initial", c_char_p),
-                ("choices", c_char_p), ("learned", c_bool), ("lo", c_double), ("hi", c_double)]
+                ("choices", c_char_p), ("learned", c_bool), ("lo", c_double), ("hi", c_double),
+                ("role", Enum)]
 
 
 class Family(Structure):
     _fields_ = [("name", c_char_p), ("help", c_char_p), ("usage", c_char_p),
-                ("arguments", POINTER(Argument))]
+                ("arguments", POINTER(Argument)), ("kind", Enum)]
+
+
+class Param(Structure):
+    _fields_ = [("path", c_char_p), ("value", c_double), ("lo", c_double), ("hi", c_double),
+                ("held", c_bool), ("tag", c_char_p), ("family", POINTER(Family)),
+                ("argument", POINTER(Argument))]
 
 
 class GpStep(Structure):
@@ -220,6 +222,7 @@ FUNCTIONS = {
     "lth_kernel_free": (None, [_object]),
     "lth_kernel_print": (c_size_t, [_object, c_char_p, c_size_t]),
     "lth_kernel_column": (c_char_p, [_object, c_size_t]),
+    "lth_kernel_column_kind": (Enum, [_object, c_size_t]),
     "lth_kernel_orders": (c_size_t, [_object]),
     "lth_kernel_resolve": (Status, [_out, _object, _error]),
     "lth_kernel_needs_vectors": (c_bool, [_object]),

@@ -31,7 +31,7 @@ static lth_status prepare(const lth__node *node, lth__eval *eval, void **state, 
 
 static const lth_argument arguments[] = {{0}};
 
-#define FAMILY(name_, form_, linear_, help_)                                                       \
+#define FAMILY(name_, form_, linear_, rule_, help_)                                                \
     LTH__WRAPPER(name_, form_, 0, linear_, false, lth__no_aid, lth__##name_##_at,                  \
                  lth__normalize_self);                                                             \
     static lth__wrap_config name_##_config = {.wrapper = &name_};                                  \
@@ -46,6 +46,7 @@ static const lth_argument arguments[] = {{0}};
                    .usage = #name_ "(KERNEL)",                                                     \
                    .arguments = arguments},                                                        \
         .traits = LTH__TAKES_KERNEL,                                                               \
+        .rule = rule_,                                                                             \
         .configure = name_##_configure,                                                            \
         .prepare = prepare,                                                                        \
         .release = lth__wrap_release,                                                              \
@@ -58,8 +59,8 @@ static const lth_argument arguments[] = {{0}};
         .is_linear = lth__wrap_is_linear,                                                          \
     }
 
-FAMILY(normalize, LTH__FORM_NORMALIZE, true,
+FAMILY(normalize, LTH__FORM_NORMALIZE, true, LTH__RULE_NORMALIZE,
        "any kernel scaled so that every item's similarity with itself is 1 (0 for an empty item)");
-FAMILY(tanimoto, LTH__FORM_TANIMOTO, false,
+FAMILY(tanimoto, LTH__FORM_TANIMOTO, false, LTH__RULE_OWN,
        "what two items have in common, as a share of what either has: 1 for an item with itself (0 "
        "for an empty item)");

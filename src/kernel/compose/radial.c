@@ -20,13 +20,14 @@ LTH__WRAPPER(wrap_arccos1, LTH__FORM_ARCCOS1, 1, false, false, lth__no_aid, lth_
 #define VARIANCE_ARGUMENT                                                                          \
     {                                                                                              \
         .name = "variance", .help = "factor", .initial = "1", .choices = "", .learned = true,      \
-        .lo = 0, .hi = 1e9                                                                         \
+        .lo = 0, .hi = 1e9, .role = LTH_ROLE_VARIANCE                                              \
     }
 #define LENGTHSCALE_ARGUMENT                                                                       \
     {                                                                                              \
         .name = "lengthscale",                                                                     \
         .help = "distance over which the kernel falls off; one for each feature with ard=yes",     \
-        .initial = "1", .choices = "", .learned = true, .lo = 1e-6, .hi = 1e6                      \
+        .initial = "1", .choices = "", .learned = true, .lo = 1e-6, .hi = 1e6,                     \
+        .role = LTH_ROLE_LENGTHSCALE                                                               \
     }
 #define ARD_ARGUMENT                                                                               \
     {                                                                                              \
@@ -73,7 +74,7 @@ static lth_status configure(lth_kernel *kernel, lth__node *node, const lth__wrap
     return LTH_OK;
 }
 
-#define FAMILY(name_, help_, arguments_)                                                           \
+#define FAMILY(name_, rule_, help_, arguments_)                                                    \
     static lth_status configure_##name_(lth_kernel *kernel, lth__node *node, lth_error *err) {     \
         return configure(kernel, node, &wrap_##name_, err);                                        \
     }                                                                                              \
@@ -83,15 +84,16 @@ static lth_status configure(lth_kernel *kernel, lth__node *node, const lth__wrap
                    .usage = #name_ "(COLUMNS | MAP | KERNEL, ...)",                                \
                    .arguments = arguments_},                                                       \
         .traits = LTH__TAKES_COLUMN | LTH__TAKES_RANGE | LTH__TAKES_KERNEL,                        \
+        .rule = rule_,                                                                             \
         .configure = configure_##name_,                                                            \
         LTH__WRAP_FUNCTIONS,                                                                       \
     }
 
-FAMILY(linear, "inner product", linear_arguments);
-FAMILY(rbf, "squared exponential of the distance", radial_arguments);
-FAMILY(matern32, "Matern kernel, once differentiable", radial_arguments);
-FAMILY(matern52, "Matern kernel, twice differentiable", radial_arguments);
-FAMILY(rq, "rational quadratic: a mixture of rbf kernels", rq_arguments);
+FAMILY(linear, LTH__RULE_SCALE, "inner product", linear_arguments);
+FAMILY(rbf, LTH__RULE_OWN, "squared exponential of the distance", radial_arguments);
+FAMILY(matern32, LTH__RULE_OWN, "Matern kernel, once differentiable", radial_arguments);
+FAMILY(matern52, LTH__RULE_OWN, "Matern kernel, twice differentiable", radial_arguments);
+FAMILY(rq, LTH__RULE_OWN, "rational quadratic: a mixture of rbf kernels", rq_arguments);
 
 static lth_status configure_arccos(lth_kernel *kernel, lth__node *node, lth_error *err) {
     long degree;

@@ -215,8 +215,13 @@ static lth_status add_param(lth_kernel *kernel, lth__node *node, const lth__node
 
 static lth__param start_of(const lth__node *source, const char *name, double initial, bool held) {
     const lth_argument *manual = manual_argument(source->family, name);
-    return (lth__param){
-        .value = initial, .initial = initial, .lo = manual->lo, .hi = manual->hi, .held = held};
+    return (lth__param){.value = initial,
+                        .initial = initial,
+                        .lo = manual->lo,
+                        .hi = manual->hi,
+                        .held = held,
+                        .family = &source->family->manual,
+                        .argument = manual};
 }
 
 static const lth__value *given_value(const lth__node *source, const char *name) {
@@ -328,7 +333,8 @@ static lth_status new_node(lth_kernel *kernel, const lth__expr *expr, const lth_
                         .expr = expr,
                         .path_name = path_name,
                         .index = kernel->node_count,
-                        .first_param = kernel->param_count};
+                        .first_param = kernel->param_count,
+                        .field = LTH_NONE};
     if (path_name) LTH_TRY(name_node(kernel, node, err));
     kernel->nodes[kernel->node_count++] = node;
     *out = node;
@@ -426,7 +432,7 @@ static lth_status build_number(lth_kernel *kernel, const lth__expr *expr, bool f
                                lth__node **out, lth_error *err) {
     const char *name = factor ? "variance" : "constant";
     LTH_TRY(new_node(kernel, expr, &lth__family_number, name, out, err));
-    lth__param start = {.value = 1, .initial = 1, .lo = 0, .hi = 1e12};
+    lth__param start = start_of(*out, name, 1, false);
     return add_param(kernel, *out, *out, NULL, (row_key){0}, start, &expr->number, err);
 }
 
@@ -479,14 +485,25 @@ void lth_kernel_free(lth_kernel *kernel) {
     lth__free(kernel);
 }
 
-const char *lth_kernel_column(const lth_kernel *kernel, size_t i) {
+/* The first field of the i-th column, or NULL. */
+static const lth__field_def *column_at(const lth_kernel *kernel, size_t i) {
     for (size_t f = 0; f < kernel->field_count; f++) {
         bool repeated = false;
         for (size_t e = 0; e < f; e++)
             repeated |= strcmp(kernel->fields[e].column, kernel->fields[f].column) == 0;
-        if (!repeated && i-- == 0) return kernel->fields[f].column;
+        if (!repeated && i-- == 0) return &kernel->fields[f];
     }
     return NULL;
+}
+
+const char *lth_kernel_column(const lth_kernel *kernel, size_t i) {
+    const lth__field_def *field = column_at(kernel, i);
+    return field ? field->column : NULL;
+}
+
+lth_column_kind lth_kernel_column_kind(const lth_kernel *kernel, size_t i) {
+    const lth__field_def *field = column_at(kernel, i);
+    return field ? field->kind : LTH_COLUMN_TEXT;
 }
 
 size_t lth_kernel_orders(const lth_kernel *kernel) {
@@ -512,7 +529,9 @@ lth_param lth_kernel_param(const lth_kernel *kernel, size_t i) {
                        .lo = p->lo,
                        .hi = p->hi,
                        .held = p->held,
-                       .tag = p->tag};
+                       .tag = p->tag,
+                       .family = p->family,
+                       .argument = p->argument};
 }
 
 lth_status lth_kernel_set(lth_kernel *kernel, size_t i, double value, lth_error *err) {

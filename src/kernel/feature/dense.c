@@ -333,7 +333,7 @@ static size_t count_columns(const lth__expr *column) {
 
 lth_status lth__columns_configure(lth_kernel *kernel, lth__node *node, const lth__node *wrapper,
                                   lth_error *err) {
-    lth__field_def field = {.column = node->expr->name, .kind = LTH__FIELD_NUMBERS};
+    lth__field_def field = {.column = node->expr->name, .kind = LTH_COLUMN_NUMBERS};
     LTH_TRY(lth__kernel_field(kernel, &field, &node->field, err));
     const lth__wrap_config *config = wrapper->config;
     if (!config || !config->ard) return LTH_OK;
@@ -347,7 +347,7 @@ lth_status lth__columns_configure(lth_kernel *kernel, lth__node *node, const lth
 }
 
 const lth__family lth__family_columns = {
-    .manual = {.name = "columns", .help = "number columns"},
+    .manual = {.name = "columns", .help = "number columns", .kind = LTH_FAMILY_MAP},
     .prepare = prepare_columns,
     .release = release,
     .diagonal = diagonal,
@@ -384,7 +384,8 @@ const lth__family lth__family_mean = {
                .help = "feature map: the mean of a text's word vectors; as a kernel, their inner "
                        "product",
                .usage = "mean(COLUMN), as in rbf(mean(text))",
-               .arguments = mean_arguments},
+               .arguments = mean_arguments,
+               .kind = LTH_FAMILY_MAP},
     .traits = LTH__TAKES_COLUMN,
     .configure = configure_mean,
     .prepare = prepare_mean,

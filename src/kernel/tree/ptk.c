@@ -510,7 +510,8 @@ static const lth_argument arguments[] = {
      .choices = "",
      .learned = true,
      .lo = 0,
-     .hi = 1},
+     .hi = 1,
+     .role = LTH_ROLE_GAP},
     LTH__TREE_ARGUMENTS,
     {0},
 };
@@ -535,7 +536,8 @@ const lth__family lth__family_ptk = {
                .help = "partial tree kernel: fragments whose nodes keep any of their children, in "
                        "order, with gaps",
                .usage = "ptk(COLUMN, decay=0.4, gap=0.4, sim=exact, ...)",
-               .arguments = arguments},
+               .arguments = arguments,
+               .kind = LTH_FAMILY_TREE},
     .traits = LTH__TAKES_COLUMN,
     .configure = configure,
     .prepare = prepare,

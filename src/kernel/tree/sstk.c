@@ -442,7 +442,8 @@ static bool symbol(const lth__node *node, const lth_kernel *kernel, const lth_it
         .manual = {.name = #name_,                                                                 \
                    .help = help_,                                                                  \
                    .usage = usage_,                                                                \
-                   .arguments = name_##_arguments},                                                \
+                   .arguments = name_##_arguments,                                                 \
+                   .kind = LTH_FAMILY_TREE},                                                       \
         .traits = LTH__TAKES_COLUMN,                                                               \
         .configure = configure_##name_,                                                            \
         .encode = encode,                                                                          \

@@ -16,7 +16,7 @@ static bool is_leaf(const lth__node *node) {
 }
 
 static lth_status check_node(const lth__node *node, lth_error *err) {
-    if (is_leaf(node) || node->family == &lth__family_number) return LTH_OK;
+    if (is_leaf(node) || node->family->rule == LTH__RULE_NUMBER) return LTH_OK;
     if (!node->family->combine)
         return lth__fail(err, LTH_EUNSUPPORTED, "%s cannot be explained",
                          node->family->manual.name);

@@ -9,16 +9,6 @@
 
 /* ---- Support rows ---- */
 
-bool lth__svm_keeps_all_rows(const lth_kernel *kernel) {
-    for (size_t n = 0; n < kernel->node_count; n++) {
-        if (kernel->nodes[n]->family->encode) return true;
-    }
-    for (size_t p = 0; p < kernel->param_count; p++) {
-        if (strstr(kernel->params[p].path, ".rarity")) return true;
-    }
-    return false;
-}
-
 /* place[row] = its number among the support rows, or LTH_NONE; returns their number. */
 static size_t number_support(const lth__svm_machine *m, size_t rows, size_t *place) {
     for (size_t i = 0; i < rows; i++) place[i] = LTH_NONE;
@@ -75,7 +65,7 @@ static lth_status keep_support(lth_svm *svm, const lth_items *all, lth_error *er
     lth_status status = place && row ? LTH_OK : lth__fail_memory(err, rows * sizeof *place);
     if (status == LTH_OK) {
         size_t count = number_support(&svm->machine, rows, place);
-        bool whole = lth__svm_keeps_all_rows(svm->kernel);
+        bool whole = lth__kernel_needs_all_rows(svm->kernel);
         svm->report.support = count;
         svm->support_at = lth__alloc(count, sizeof *svm->support_at);
         if (!svm->support_at) status = lth__fail_memory(err, 0);
@@ -250,7 +240,7 @@ static lth_status make_model(lth_svm *svm, fitting *f, const char *target, lth_e
     if (!svm->report.regression) LTH_TRY(count_class_support(svm, &f->target, err));
     LTH_TRY(keep_support(svm, svm->items, err));
     if (svm->report.linear) drop_rows(&svm->machine);
-    if (lth__svm_keeps_all_rows(svm->kernel)) return LTH_OK;
+    if (lth__kernel_needs_all_rows(svm->kernel)) return LTH_OK;
     lth_items_free(svm->items);
     svm->items = NULL; /* the support rows are all there is */
     return LTH_OK;
