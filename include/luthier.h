@@ -360,8 +360,8 @@ LTH_API lth_status lth_gram_pull(const lth_kernel *kernel, const lth_items *rows
                                  const lth_items *cols, const double *W, size_t ld, double *grad,
                                  lth_error *err);
 
-/* The same of the diagonal: grad[p] = sum_i w[i] dk(rows_i, rows_i) / dtheta_p, a slice of rows at a
- * time. */
+/* The same of the diagonal: grad[p] = sum_i w[i] dk(rows_i, rows_i) / dtheta_p, a slice of rows at
+ * a time. */
 LTH_API lth_status lth_gram_diagonal_pull(const lth_kernel *kernel, const lth_items *rows,
                                           const double *w, double *grad, lth_error *err);
 

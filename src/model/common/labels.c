@@ -209,7 +209,7 @@ size_t lth__labels_find(const lth__labels *labels, const char *name, size_t leng
     return LTH_NONE;
 }
 
-static bool is_blank(const char *text, size_t length) {
+static bool is_all_blank(const char *text, size_t length) {
     for (size_t i = 0; i < length; i++) {
         if (text[i] != ' ') return false;
     }
@@ -224,7 +224,7 @@ lth_status lth_gp_has_labels(const lth_table *table, const char *target, lth_tas
     for (size_t i = 0; !decided && i < lth_table_rows(table); i++) {
         const char *cell = lth_table_cell(table, i, column, &length);
         double value;
-        if (is_blank(cell, length)) continue;
+        if (is_all_blank(cell, length)) continue;
         labels = !lth__parse_double(cell, length, &value);
         break;
     }

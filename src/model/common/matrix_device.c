@@ -67,8 +67,7 @@ static lth_status affine(lth__matrix *A, double by, double plus, lth_error *err)
     if (plus == 0) return LTH_OK;
     LTH_TRY(reserve(&constant, err));
     lth_status status = fill(&constant, plus, err);
-    if (status == LTH_OK)
-        status = ON(A)->add(AT(A), A->cells, constant.cells, count_of(A), err);
+    if (status == LTH_OK) status = ON(A)->add(AT(A), A->cells, constant.cells, count_of(A), err);
     release(&constant);
     return status;
 }
@@ -82,8 +81,7 @@ static lth_status scale(lth__matrix *A, const double *w, lth_error *err) {
     by.cells = NULL;
     LTH_TRY(reserve(&by, err));
     lth_status status = outer(A, 1, w, w, by.cells, err);
-    if (status == LTH_OK)
-        status = ON(A)->multiply(AT(A), A->cells, by.cells, count_of(A), err);
+    if (status == LTH_OK) status = ON(A)->multiply(AT(A), A->cells, by.cells, count_of(A), err);
     release(&by);
     return status;
 }

@@ -174,10 +174,8 @@ static const lth__matrix_table on_host = {.reserve = reserve,
 
 lth__matrix lth__matrix_beside(lth_ctx *ctx, const lth__gram *gram, size_t n) {
     lth__device_eval *device = lth__gram_device(gram);
-    return (lth__matrix){.table = device ? &lth__matrix_on_device : &on_host,
-                         .ctx = ctx,
-                         .device = device,
-                         .n = n};
+    return (lth__matrix){
+        .table = device ? &lth__matrix_on_device : &on_host, .ctx = ctx, .device = device, .n = n};
 }
 
 lth__matrix lth__matrix_on_host(lth_ctx *ctx, size_t n, double *cells) {

@@ -96,7 +96,8 @@ static lth_status name_labels(const lth_gp *gp, lth_reasons_row *row, lth_reason
     for (size_t k = 0; k < c->class_count; k++) {
         double sign;
         size_t latent = lth__classes_latent_of(c, k, &sign);
-        if (sign * gp->y[latent * gp->rows + row->row] > 0) lth__string_format(&text, "%s%s", text.length > 0 ? "," : "", c->name[k]);
+        if (sign * gp->y[latent * gp->rows + row->row] > 0)
+            lth__string_format(&text, "%s%s", text.length > 0 ? "," : "", c->name[k]);
     }
     if (!text.failed)
         row->label = lth__pool_strndup(&out->pool, text.bytes ? text.bytes : "", text.length);

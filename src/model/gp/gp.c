@@ -10,7 +10,8 @@ void lth_gp_free(lth_gp *gp) {
         lth_kernel_free(gp->kernel);
     }
     for (size_t t = 0; gp->targets && t < gp->target_count; t++) lth__free(gp->targets[t].name);
-    void *blocks[] = {gp->vectors, gp->targets, gp->y, gp->start, gp->held, gp->at_bound, gp->steps};
+    void *blocks[] = {gp->vectors, gp->targets,  gp->y,    gp->start,
+                      gp->held,    gp->at_bound, gp->steps};
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) lth__free(blocks[i]);
     lth__classes_free(gp->classes);
     lth__string_free(&gp->row_text);
@@ -36,6 +37,7 @@ lth_gp_report lth_gp_reported(const lth_gp *gp) {
 /* Those of the likelihood are variances of the first target, in its units. */
 lth_gp_param lth_gp_param_at(const lth_gp *gp, size_t i) {
     size_t params = gp->kernel->param_count;
+    if (i == LTH_NONE) i = params;
     if (i >= lth__gp_param_count(gp)) return (lth_gp_param){0};
     if (i >= params) {
         double square = gp->targets[0].scale * gp->targets[0].scale;

@@ -1,8 +1,8 @@
 /* Inside a Gaussian process: a kernel, a mean, a likelihood and a posterior; its evidence, and the
  * search for the best parameters.
  *
- * Each latent function f has the prior N(mean, scale k + variance of the mean). Numbers have one for
- * each target; two classes one (the second class against the first), more classes one for each
+ * Each latent function f has the prior N(mean, scale k + variance of the mean). Numbers have one
+ * for each target; two classes one (the second class against the first), more classes one for each
  * against the rest, several labels a row one for each label. All of them share the kernel.
  */
 #ifndef LTH_GP_H

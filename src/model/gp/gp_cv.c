@@ -125,8 +125,7 @@ static lth_status judge_labels(cv *c, size_t t, size_t learn, lth_items *train, 
     bool *has = lth__alloc(labels->class_count, sizeof *has);
     lth_status status = LTH_OK;
     if (!probability || !has) status = lth__fail_memory(err, cells * sizeof *probability);
-    if (status == LTH_OK)
-        status = lth__classes_create(labels, c->row, learn, &classes, err);
+    if (status == LTH_OK) status = lth__classes_create(labels, c->row, learn, &classes, err);
     if (status == LTH_OK)
         status = judge_classes(c, t, learn, train, test, classes, probability, has, err);
     lth__free(probability);

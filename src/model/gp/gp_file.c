@@ -164,7 +164,7 @@ static lth_status load_likelihood(const loader *l) {
     const char *name = lth__tensors_text(l->in.file, "likelihood");
     gp->likelihood = name ? lth__likelihood_find(name) : NULL;
     return gp->likelihood && gp->likelihood->of_labels ? LTH_OK
-                                                        : lth__loader_damaged(&l->in, "likelihood");
+                                                       : lth__loader_damaged(&l->in, "likelihood");
 }
 
 static lth_status load_class_names(const loader *l, lth__classes *c) {

@@ -99,7 +99,8 @@ static lth_status set_starts(lth_gp *gp, const lth_gp_options *options, lth_erro
     gp->held[params] = options->noise_held;
     LTH_TRY(lth__gp_hold(gp, options, err));
     if (gp->likelihood->own_units) {
-        bool has_size = lth__kernel_has_size(gp->kernel, gp->held); /* a factor would say the same */
+        bool has_size =
+            lth__kernel_has_size(gp->kernel, gp->held); /* a factor would say the same */
         gp->own[0] = has_size ? 1 : 5;
         gp->held[params] |= has_size;
     } else {
@@ -184,8 +185,7 @@ static lth_status learn(lth_gp *gp, const lth_gp_options *options, lth_error *er
         double variance = starting_variance(gp, options);
         LTH_TRY(lth__kernel_guess(gp->kernel, gp->items, gp->held, variance, err));
     }
-    for (size_t p = 0; p < gp->kernel->param_count; p++)
-        gp->start[p] = gp->kernel->params[p].value;
+    for (size_t p = 0; p < gp->kernel->param_count; p++) gp->start[p] = gp->kernel->params[p].value;
     LTH_TRY(lth__gram_create(gp->kernel, gp->items, NULL, &gram, err));
     lth_status status = learns ? lth__gp_search(gp, gram, options, err) : LTH_OK;
     if (status == LTH_OK) status = finish(gp, gram, err);

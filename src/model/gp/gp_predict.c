@@ -34,13 +34,8 @@ static lth_status variance_piece(void *user, size_t index, unsigned worker, lth_
 
 lth_status lth__gp_variances(const lth_ctx *ctx, size_t n, const double *L, size_t rows, double *V,
                              const double *self, double *variance, size_t stride, lth_error *err) {
-    variance_job j = {.n = n,
-                      .rows = rows,
-                      .stride = stride,
-                      .L = L,
-                      .self = self,
-                      .V = V,
-                      .variance = variance};
+    variance_job j = {
+        .n = n, .rows = rows, .stride = stride, .L = L, .self = self, .V = V, .variance = variance};
     LTH_TRY(lth__blas_get(&j.blas, err));
     lth_ctx own = *ctx;
     return lth__parallel_for(&own, NULL, (rows + PIECE - 1) / PIECE, NULL, variance_piece, &j, err);
@@ -231,8 +226,7 @@ lth_status lth_gp_sample(const lth_kernel *kernel, const lth_items *items, doubl
     }
     lth__random random;
     lth__random_seed(&random, kernel->ctx->options.seed);
-    for (size_t d = 0; d < draws && status == LTH_OK; d++)
-        draw(L, n, noise, &random, z, y + d * n);
+    for (size_t d = 0; d < draws && status == LTH_OK; d++) draw(L, n, noise, &random, z, y + d * n);
     lth__free(L);
     lth__free(z);
     return status;

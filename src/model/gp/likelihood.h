@@ -23,13 +23,14 @@ typedef struct lth__log_p {
 
 typedef struct lth__likelihood {
     const char *name;
-    lth__own_param params[LTH__MOST_OWN]; /* theta, in this order; the first without a path ends it */
-    bool of_labels;  /* y is -1 or 1; otherwise it is a number */
-    bool own_units;  /* f is not in those of y: the kernel needs a factor, `scale` */
+    lth__own_param
+        params[LTH__MOST_OWN]; /* theta, in this order; the first without a path ends it */
+    bool of_labels;            /* y is -1 or 1; otherwise it is a number */
+    bool own_units;            /* f is not in those of y: the kernel needs a factor, `scale` */
 
     lth__log_p (*at)(const double *theta, double y, double f);
-    /* Of y, where f has this mean and variance: of numbers its own mean and variance in their place,
-     * of labels P(y = 1). */
+    /* Of y, where f has this mean and variance: of numbers its own mean and variance in their
+     * place, of labels P(y = 1). */
     void (*moments)(const double *theta, double *mean, double *variance);
     double (*probability)(const double *theta, double mean, double variance);
     double (*draw)(const double *theta, double f, lth__random *random);

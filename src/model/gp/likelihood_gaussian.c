@@ -5,9 +5,8 @@
 
 static lth__log_p at(const double *theta, double y, double f) {
     double noise = theta[0], d = y - f;
-    return (lth__log_p){.value = -0.5 * (d * d / noise + log(2 * M_PI * noise)),
-                        .d1 = d / noise,
-                        .d2 = -1 / noise};
+    return (lth__log_p){
+        .value = -0.5 * (d * d / noise + log(2 * M_PI * noise)), .d1 = d / noise, .d2 = -1 / noise};
 }
 
 static void moments(const double *theta, double *mean, double *variance) {

@@ -44,5 +44,9 @@ static double draw(const double *theta, double f, lth__random *random) {
     return lth__random_uniform(random) < probability(theta, f, 0) ? 1 : -1;
 }
 
-const lth__likelihood lth__logit = {
-    .name = "logit", .of_labels = true, .own_units = true, .at = at, .probability = probability, .draw = draw};
+const lth__likelihood lth__logit = {.name = "logit",
+                                    .of_labels = true,
+                                    .own_units = true,
+                                    .at = at,
+                                    .probability = probability,
+                                    .draw = draw};

@@ -21,7 +21,8 @@ typedef struct lth__posterior {
     const char *name;
     bool approximate; /* the last digits of its evidence are not worth an evaluation */
 
-    /* Room for the solution of gp->rows and gp->latents, and the matrices that learning will need. */
+    /* Room for the solution of gp->rows and gp->latents, and the matrices that learning will need.
+     */
     lth_status (*open)(lth_gp *gp, lth_error *err);
     void (*free)(void *solution);
     size_t (*matrices)(const lth_gp *gp);

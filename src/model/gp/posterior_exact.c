@@ -4,14 +4,15 @@
  *     log evidence = sum over targets of -(y^T alpha)/2 - (log |G|)/2 - (N/2) log 2 pi
  *     its gradient = sum_ij W_ij dG_ij,  W = sum over targets of (alpha alpha^T - G^-1)/2
  *
- * Predictions are K* alpha with variance k** - |L^-1 k*|^2, and the prediction of row i from all the
- * others is known without another fit:
+ * Predictions are K* alpha with variance k** - |L^-1 k*|^2, and the prediction of row i from all
+ * the others is known without another fit:
  *
  *     mean = y_i - alpha_i / (G^-1)_ii      variance = 1 / (G^-1)_ii
  */
 #include <math.h>
 #include <string.h>
 
+#include "engine/blas.h"
 #include "model/gp/gp.h"
 
 typedef struct exact {

@@ -11,9 +11,9 @@
 #include "model/gp/laplace.h"
 
 typedef struct solution {
-    double *a, *f, *root_w; /* [latent][row]                                                  */
-    double **L;             /* by latent, once settled; of a model from a file when first asked */
-    pthread_mutex_t lock;   /* of L                                                           */
+    double *a, *f, *root_w;  /* [latent][row]                                                  */
+    double **L;              /* by latent, once settled; of a model from a file when first asked */
+    pthread_mutex_t lock;    /* of L                                                           */
     lth__matrix K, M, X, *B; /* while it learns: covariances, weights, room; by latent B       */
     size_t latents;
 } solution;

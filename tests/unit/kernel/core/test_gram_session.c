@@ -58,7 +58,7 @@ static session open_session(const char *kernel, lth_dropping dropping, unsigned 
     fixture_encode(&s.f, (const char *const *)texts, N);
     fixture_free_texts(texts, N);
     if (lth_kernel_needs_vectors(s.f.kernel)) fixture_vectors(&s.f, vectors);
-    assert_int_equal(lth__gram_create(s.f.kernel, s.f.items[0], &s.gram, NULL), LTH_OK);
+    assert_int_equal(lth__gram_create(s.f.kernel, s.f.items[0], NULL, &s.gram, NULL), LTH_OK);
     s.K = room(N * LD);
     s.wanted = room(N * LD);
     s.W = room(N * LD);
@@ -211,7 +211,7 @@ static void test_few_rows(void **state) {
         lth__gram *gram = NULL;
         double K = -1, W = 2, grad[8];
         const lth_items *items = fixture_encode(&f, texts, count);
-        assert_int_equal(lth__gram_create(f.kernel, items, &gram, NULL), LTH_OK);
+        assert_int_equal(lth__gram_create(f.kernel, items, NULL, &gram, NULL), LTH_OK);
         assert_int_equal(lth__gram_values(gram, &K, 1, NULL), LTH_OK);
         assert_int_equal(lth__gram_pull(gram, &W, 1, grad, NULL), LTH_OK);
         assert_true(K == (count == 0 ? -1 : 3));
@@ -230,7 +230,7 @@ static void test_items_of_another_kernel(void **state) {
     lth__gram *gram = NULL;
     lth_error err = {0};
     const lth_items *items = fixture_encode(&other, texts, 1);
-    assert_int_equal(lth__gram_create(f.kernel, items, &gram, &err), LTH_EARG);
+    assert_int_equal(lth__gram_create(f.kernel, items, NULL, &gram, &err), LTH_EARG);
     assert_null(gram);
     fixture_close(&f);
     fixture_close(&other);

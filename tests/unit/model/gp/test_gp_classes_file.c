@@ -199,7 +199,7 @@ static void hostile(void **state) {
     lth_error err = {0};
     lth_gp *gp = NULL;
     support_ok(lth_gp_load(ctx, "m", &gp, &err), &err);
-    rewrite(&(change){.name = "y", .element = 9, .number = -gp->classes->y[9]});
+    rewrite(&(change){.name = "y", .element = 9, .number = -gp->y[9]});
     check_load_refused("hostile");
     lth_gp_free(gp);
     rewrite(&(change){.name = ""}); /* nothing changed */

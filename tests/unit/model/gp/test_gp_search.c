@@ -316,7 +316,7 @@ static void prior_of_noise_and_groups(void **state) {
     (void)state;
     lth_gp *gp = fit_prior("rbf(f1)", "noise=2,0.0001");
     /* The noise of the scaled target. */
-    support_near(gp->noise, 2, 1e-3);
+    support_near(gp->own[0], 2, 1e-3);
     lth_gp_free(gp);
     gp = fit_prior("ssk(text, order=3)", "ssk.weights=0.5,0.0001");
     for (size_t i = 0; i < 3; i++) {
@@ -432,7 +432,7 @@ static void at_bounds(void **state) {
     options.max_iter = 200;
     lth_gp *gp = support_fit(ctx, "rbf(f1)", table, 1, &options);
     assert_true(lth_gp_param_at(gp, LTH_NONE).at_bound);
-    support_near(gp->noise, 1e-6, 1e-12);
+    support_near(gp->own[0], 1e-6, 1e-12);
     assert_false(param_of(gp, "rbf.variance").at_bound);
     lth_gp_free(gp);
     lth_table_free(table);
