@@ -281,6 +281,40 @@ static void test_every_instruction_set(void **state) {
     fixture_free_texts(texts, N);
 }
 
+/* More rows than a slice: the weighted diagonals of all gradients. */
+static void test_pull_of_diagonals(void **state) {
+    (void)state;
+    enum { ROWS = 515 };
+    lth__random random;
+    lth__random_seed(&random, 3);
+    char **texts = fixture_texts(&random, ROWS, 5, 4, true);
+    for (size_t k = 0; k < KERNELS; k++) {
+        fixture f = open_kernel(kernels[k], NULL, texts, ROWS);
+        double w[ROWS], grad[32], wanted[32] = {0}, scale[32] = {0};
+        for (size_t i = 0; i < ROWS; i++) w[i] = 2 * lth__random_uniform(&random) - 1;
+        assert_int_equal(lth_gram_diagonal_pull(f.kernel, f.items[0], w, grad, NULL), LTH_OK);
+        size_t params = lth_kernel_params(f.kernel);
+        for (size_t i = 0; i < ROWS; i += 5) { /* rows five by five: small matrices */
+            double *G;
+            lth_items *few = NULL;
+            assert_int_equal(lth__items_slice(f.items[0], i, 5, &few, NULL), LTH_OK);
+            G = fixture_gradients(&f, few, NULL);
+            for (size_t p = 0; p < params; p++) {
+                for (size_t j = 0; j < 5; j++) {
+                    wanted[p] += w[i + j] * G[p * 25 + j * 6];
+                    scale[p] += fabs(w[i + j] * G[p * 25 + j * 6]);
+                }
+            }
+            free(G);
+            lth_items_free(few);
+        }
+        for (size_t p = 0; p < params; p++)
+            assert_true(fabs(grad[p] - wanted[p]) <= 1e-10 * scale[p] + 1e-13);
+        fixture_close(&f);
+    }
+    fixture_free_texts(texts, ROWS);
+}
+
 static void test_without_a_table(void **state) {
     (void)state;
     char **texts = make_texts(N);
@@ -321,6 +355,7 @@ int main(void) {
         cmocka_unit_test(test_pull_of_many_rows),
         cmocka_unit_test(test_same_bits_for_any_threads),
         cmocka_unit_test(test_every_instruction_set),
+        cmocka_unit_test(test_pull_of_diagonals),
         cmocka_unit_test(test_without_a_table),
         cmocka_unit_test(test_known_values),
     };

@@ -203,6 +203,37 @@ static void test_same_bits_for_any_threads(void **state) {
     }
 }
 
+/* Rows against others: what is kept of a rectangle does not show either. */
+static void test_rectangles(void **state) {
+    (void)state;
+    enum { COLS = 17 };
+    for (size_t k = 0; k < KERNELS; k++) {
+        lth__random random;
+        lth__random_seed(&random, 100 + k);
+        session s = open_session(kernels[k], LTH_DROP_AUTO, 1 + k % 2);
+        char **texts = fixture_texts(&random, COLS, 7, 6, true);
+        const lth_items *cols = fixture_encode(&s.f, (const char *const *)texts, COLS);
+        fixture_free_texts(texts, COLS);
+        if (lth_kernel_needs_vectors(s.f.kernel)) fixture_vectors(&s.f, vectors);
+        lth__gram *gram = NULL;
+        assert_int_equal(lth__gram_create(s.f.kernel, s.f.items[0], cols, &gram, NULL), LTH_OK);
+        for (size_t round = 0; round < ROUNDS; round++) {
+            double grad[32], wanted[32];
+            change_some(s.f.kernel, round, &random);
+            assert_int_equal(lth__gram_values(gram, s.K, LD, NULL), LTH_OK);
+            assert_int_equal(lth_gram(s.f.kernel, s.f.items[0], cols, s.wanted, LD, NULL), LTH_OK);
+            assert_int_equal(lth__gram_pull(gram, s.W, LD, grad, NULL), LTH_OK);
+            assert_int_equal(lth_gram_pull(s.f.kernel, s.f.items[0], cols, s.W, LD, wanted, NULL),
+                             LTH_OK);
+            for (size_t i = 0; i < N; i++)
+                fixture_check_near(s.K + i * LD, s.wanted + i * LD, COLS, 1e-11, 1e-11);
+            fixture_check_near(grad, wanted, lth_kernel_params(s.f.kernel), 1e-9, 1e-9);
+        }
+        lth__gram_free(gram);
+        close_session(&s);
+    }
+}
+
 static void test_few_rows(void **state) {
     (void)state;
     const char *const texts[] = {"a b"};
@@ -242,6 +273,7 @@ int main(void) {
         cmocka_unit_test(test_pull_is_where_the_values_were),
         cmocka_unit_test(test_return_to_old_values),
         cmocka_unit_test(test_same_bits_for_any_threads),
+        cmocka_unit_test(test_rectangles),
         cmocka_unit_test(test_few_rows),
         cmocka_unit_test(test_items_of_another_kernel),
     };
