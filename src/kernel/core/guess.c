@@ -28,8 +28,9 @@ static lth_status guess_node(lth_kernel *kernel, const lth__node *node, const lt
     if (status == LTH_OK) status = node->family->guess(node, &eval, scale, value, err);
     lth__eval_release(&eval);
     for (size_t i = 0; i < node->param_count && status == LTH_OK; i++) {
-        lth__param *p = &kernel->params[node->first_param + i];
-        if (p->given || held[node->first_param + i]) continue;
+        size_t place = node->first_param + i;
+        lth_param *p = &kernel->params[place];
+        if (kernel->origins[place].given || held[place]) continue;
         p->value = value[i] < p->lo ? p->lo : value[i] > p->hi ? p->hi : value[i];
     }
     lth__free(value);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "data/table.h"
+#include "model/common/metrics.h"
 #include "model/gp/gp_classes.h"
 
 void lth_gp_options_init(lth_gp_options *options) {
@@ -16,7 +17,7 @@ lth_gp_options lth__gp_options_complete(const lth_gp_options *given) {
     lth_gp_options options;
     lth_gp_options_init(&options);
     if (given) {
-        memcpy(&options, given, given->size < sizeof options ? given->size : sizeof options);
+        lth__copy_struct(&options, sizeof options, given, given->size);
         options.size = sizeof options;
     }
     return options;
@@ -128,7 +129,8 @@ static lth_status leave_one_out(lth_gp *gp, double *inverse, lth_error *err) {
     double *y = lth__alloc(3 * n, sizeof *y), *mean = y + n, *sd = mean + n;
     if (!y) return lth__fail_memory(err, 3 * n * sizeof *y);
     lth__gp_leave_one_out(gp, inverse, 0, y, mean, sd);
-    gp->report.loo = lth_metrics_of(y, mean, sd, n);
+    gp->loo = lth__metrics_of(y, mean, sd, n);
+    gp->report.loo = &gp->loo;
     lth__free(y);
     return LTH_OK;
 }
@@ -337,8 +339,12 @@ lth_status lth_gp_fit(lth_ctx *ctx, const char *expression, const lth_table *tab
                         : fit_numbers(&s, table, targets, target_count, &options, &gp, err);
     if (status == LTH_OK) {
         gp->borrowed = false;
-        *out = gp;
-        return LTH_OK;
+        status = lth__gp_list(gp, err);
+        if (status == LTH_OK)
+            *out = gp;
+        else
+            lth_gp_free(gp);
+        return status;
     }
     lth_items_free(s.items);
     lth_encoder_free(s.encoder);
@@ -363,6 +369,8 @@ void lth_gp_free(lth_gp *gp) {
     lth__free(gp->held);
     lth__free(gp->at_bound);
     lth__free(gp->steps);
+    lth__free(gp->learned);
+    lth__free(gp->symbols);
     lth__classes_free(gp->classes);
     lth__string_free(&gp->row_text);
     lth__free(gp);
@@ -379,28 +387,9 @@ size_t lth_gp_targets(const lth_gp *gp) {
 }
 
 const char *lth_gp_target(const lth_gp *gp, size_t i) {
-    return gp->targets[i].name;
+    return i < gp->target_count ? gp->targets[i].name : NULL;
 }
 
-lth_gp_report lth_gp_reported(const lth_gp *gp) {
-    return gp->report;
-}
-
-lth_gp_param lth_gp_param_at(const lth_gp *gp, size_t i) {
-    size_t params = gp->kernel->param_count;
-    if (i >= params) {
-        double square = gp->targets[0].scale * gp->targets[0].scale;
-        return (lth_gp_param){.path = lth__gp_own_path(gp),
-                              .value = gp->noise * square,
-                              .start = gp->start[params] * square,
-                              .held = gp->held[params],
-                              .at_bound = gp->at_bound[params]};
-    }
-    const lth__param *p = &gp->kernel->params[i];
-    return (lth_gp_param){.path = p->path,
-                          .value = p->value,
-                          .start = gp->start[i],
-                          .held = gp->held[i],
-                          .at_bound = gp->at_bound[i],
-                          .tag = p->tag};
+const lth_gp_report *lth_gp_reported(const lth_gp *gp) {
+    return &gp->report;
 }

@@ -17,7 +17,7 @@ static const double offset_variance = 10;
 void lth__classes_free(lth__classes *c) {
     if (!c) return;
     for (size_t i = 0; c->name && i < c->class_count; i++) lth__free(c->name[i]);
-    void *blocks[] = {c->name, c->count, c->y, c->a, c->f, c->root_w, c->L, c->K, c->M, c};
+    void *blocks[] = {c->name, c->list, c->y, c->a, c->f, c->root_w, c->L, c->K, c->M, c};
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) lth__free(blocks[i]);
 }
 
@@ -37,14 +37,14 @@ static size_t count_rows(const lth__labels *labels, size_t label, const size_t *
 
 static bool copy_names(const lth__labels *labels, const size_t *row, lth__classes *c) {
     c->name = lth__calloc(labels->class_count + 1, sizeof *c->name);
-    c->count = lth__calloc(labels->class_count + 1, sizeof *c->count);
-    if (!c->name || !c->count) return false;
+    c->list = lth__calloc(labels->class_count + 1, sizeof *c->list);
+    if (!c->name || !c->list) return false;
     for (size_t k = 0; k < labels->class_count; k++) {
         size_t count = count_rows(labels, k, row, c->rows);
         if (count == 0) continue;
         char *name = lth__strndup(labels->name[k], strlen(labels->name[k]));
         if (!name) return false;
-        c->count[c->class_count] = count;
+        c->list[c->class_count] = (lth_class_rows){.name = name, .rows = count};
         c->name[c->class_count++] = name;
     }
     return true;
@@ -89,9 +89,9 @@ bool lth__classes_count(lth__classes *c) {
             double y = c->y[p * c->rows + i];
             if (y != 1 && y != -1) return false;
             if (is_one_against_one(c))
-                c->count[y > 0]++, classes++;
+                c->list[y > 0].rows++, classes++;
             else if (y > 0)
-                c->count[p]++, classes++;
+                c->list[p].rows++, classes++;
         }
         if (!c->multi && classes != 1) return false;
     }
@@ -100,7 +100,7 @@ bool lth__classes_count(lth__classes *c) {
 
 bool lth__classes_all_alike(const lth__classes *c) {
     for (size_t i = 0; i < c->class_count; i++) {
-        if (c->count[i] < c->rows) return false;
+        if (c->list[i].rows < c->rows) return false;
     }
     return true;
 }
@@ -122,7 +122,7 @@ void lth__classes_end(lth__classes *c) {
 
 /* ---- The size of the kernel ---- */
 
-static bool is_called(const lth__param *p, const char *name) {
+static bool is_called(const lth_param *p, const char *name) {
     const char *own = strchr(p->path, '.');
     return own && strncmp(own + 1, name, strlen(name)) == 0;
 }
@@ -137,7 +137,7 @@ static bool has_a_size(const lth_gp *gp, const lth__node *node) {
         return sum ? having == node->input_count : having > 0;
     }
     for (size_t i = node->first_param; i < node->first_param + node->param_count; i++) {
-        const lth__param *p = &gp->kernel->params[i];
+        const lth_param *p = &gp->kernel->params[i];
         if (is_called(p, "variance") || (is_called(p, "weights[") && !gp->held[i])) return true;
     }
     return false;
@@ -257,8 +257,8 @@ size_t lth_gp_classes(const lth_gp *gp) {
     return gp->classes ? gp->classes->class_count : 0;
 }
 
-lth_class_rows lth_gp_class(const lth_gp *gp, size_t i) {
-    return (lth_class_rows){.name = gp->classes->name[i], .rows = gp->classes->count[i]};
+const lth_class_rows *lth_gp_class(const lth_gp *gp, size_t i) {
+    return i < lth_gp_classes(gp) ? &gp->classes->list[i] : NULL;
 }
 
 bool lth_gp_is_multi_label(const lth_gp *gp) {

@@ -19,8 +19,8 @@
 typedef struct lth__classes {
     size_t class_count;
     char **name;
-    size_t *count; /* training rows that have it */
-    bool multi;    /* several labels a row       */
+    lth_class_rows *list; /* names, and the training rows that have them */
+    bool multi;           /* several labels a row       */
     lth__link link;
 
     size_t rows, problem_count;

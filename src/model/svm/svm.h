@@ -264,11 +264,11 @@ struct lth_svm {
     char *target;
     lth__svm_machine machine; /* its rows are numbers of support rows */
     char **class_name;
-    size_t *class_rows, *class_support;
+    lth_svm_class *classes;
     lth_svm_report report; /* the texts in it are static */
     char **point_kernel;
-    double *point;        /* C, epsilon, nu, score of each */
-    lth__string row_text; /* of lth_svm_row_text()         */
+    lth_svm_point *points;
+    lth__string row_text; /* of lth_svm_row_text() */
 };
 
 /* Whether the weights of features come from all training rows, so that these must be kept. */
