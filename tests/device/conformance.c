@@ -148,7 +148,7 @@ static void judge_gradient(const comparison *c, const double *want, const double
         if (error > own) own = error;
     }
     for (size_t p = 0; p < params; p++)
-        judge(c, lth_kernel_param(kernel, p).path, &want[p], &got[p], own, 1, fabs(want[p]) + size,
+        judge(c, lth_kernel_param(kernel, p)->path, &want[p], &got[p], own, 1, fabs(want[p]) + size,
               1e-11);
 }
 
@@ -227,7 +227,7 @@ static bool fit(lth_ctx *ctx, const char *expression, const char *target,
         status = lth_gp_classify(gp, table, out->mean, &err);
     else if (!status)
         status = lth_gp_predict(gp, table, false, out->mean, out->sd, &err);
-    if (!status) out->evidence = lth_gp_reported(gp).evidence;
+    if (!status) out->evidence = lth_gp_reported(gp)->evidence;
     if (status) conformance_fail(expression, &err);
     lth_gp_free(gp);
     lth_table_free(table);

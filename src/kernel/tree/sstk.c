@@ -104,7 +104,7 @@ static lth_status configure(lth_kernel *kernel, lth__node *node, bool learns_alp
     if (!learns_alpha) return LTH_OK;
     LTH_TRY(lth__node_param_named(kernel, node, "alpha", s->names, s->count, 1, false, err));
     size_t first = node->first_param + owners_of(c);
-    for (size_t i = 0; i < owners_of(c); i++) kernel->params[first + i].linear = true;
+    for (size_t i = 0; i < owners_of(c); i++) kernel->origins[first + i].linear = true;
     return LTH_OK;
 }
 
@@ -424,7 +424,7 @@ static bool symbol(const lth__node *node, const lth_kernel *kernel, const lth_it
                    size_t i, lth_gp_symbol *out) {
     const config *c = node->config;
     if (i >= c->symbols.count) return false;
-    const lth__param *decay = &kernel->params[node->first_param + 1 + i];
+    const lth_param *decay = &kernel->params[node->first_param + 1 + i];
     const lth__lexicon *l = &items->encoder->lexicons[node->field];
     *out =
         (lth_gp_symbol){.kernel = node->path,

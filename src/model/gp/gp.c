@@ -10,8 +10,8 @@ void lth_gp_free(lth_gp *gp) {
         lth_kernel_free(gp->kernel);
     }
     for (size_t t = 0; gp->targets && t < gp->target_count; t++) lth__free(gp->targets[t].name);
-    void *blocks[] = {gp->vectors, gp->targets,  gp->y,    gp->start,
-                      gp->held,    gp->at_bound, gp->steps};
+    void *blocks[] = {gp->vectors,  gp->targets, gp->y,       gp->start,  gp->held,
+                      gp->at_bound, gp->steps,   gp->learned, gp->symbols};
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) lth__free(blocks[i]);
     lth__classes_free(gp->classes);
     lth__string_free(&gp->row_text);
@@ -27,31 +27,9 @@ size_t lth_gp_targets(const lth_gp *gp) {
 }
 
 const char *lth_gp_target(const lth_gp *gp, size_t i) {
-    return gp->targets[i].name;
+    return i < gp->target_count ? gp->targets[i].name : NULL;
 }
 
-lth_gp_report lth_gp_reported(const lth_gp *gp) {
-    return gp->report;
-}
-
-/* Those of the likelihood are variances of the first target, in its units. */
-lth_gp_param lth_gp_param_at(const lth_gp *gp, size_t i) {
-    size_t params = gp->kernel->param_count;
-    if (i == LTH_NONE) i = params;
-    if (i >= lth__gp_param_count(gp)) return (lth_gp_param){0};
-    if (i >= params) {
-        double square = gp->targets[0].scale * gp->targets[0].scale;
-        return (lth_gp_param){.path = lth__gp_path(gp, i),
-                              .value = gp->own[i - params] * square,
-                              .start = gp->start[i] * square,
-                              .held = gp->held[i],
-                              .at_bound = gp->at_bound[i]};
-    }
-    const lth__param *p = &gp->kernel->params[i];
-    return (lth_gp_param){.path = p->path,
-                          .value = p->value,
-                          .start = gp->start[i],
-                          .held = gp->held[i],
-                          .at_bound = gp->at_bound[i],
-                          .tag = p->tag};
+const lth_gp_report *lth_gp_reported(const lth_gp *gp) {
+    return &gp->report;
 }

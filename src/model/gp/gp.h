@@ -50,6 +50,10 @@ struct lth_gp {
     bool *held;     /* likewise                              */
     bool *at_bound; /* likewise                             */
     lth_gp_report report;
+    lth_metrics loo;       /* the report's; none for labels     */
+    lth_gp_param *learned; /* of each parameter, then of its own */
+    lth_gp_symbol *symbols;
+    size_t symbol_count;
     lth__string row_text; /* of lth_gp_row_text() */
     lth_gp_step *steps;   /* of the search, all starts; thinned when there are many */
     size_t step_count, steps_seen, step_every;
@@ -88,6 +92,9 @@ lth_status lth__gp_hold(lth_gp *gp, const lth_gp_options *options, lth_error *er
 /* Find the best parameters from `options`; gp->report tells how it went. */
 lth_status lth__gp_search(lth_gp *gp, lth__gram *gram, const lth_gp_options *options,
                           lth_error *err);
+
+/* Fill in `learned` and `symbols`, which only models that the caller gets need. */
+lth_status lth__gp_list(lth_gp *gp, lth_error *err);
 
 /* Steps that a model keeps; room for them all, and one more of them. */
 enum { LTH__MOST_STEPS = 2000 };

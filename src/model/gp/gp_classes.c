@@ -6,7 +6,7 @@ void lth__classes_free(lth__classes *c) {
     if (!c) return;
     for (size_t i = 0; c->name && i < c->class_count; i++) lth__free(c->name[i]);
     lth__free(c->name);
-    lth__free(c->count);
+    lth__free(c->list);
     lth__free(c->y);
     lth__free(c);
 }
@@ -32,14 +32,14 @@ static size_t count_rows(const lth__labels *labels, size_t label, const size_t *
 
 static bool copy_names(const lth__labels *labels, const size_t *row, lth__classes *c) {
     c->name = lth__calloc(labels->class_count + 1, sizeof *c->name);
-    c->count = lth__calloc(labels->class_count + 1, sizeof *c->count);
-    if (!c->name || !c->count) return false;
+    c->list = lth__calloc(labels->class_count + 1, sizeof *c->list);
+    if (!c->name || !c->list) return false;
     for (size_t k = 0; k < labels->class_count; k++) {
         size_t count = count_rows(labels, k, row, c->rows);
         if (count == 0) continue;
         char *name = lth__strndup(labels->name[k], strlen(labels->name[k]));
         if (!name) return false;
-        c->count[c->class_count] = count;
+        c->list[c->class_count] = (lth_class_rows){.name = name, .rows = count};
         c->name[c->class_count++] = name;
     }
     return true;
@@ -80,9 +80,9 @@ bool lth__classes_count(lth__classes *c, const double *y, size_t rows) {
             double of_row = y[p * rows + i];
             if (of_row != 1 && of_row != -1) return false;
             if (is_shared(c))
-                c->count[of_row > 0]++, classes++;
+                c->list[of_row > 0].rows++, classes++;
             else if (of_row > 0)
-                c->count[p]++, classes++;
+                c->list[p].rows++, classes++;
         }
         if (!c->multi && classes != 1) return false;
     }
@@ -91,7 +91,7 @@ bool lth__classes_count(lth__classes *c, const double *y, size_t rows) {
 
 bool lth__classes_all_alike(const lth__classes *c) {
     for (size_t i = 0; i < c->class_count; i++) {
-        if (c->count[i] < c->rows) return false;
+        if (c->list[i].rows < c->rows) return false;
     }
     return true;
 }
@@ -124,9 +124,8 @@ size_t lth_gp_classes(const lth_gp *gp) {
     return gp->classes ? gp->classes->class_count : 0;
 }
 
-lth_class_rows lth_gp_class(const lth_gp *gp, size_t i) {
-    if (i >= lth_gp_classes(gp)) return (lth_class_rows){0};
-    return (lth_class_rows){.name = gp->classes->name[i], .rows = gp->classes->count[i]};
+const lth_class_rows *lth_gp_class(const lth_gp *gp, size_t i) {
+    return i < lth_gp_classes(gp) ? &gp->classes->list[i] : NULL;
 }
 
 bool lth_gp_is_multi_label(const lth_gp *gp) {

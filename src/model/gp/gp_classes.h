@@ -8,9 +8,9 @@
 typedef struct lth__classes {
     size_t class_count, rows;
     char **name;
-    size_t *count; /* training rows that have it */
-    bool multi;    /* several labels a row       */
-    double *y;     /* -1 or 1 by [latent][row], until a model takes it */
+    lth_class_rows *list; /* names, and the training rows that have them */
+    bool multi;           /* several labels a row       */
+    double *y;            /* -1 or 1 by [latent][row], until a model takes it */
 } lth__classes;
 
 /* The classes that occur in the rows row[0 .. count-1] of the labels; `row` NULL = in all. */

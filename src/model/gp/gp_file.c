@@ -18,7 +18,7 @@ enum { STEP_NUMBERS = 6 };
 
 static void report_to_numbers(const lth_gp *gp, double *x) {
     const lth_gp_report *r = &gp->report;
-    const lth_metrics *m = &r->loo;
+    const lth_metrics *m = &gp->loo;
     double all[REPORT_NUMBERS] = {(double)r->rows,
                                   (double)r->iterations,
                                   (double)r->evaluations,
@@ -41,7 +41,8 @@ static void report_to_numbers(const lth_gp *gp, double *x) {
 }
 
 /* false if a count is none. */
-static bool numbers_to_report(const double *x, lth_gp_report *r) {
+static bool numbers_to_report(const double *x, lth_gp *gp) {
+    lth_gp_report *r = &gp->report;
     static const size_t counts[] = {0, 1, 2, 3, 10, 11};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         if (!(x[counts[i]] >= 0 && x[counts[i]] <= 1e15)) return false;
@@ -57,13 +58,14 @@ static bool numbers_to_report(const double *x, lth_gp_report *r) {
                          .converged = x[8] != 0,
                          .interrupted = x[9] != 0,
                          .orders = (size_t)x[10],
-                         .loo = {.count = (size_t)x[11],
-                                 .nlpd = x[12],
-                                 .mae = x[13],
-                                 .rmse = x[14],
-                                 .r = x[15],
-                                 .r2 = x[16],
-                                 .coverage = x[17]}};
+                         .loo = gp->classes ? NULL : &gp->loo};
+    gp->loo = (lth_metrics){.count = (size_t)x[11],
+                            .nlpd = x[12],
+                            .mae = x[13],
+                            .rmse = x[14],
+                            .r = x[15],
+                            .r2 = x[16],
+                            .coverage = x[17]};
     return r->orders <= sizeof r->nu / sizeof *r->nu;
 }
 
@@ -179,8 +181,10 @@ static lth_status load_class_names(const loader *l, lth__classes *c) {
     }
     if (l->gp->target_count != 1 || (c->class_count == 1 && !c->multi))
         return lth__loader_damaged(&l->in, "classes");
-    c->count = lth__calloc(c->class_count, sizeof *c->count);
-    return c->count ? LTH_OK : lth__fail_memory(l->in.err, 0);
+    c->list = lth__calloc(c->class_count, sizeof *c->list);
+    if (!c->list) return lth__fail_memory(l->in.err, 0);
+    for (size_t i = 0; i < c->class_count; i++) c->list[i].name = c->name[i];
+    return LTH_OK;
 }
 
 static lth_status load_classes(const loader *l) {
@@ -233,7 +237,7 @@ static lth_status load_report(const loader *l) {
     const lth__tensor *t;
     size_t params = lth__gp_param_count(gp);
     LTH_TRY(lth__loader_get(&l->in, "report", LTH__F64, 1, REPORT_NUMBERS, 0, &t));
-    if (!numbers_to_report(t->data, &gp->report)) return lth__loader_damaged(&l->in, "report");
+    if (!numbers_to_report(t->data, gp)) return lth__loader_damaged(&l->in, "report");
     LTH_TRY(lth__loader_get(&l->in, "nu", LTH__F64, 1, 64, 0, &t));
     memcpy(gp->report.nu, t->data, sizeof gp->report.nu);
     LTH_TRY(lth__loader_get(&l->in, "order_share", LTH__F64, 1, 64, 0, &t));
@@ -286,7 +290,8 @@ static lth_status load_all(loader *l) {
     LTH_TRY(load_numbers(l));
     LTH_TRY(load_report(l));
     LTH_TRY(load_steps(l));
-    return lth__loader_fields(&l->in, gp->rows, &gp->items);
+    LTH_TRY(lth__loader_fields(&l->in, gp->rows, &gp->items));
+    return lth__gp_list(gp, l->in.err);
 }
 
 lth_status lth_gp_load(lth_ctx *ctx, const char *path, lth_gp **out, lth_error *err) {

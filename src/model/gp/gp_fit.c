@@ -14,7 +14,7 @@ lth_gp_options lth__gp_options_complete(const lth_gp_options *given) {
     lth_gp_options options;
     lth_gp_options_init(&options);
     if (given) {
-        memcpy(&options, given, given->size < sizeof options ? given->size : sizeof options);
+        lth__copy_struct(&options, sizeof options, given, given->size);
         options.size = sizeof options;
     }
     return options;
@@ -341,8 +341,12 @@ lth_status lth_gp_fit(lth_ctx *ctx, const char *expression, const lth_table *tab
                         : fit_numbers(&s, table, targets, target_count, &options, &gp, err);
     if (status == LTH_OK) {
         gp->borrowed = false;
-        *out = gp;
-        return LTH_OK;
+        status = lth__gp_list(gp, err);
+        if (status == LTH_OK)
+            *out = gp;
+        else
+            lth_gp_free(gp);
+        return status;
     }
     lth_items_free(s.items);
     lth_encoder_free(s.encoder);

@@ -45,6 +45,6 @@ void lth__gp_steps_add(lth_gp *gp, const lth_gp_step *step) {
     gp->steps[gp->step_count++] = *step;
 }
 
-lth_gp_step lth_gp_step_at(const lth_gp *gp, size_t i) {
-    return i < gp->step_count ? gp->steps[i] : (lth_gp_step){.iteration = LTH_NONE};
+const lth_gp_step *lth_gp_step_at(const lth_gp *gp, size_t i) {
+    return i < gp->step_count ? &gp->steps[i] : NULL;
 }

@@ -176,7 +176,7 @@ static variable shared_variable(const lth_kernel *kernel, size_t param) {
         lo = fmax(lo, kernel->params[p].lo);
         hi = fmin(hi, kernel->params[p].hi);
     }
-    if (kernel->params[param].linear) {
+    if (kernel->origins[param].linear) {
         return (variable){
             .param = param, .scale = AS_IT_IS, .least = lo, .most = hi, .lo = lo, .hi = hi};
     }

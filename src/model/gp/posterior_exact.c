@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "engine/blas.h"
+#include "model/common/metrics.h"
 #include "model/gp/gp.h"
 
 typedef struct exact {
@@ -104,7 +105,8 @@ static lth_status report_left_out(lth_gp *gp, lth_error *err) {
     if (status == LTH_OK) status = e->X.table->diagonal(&e->X, inverse, err);
     if (status == LTH_OK) {
         leave_out(gp, inverse, 0, y, mean, sd);
-        gp->report.loo = lth_metrics_of(y, mean, sd, n);
+        gp->loo = lth__metrics_of(y, mean, sd, n);
+        gp->report.loo = &gp->loo;
     }
     lth__free(y);
     return status;

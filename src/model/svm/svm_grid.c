@@ -35,7 +35,7 @@ lth_status lth__svm_options_complete(const lth_svm_options *given, lth_svm_optio
                                      lth_error *err) {
     lth_svm_options_init(out);
     if (given) {
-        memcpy(out, given, given->size < sizeof *out ? given->size : sizeof *out);
+        lth__copy_struct(out, sizeof *out, given, given->size);
         out->size = sizeof *out;
     }
     const double large = 1e300;

@@ -149,16 +149,18 @@ static lth_status check_wishes(const lth_svm *svm, const lth_svm_prediction *to,
     return LTH_OK;
 }
 
-lth_status lth_svm_predict(lth_svm *svm, const lth_table *table, const lth_svm_prediction *to,
-                           lth_error *err) {
+lth_status lth_svm_predict(lth_svm *svm, const lth_table *table, const lth_svm_prediction *wishes,
+                           size_t size, lth_error *err) {
     lth_items *items = NULL;
-    LTH_TRY(check_wishes(svm, to, err));
+    lth_svm_prediction to = {0};
+    lth__copy_struct(&to, sizeof to, wishes, size);
+    LTH_TRY(check_wishes(svm, &to, err));
     lth_status status = lth_encode(svm->encoder, table, &items, err);
     if (status == LTH_OK && svm->vectors)
         status = lth__encoder_add_vectors(svm->encoder, svm->vectors, err);
     if (status == LTH_OK)
-        status = svm->report.linear ? predict_by_weights(svm, items, to, err)
-                                    : predict_items(svm, items, to, err);
+        status = svm->report.linear ? predict_by_weights(svm, items, &to, err)
+                                    : predict_items(svm, items, &to, err);
     lth_items_free(items);
     lth__encoder_rewind(svm->encoder);
     return status;

@@ -374,7 +374,8 @@ static void test_cancelling_a_model(void **state) {
     lth_gp *gp = NULL;
     lth_error err = {0};
     assert_int_equal(lth_ctx_create(&options, &ctx, &err), LTH_OK);
-    assert_int_equal(lth_table_from_columns(ctx, columns, 2, ROWS, &table, &err), LTH_OK);
+    assert_int_equal(lth_table_from_columns(ctx, columns, sizeof *columns, 2, ROWS, &table, &err),
+                     LTH_OK);
     assert_int_equal(lth_gp_fit(ctx, "rbf(x) + matern32(x)", table, &target, 1, NULL, &gp, &err),
                      LTH_ECANCELED);
     assert_int_equal(err.status, LTH_ECANCELED);

@@ -81,7 +81,7 @@ static const stencil backward = {{0, -1, -2, -3, -4}, {25, -48, 36, -16, 3}};
 
 static double *difference(const fixture *f, const lth_items *rows, const lth_items *cols, size_t p,
                           size_t cells) {
-    lth_param param = lth_kernel_param(f->kernel, p);
+    lth_param param = *lth_kernel_param(f->kernel, p);
     double h = 1e-3 * fmax(param.value, 0.1), hi = param.tag ? 1 : param.hi; /* ties are to gaps */
     const stencil *s = param.value - 2 * h < param.lo ? &forward
                        : param.value + 2 * h > hi     ? &backward
@@ -101,9 +101,9 @@ static double *difference(const fixture *f, const lth_items *rows, const lth_ite
 
 /* Setting a tied parameter sets all of its tag: their derivatives add up. */
 static void add_tied(const fixture *f, const double *G, size_t p, size_t cells, double *sum) {
-    lth_param param = lth_kernel_param(f->kernel, p);
+    lth_param param = *lth_kernel_param(f->kernel, p);
     for (size_t q = 0; q < lth_kernel_params(f->kernel); q++) {
-        lth_param other = lth_kernel_param(f->kernel, q);
+        lth_param other = *lth_kernel_param(f->kernel, q);
         bool tied = param.tag && other.tag && strcmp(param.tag, other.tag) == 0;
         if (q != p && !tied) continue;
         for (size_t i = 0; i < cells; i++) sum[i] += G[q * cells + i];
@@ -119,7 +119,7 @@ static void check_differences(const fixture *f, const lth_items *rows, const lth
         add_tied(f, G, p, cells, got);
         for (size_t i = 0; i < cells; i++) {
             if (fabs(got[i] - wanted[i]) <= 1e-7 * (fabs(wanted[i]) + fabs(K[i])) + 1e-10) continue;
-            print_error("%s at %zu: %.12g is not %.12g\n", lth_kernel_param(f->kernel, p).path, i,
+            print_error("%s at %zu: %.12g is not %.12g\n", lth_kernel_param(f->kernel, p)->path, i,
                         got[i], wanted[i]);
             fail();
         }
@@ -169,7 +169,7 @@ static void check_contraction(const fixture *f, const lth_items *rows, const lth
             scale += fabs(term);
         }
         if (fabs(grad[p] - sum) <= tolerance * scale) continue;
-        print_error("%s: %.17g is not %.17g\n", lth_kernel_param(f->kernel, p).path, grad[p], sum);
+        print_error("%s: %.17g is not %.17g\n", lth_kernel_param(f->kernel, p)->path, grad[p], sum);
         fail();
     }
     free(G);

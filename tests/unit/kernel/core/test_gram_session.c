@@ -79,7 +79,7 @@ static void close_session(session *s) {
 
 /* Another value within the bounds, not far from the first. */
 static void change(lth_kernel *kernel, size_t p, lth__random *random) {
-    lth_param param = lth_kernel_param(kernel, p);
+    lth_param param = *lth_kernel_param(kernel, p);
     double value = fmax(param.value, 0.05) * (0.7 + 0.6 * lth__random_uniform(random));
     double hi = strstr(param.path, "gap") ? 0.95 : param.hi;
     assert_int_equal(lth_kernel_set(kernel, p, fmin(value, hi), NULL), LTH_OK);
@@ -88,7 +88,7 @@ static void change(lth_kernel *kernel, size_t p, lth__random *random) {
 /* Everything; all but the gaps, so that what is kept is used; one gap; nothing. */
 static void change_some(lth_kernel *kernel, size_t round, lth__random *random) {
     for (size_t p = 0; p < lth_kernel_params(kernel); p++) {
-        bool gap = strstr(lth_kernel_param(kernel, p).path, "gap") != NULL;
+        bool gap = strstr(lth_kernel_param(kernel, p)->path, "gap") != NULL;
         if (round == 1 || (round == 2 && !gap) || (round == 3 && gap)) change(kernel, p, random);
     }
 }
@@ -120,7 +120,7 @@ static void check_pull(session *s) {
             scale += fabs(s->W[i / N * LD + i % N] * G[p * N * N + i]);
         assert_true(scale > 0);
         if (fabs(grad[p] - wanted[p]) <= 1e-12 * scale) continue;
-        print_error("%s: %.17g is not %.17g\n", lth_kernel_param(s->f.kernel, p).path, grad[p],
+        print_error("%s: %.17g is not %.17g\n", lth_kernel_param(s->f.kernel, p)->path, grad[p],
                     wanted[p]);
         fail();
     }
@@ -166,7 +166,7 @@ static void test_return_to_old_values(void **state) {
         session s = open_session(kernels[k], LTH_DROP_AUTO, 2);
         size_t params = lth_kernel_params(s.f.kernel);
         double old[32], first[32], again[32];
-        for (size_t p = 0; p < params; p++) old[p] = lth_kernel_param(s.f.kernel, p).value;
+        for (size_t p = 0; p < params; p++) old[p] = lth_kernel_param(s.f.kernel, p)->value;
         assert_int_equal(lth__gram_values(s.gram, s.wanted, LD, NULL), LTH_OK);
         assert_int_equal(lth__gram_pull(s.gram, s.W, LD, first, NULL), LTH_OK);
         lth__random random;

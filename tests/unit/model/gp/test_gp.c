@@ -204,8 +204,8 @@ static void check_predictions(const char *kernel, size_t targets) {
     }
     /* The noise given is that of the first target, in its own units. */
     support_near(gp->own[0] * gp->targets[0].scale * gp->targets[0].scale, 0.25, 1e-14);
-    support_near(lth_gp_param_at(gp, LTH_NONE).value, 0.25, 1e-14);
-    assert_string_equal(lth_gp_param_at(gp, LTH_NONE).path, "noise");
+    support_near(lth_gp_param_at(gp, LTH_NONE)->value, 0.25, 1e-14);
+    assert_string_equal(lth_gp_param_at(gp, LTH_NONE)->path, "noise");
     /* Without sd the means are the same. */
     double *alone = room(targets * TEST);
     support_ok(lth_gp_predict(gp, test, false, alone, NULL, &err), &err);
@@ -278,6 +278,12 @@ static void compare_metrics(lth_metrics a, lth_metrics b) {
     assert_true(a.coverage == b.coverage);
 }
 
+static lth_metrics metrics_of(const double *y, const double *mean, const double *sd, size_t count) {
+    lth_metrics m;
+    lth_metrics_of(y, mean, sd, count, &m, sizeof m);
+    return m;
+}
+
 static void leaving_out(void **state) {
     (void)state;
     enum { N = 12 };
@@ -305,20 +311,19 @@ static void leaving_out(void **state) {
             lth_gp_free(without);
             lth_table_free(rest);
         }
-        compare_metrics(lth_gp_reported(gp).loo, lth_metrics_of(y, mean, sd, N));
+        compare_metrics(*lth_gp_reported(gp)->loo, metrics_of(y, mean, sd, N));
 
         /* Cross-validation with as many folds as rows does the same. */
-        lth_metrics by_fold[N], pooled;
-        double seconds[N], cv_mean[N], cv_sd[N];
-        lth_cv_result result = {by_fold, seconds, &pooled, cv_mean, cv_sd, NULL};
+        lth_validation *v;
         const char *name = "y";
-        support_ok(lth_gp_cv(ctx, list[k], all, &name, 1, fold, N, &options, &result, &err), &err);
-        compare_metrics(pooled, lth_gp_reported(gp).loo);
+        support_ok(lth_gp_cv(ctx, list[k], all, &name, 1, fold, N, &options, &v, &err), &err);
+        compare_metrics(*lth_validation_metrics(v, 0, LTH_NONE), *lth_gp_reported(gp)->loo);
         for (size_t i = 0; i < N; i++) {
-            support_near(cv_mean[i], mean[i], 1e-12);
-            support_near(cv_sd[i], sd[i], 1e-12);
-            support_near(by_fold[i].mae, fabs(y[i] - mean[i]), 1e-12);
+            support_near(lth_validation_value(v, 0, i), mean[i], 1e-12);
+            support_near(lth_validation_sd(v, 0, i), sd[i], 1e-12);
+            support_near(lth_validation_metrics(v, 0, i)->mae, fabs(y[i] - mean[i]), 1e-12);
         }
+        lth_validation_free(v);
         lth_gp_free(gp);
         lth_table_free(all);
         lth_ctx_free(ctx);
@@ -331,9 +336,7 @@ static void folds_out_of_range(void **state) {
     lth_ctx *ctx = support_context(1);
     lth_table *all = rows_but(ctx, 4, LTH_NONE, 3, 1);
     lth_gp_options options = support_fixed();
-    lth_metrics by_fold[2], pooled;
-    double seconds[2];
-    lth_cv_result result = {by_fold, seconds, &pooled, NULL, NULL, NULL};
+    lth_validation *result = NULL;
     const char *name = "y";
     const size_t beyond[] = {0, 1, 0, 2}, empty[] = {0, 0, 0, 0};
     assert_int_equal(lth_gp_cv(ctx, "rbf(f1)", all, &name, 1, beyond, 2, &options, &result, &err),
@@ -342,6 +345,7 @@ static void folds_out_of_range(void **state) {
                      LTH_EARG);
     assert_int_equal(lth_gp_cv(ctx, "rbf(f1)", all, &name, 1, empty, 0, &options, &result, &err),
                      LTH_EARG);
+    assert_null(result);
     lth_table_free(all);
     lth_ctx_free(ctx);
 }
@@ -366,15 +370,15 @@ static void check_units(double scale, double shift, bool learn) {
         support_near((q[i] - shift) / scale, p[i], 1e-8);
         support_near(q[N + i] / size, p[N + i], 1e-8);
     }
-    lth_gp_report r = lth_gp_reported(a), s = lth_gp_reported(b);
+    lth_gp_report r = *lth_gp_reported(a), s = *lth_gp_reported(b);
     support_near(s.evidence, r.evidence - N * log(size), 1e-8);
     support_near(s.noise / (size * size), r.noise, 1e-8);
-    support_near(s.loo.rmse / size, r.loo.rmse, 1e-8);
-    support_near(s.loo.mae / size, r.loo.mae, 1e-8);
-    support_near(s.loo.nlpd, r.loo.nlpd + log(size), 1e-8);
-    support_near(s.loo.r, r.loo.r, 1e-8);
-    support_near(s.loo.r2, r.loo.r2, 1e-8);
-    assert_true(s.loo.coverage == r.loo.coverage);
+    support_near(s.loo->rmse / size, r.loo->rmse, 1e-8);
+    support_near(s.loo->mae / size, r.loo->mae, 1e-8);
+    support_near(s.loo->nlpd, r.loo->nlpd + log(size), 1e-8);
+    support_near(s.loo->r, r.loo->r, 1e-8);
+    support_near(s.loo->r2, r.loo->r2, 1e-8);
+    assert_true(s.loo->coverage == r.loo->coverage);
     free(p);
     free(q);
     lth_gp_free(a);
@@ -414,10 +418,10 @@ static void same_bits(void **state) {
             double *p = support_predict(gp, test, false);
             if (threads == 1) {
                 first = p;
-                evidence = lth_gp_reported(gp).evidence;
+                evidence = lth_gp_reported(gp)->evidence;
             } else {
                 assert_memory_equal(p, first, 4 * TEST * sizeof *p);
-                assert_true(evidence == lth_gp_reported(gp).evidence);
+                assert_true(evidence == lth_gp_reported(gp)->evidence);
                 free(p);
             }
             lth_gp_free(gp);
