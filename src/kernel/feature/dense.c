@@ -10,7 +10,7 @@
 
 #include "data/units.h"
 #include "engine/blas.h"
-#include "kernel/compose/wrap.h"
+#include "kernel/compose/wrapper.h"
 #include "kernel/device/device_eval.h"
 
 /* Features of one side, divided by their length scales: count x width. */
@@ -335,7 +335,7 @@ lth_status lth__columns_configure(lth_kernel *kernel, lth__node *node, const lth
                                   lth_error *err) {
     lth__field_def field = {.column = node->expr->name, .kind = LTH_COLUMN_NUMBERS};
     LTH_TRY(lth__kernel_field(kernel, &field, &node->field, err));
-    const lth__wrap_config *config = wrapper->config;
+    const lth__wrapper_config *config = wrapper->config;
     if (!config || !config->ard) return LTH_OK;
     size_t count = count_columns(node->expr);
     if (count == 0 || count > 100000) {
