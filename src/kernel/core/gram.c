@@ -197,9 +197,11 @@ static void free_work(work *w) {
     lth__free(w->partial);
 }
 
+/* Columns may also be those of the encoder that the rows' one extends. */
 static lth_status check_items(const lth_kernel *kernel, const lth_items *rows,
                               const lth_items *cols, lth_error *err) {
-    if (rows->encoder->kernel != kernel || (cols && cols->encoder != rows->encoder))
+    const lth_encoder *e = rows->encoder;
+    if (e->kernel != kernel || (cols && cols->encoder != e && cols->encoder != e->base))
         return lth__fail(err, LTH_EARG, "the items were not encoded for this kernel together");
     return LTH_OK;
 }
@@ -207,7 +209,7 @@ static lth_status check_items(const lth_kernel *kernel, const lth_items *rows,
 static lth_status set_up(work *w, const lth_kernel *kernel, const lth_items *rows,
                          const lth_items *cols, bool gradients, lth_error *err) {
     LTH_TRY(check_items(kernel, rows, cols, err));
-    w->eval = (lth__eval){.ctx = kernel->ctx,
+    w->eval = (lth__eval){.ctx = lth__items_ctx(rows),
                           .kernel = kernel,
                           .rows = rows,
                           .cols = cols ? cols : rows,
@@ -362,7 +364,7 @@ lth_status lth_gram_diagonal(const lth_kernel *kernel, const lth_items *rows, do
     work w = {0};
     lth_status status = check_items(kernel, rows, NULL, err);
     w.eval = (lth__eval){
-        .ctx = kernel->ctx, .kernel = kernel, .rows = rows, .cols = rows, .selves = true};
+        .ctx = lth__items_ctx(rows), .kernel = kernel, .rows = rows, .cols = rows, .selves = true};
     if (status == LTH_OK) status = lth__eval_prepare(&w.eval, err);
     if (status == LTH_OK)
         status = kernel->root->family->diagonal(kernel->root, &w.eval, rows, diag, NULL, err);

@@ -280,7 +280,7 @@ lth_status lth__kernel_field(lth_kernel *kernel, const lth__field_def *def, size
                              lth_error *err) {
     for (size_t i = 0; i < kernel->field_count; i++) {
         lth__field_def *f = &kernel->fields[i];
-        if (strcmp(f->column, def->column) == 0 && f->kind == def->kind && f->units == def->units &&
+        if (strcmp(f->column, def->column) == 0 && f->type == def->type && f->units == def->units &&
             f->format == def->format && f->strip == def->strip && f->lower == def->lower &&
             f->parts == def->parts) {
             f->vectors |= def->vectors;

@@ -18,6 +18,7 @@
 
 typedef struct lth__family lth__family;
 typedef struct lth__eval lth__eval;
+typedef struct lth__field_type lth__field_type;
 typedef struct lth__device_eval lth__device_eval;
 struct lth__panel;
 
@@ -49,23 +50,17 @@ typedef struct lth__node {
     bool unresolved; /* its parameters depend on the data: see lth_kernel_resolve() */
 } lth__node;
 
-typedef enum lth__field_kind {
-    LTH__FIELD_TEXT,
-    LTH__FIELD_NUMBERS,
-    LTH__FIELD_TREE
-} lth__field_kind;
-
 /* A column that some node reads, and how it is to be encoded; nodes that agree share one field. */
 typedef struct lth__field_def {
-    const char *column; /* or a range, first..last                          */
-    lth__field_kind kind;
-    int units;      /* TEXT: lth__units                                     */
-    int format;     /* TREE: lth__tree_format                               */
-    unsigned strip; /* TREE: what is left out of labels and trees           */
-    bool lower;     /* TEXT, TREE: lower-case it; of trees the leaves       */
-    bool vectors;   /* TEXT: needs word vectors                             */
-    bool exact;     /* TEXT: some node asks whether units are the same      */
-    bool parts;     /* TEXT: a word without a vector has the mean of its parts' */
+    const char *column;          /* or a range, first..last                          */
+    const lth__field_type *type; /* text, numbers or trees: see field.h         */
+    int units;                   /* of text: lth__units                                  */
+    int format;                  /* of trees: lth__tree_format                           */
+    unsigned strip;              /* of trees: what is left out of labels and trees       */
+    bool lower;                  /* lower-case it; of trees the leaves                   */
+    bool vectors;                /* needs word vectors                                   */
+    bool exact;                  /* some node asks whether units are the same            */
+    bool parts;                  /* a word without a vector has the mean of its parts'   */
 } lth__field_def;
 
 struct lth_kernel {

@@ -40,13 +40,12 @@ static void weigh_numbers(const lth_gp *gp, size_t target, lth__explained *out) 
     out->bias = t->shift;
 }
 
-static lth_status open_model(lth_gp *gp, size_t target, lth__explained *out, lth_error *err) {
+static lth_status open_model(const lth_gp *gp, size_t target, lth__explained *out, lth_error *err) {
     size_t targets = gp->classes ? gp->classes->class_count : gp->target_count;
     if (target >= targets)
         return lth__fail(err, LTH_EARG, "the model has %zu %s, and none with the number %zu",
                          targets, gp->classes ? "classes" : "targets", target);
-    *out = (lth__explained){.ctx = &gp->ctx,
-                            .kernel = gp->kernel,
+    *out = (lth__explained){.kernel = gp->kernel,
                             .encoder = gp->encoder,
                             .vectors = gp->vectors,
                             .cols = gp->items,
@@ -84,12 +83,12 @@ static lth_status judge_number(const lth_gp *gp, size_t target, const lth__expla
     return LTH_OK;
 }
 
-static lth_status judge_class(lth_gp *gp, size_t target, const lth__explaining *x, double *k,
+static lth_status judge_class(const lth_gp *gp, size_t target, const lth__explaining *x, double *k,
                               lth_reasons_summary *s, lth_error *err) {
     const lth__classes *c = gp->classes;
     double *p = lth__alloc(c->class_count, sizeof *p);
     if (!p) return lth__fail_memory(err, c->class_count * sizeof *p);
-    lth_status status = lth__gp_classify_items(gp, x->items, p, err);
+    lth_status status = lth__gp_classify_items(gp, x->row.items, p, err);
     if (status == LTH_OK) s->probability = p[target];
     lth__free(p);
     LTH_TRY(status);
@@ -105,7 +104,7 @@ static lth_status judge_class(lth_gp *gp, size_t target, const lth__explaining *
     return LTH_OK;
 }
 
-static lth_status judge(lth_gp *gp, size_t target, const lth__explaining *x, lth_reasons *out,
+static lth_status judge(const lth_gp *gp, size_t target, const lth__explaining *x, lth_reasons *out,
                         lth_error *err) {
     double *k = lth__alloc(gp->rows, sizeof *k);
     if (!k) return lth__fail_memory(err, gp->rows * sizeof *k);
@@ -147,7 +146,7 @@ static lth_status describe_rows(const lth_gp *gp, size_t target, lth_reasons *ou
 
 /* ---- The public face ---- */
 
-lth_status lth_gp_explain(lth_gp *gp, const lth_table *table, size_t row,
+lth_status lth_gp_explain(const lth_gp *gp, const lth_table *table, size_t row,
                           const lth_explain_options *given, lth_reasons **out, lth_error *err) {
     lth_explain_options options = lth__explain_options_complete(given);
     lth__explained model = {0};
@@ -167,7 +166,7 @@ lth_status lth_gp_explain(lth_gp *gp, const lth_table *table, size_t row,
     return status;
 }
 
-lth_status lth_gp_patterns(lth_gp *gp, size_t target, size_t count, lth_reasons **out,
+lth_status lth_gp_patterns(const lth_gp *gp, size_t target, size_t count, lth_reasons **out,
                            lth_error *err) {
     lth__explained model = {0};
     LTH_TRY(open_model(gp, target, &model, err));

@@ -93,7 +93,7 @@ static lth_status allocate(lth__path *p, lth_error *err) {
 lth_status lth__path_open(const lth__explained *model, const lth_items *rows, lth__path *p,
                           lth_error *err) {
     *p = (lth__path){.model = model,
-                     .eval = {.ctx = model->ctx,
+                     .eval = {.ctx = lth__items_ctx(rows),
                               .kernel = model->kernel,
                               .rows = rows,
                               .cols = model->cols,
@@ -143,7 +143,7 @@ static lth_status run_columns(columns *c, lth__job_fn *job, lth_error *err) {
     size_t jobs = (c->path->model->cols->count + CHUNK - 1) / CHUNK;
     c->errors = lth__calloc(jobs, sizeof *c->errors);
     if (!c->errors) return lth__fail_memory(err, jobs * sizeof *c->errors);
-    lth_status status = lth__parallel_for(c->path->model->ctx, NULL, jobs, NULL, job, c, err);
+    lth_status status = lth__parallel_for(c->path->eval.ctx, NULL, jobs, NULL, job, c, err);
     for (size_t j = 0; status != LTH_OK && err && j < jobs; j++) {
         if (c->errors[j].status != status) continue;
         *err = c->errors[j];

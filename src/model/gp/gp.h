@@ -90,8 +90,8 @@ lth_status lth__gp_fit_classes(lth_ctx *ctx, lth_kernel *kernel, lth_encoder *en
                                lth_items *items, struct lth__classes *classes, const char *name,
                                const lth_gp_options *options, lth_gp **out, lth_error *err);
 /* Mean and sd (may be NULL) of every item, by [target][item]. */
-lth_status lth__gp_predict_items(lth_gp *gp, const lth_items *items, bool latent, double *mean,
-                                 double *sd, lth_error *err);
+lth_status lth__gp_predict_items(const lth_gp *gp, const lth_items *items, bool latent,
+                                 double *mean, double *sd, lth_error *err);
 
 /* Options with their defaults for whatever the caller's struct does not have. */
 lth_gp_options lth__gp_options_complete(const lth_gp_options *given);

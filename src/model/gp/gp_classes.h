@@ -25,7 +25,7 @@ typedef struct lth__classes {
 
     size_t rows, problem_count;
     double *y, *a, *f, *root_w; /* [problem][row]; see lth__laplace             */
-    double *L;                  /* [problem][row][row]; NULL = not made yet     */
+    double *L;                  /* [problem][row][row]                          */
     double *K, *M;              /* rows x rows, while it learns; NULL otherwise */
 } lth__classes;
 
@@ -56,7 +56,7 @@ lth_status lth__gp_classes_factor(lth_gp *gp, lth_error *err);
 void lth__gp_classes_latent(const lth_gp *gp, double *K, size_t count);
 
 /* Probabilities of every item, by [item * classes + class]. */
-lth_status lth__gp_classify_items(lth_gp *gp, const lth_items *items, double *probability,
+lth_status lth__gp_classify_items(const lth_gp *gp, const lth_items *items, double *probability,
                                   lth_error *err);
 /* The labels that a row's probabilities stand for. */
 void lth__classes_decide(const lth__classes *c, const double *probability, bool *has);

@@ -12,7 +12,7 @@
 enum { BLOCK = 512, PIECE = 32 };
 
 typedef struct block {
-    lth_gp *gp;
+    const lth_gp *gp;
     const lth__blas *blas;
     size_t rows;
     double *K, *self; /* rows x training rows; k(x,x)           */
@@ -67,24 +67,23 @@ static void spread(const lth__classes *c, const double *p, double *out) {
 }
 
 static lth_status classify_block(block *b, const lth_items *items, double *out, lth_error *err) {
-    lth_gp *gp = b->gp;
+    const lth_gp *gp = b->gp;
     const lth__classes *c = gp->classes;
     LTH_TRY(lth_gram(gp->kernel, items, gp->items, b->K, c->rows, err));
     LTH_TRY(lth_gram_diagonal(gp->kernel, items, b->self, err));
     lth__gp_classes_latent(gp, b->K, b->rows * c->rows);
     lth__gp_classes_latent(gp, b->self, b->rows);
     size_t pieces = (b->rows + PIECE - 1) / PIECE;
-    LTH_TRY(lth__parallel_for(&gp->ctx, NULL, pieces, NULL, explain_rows, b, err));
+    LTH_TRY(lth__parallel_for(lth__items_ctx(items), NULL, pieces, NULL, explain_rows, b, err));
     for (size_t r = 0; r < b->rows; r++)
         spread(c, b->p + r * c->problem_count, out + r * c->class_count);
     return LTH_OK;
 }
 
-lth_status lth__gp_classify_items(lth_gp *gp, const lth_items *items, double *probability,
+lth_status lth__gp_classify_items(const lth_gp *gp, const lth_items *items, double *probability,
                                   lth_error *err) {
     block b = {.gp = gp};
     LTH_TRY(lth__blas_get(&b.blas, err));
-    if (!gp->classes->L) LTH_TRY(lth__gp_classes_factor(gp, err));
     b.K = lth__alloc(BLOCK * gp->rows, sizeof *b.K);
     b.V = lth__alloc(BLOCK * gp->rows, sizeof *b.V);
     b.self = lth__alloc(BLOCK, sizeof *b.self);
@@ -116,15 +115,12 @@ void lth__classes_decide(const lth__classes *c, const double *probability, bool 
     if (!c->multi) has[best] = true;
 }
 
-lth_status lth_gp_classify(lth_gp *gp, const lth_table *table, double *probability,
+lth_status lth_gp_classify(const lth_gp *gp, const lth_table *table, double *probability,
                            lth_error *err) {
     if (!gp->classes) return lth__fail(err, LTH_EARG, "the model is for numbers, not for labels");
-    lth_items *items = NULL;
-    lth_status status = lth_encode(gp->encoder, table, &items, err);
-    if (status == LTH_OK && gp->vectors)
-        status = lth__encoder_add_vectors(gp->encoder, gp->vectors, err);
-    if (status == LTH_OK) status = lth__gp_classify_items(gp, items, probability, err);
-    lth_items_free(items);
-    lth__encoder_rewind(gp->encoder);
+    lth__reading r;
+    LTH_TRY(lth__reading_open(gp->encoder, table, gp->vectors, &r, err));
+    lth_status status = lth__gp_classify_items(gp, r.items, probability, err);
+    lth__reading_close(&r);
     return status;
 }

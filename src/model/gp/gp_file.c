@@ -323,7 +323,8 @@ static lth_status load_all(loader *l) {
     LTH_TRY(load_numbers(l));
     LTH_TRY(load_report(l));
     LTH_TRY(load_steps(l));
-    return lth__loader_fields(&l->in, gp->rows, &gp->items);
+    LTH_TRY(lth__loader_fields(&l->in, gp->rows, &gp->items));
+    return gp->classes ? lth__gp_classes_factor(gp, l->in.err) : LTH_OK;
 }
 
 lth_status lth_gp_load(lth_ctx *ctx, const char *path, lth_gp **out, lth_error *err) {

@@ -30,8 +30,8 @@ static bool has_variances(size_t n, const double *inverse) {
     return true;
 }
 
-lth_status lth_gp_leave_one_out(lth_gp *gp, size_t target, double *y, double *mean, double *sd,
-                                lth_error *err) {
+lth_status lth_gp_leave_one_out(const lth_gp *gp, size_t target, double *y, double *mean,
+                                double *sd, lth_error *err) {
     size_t n = gp->rows;
     if (gp->classes)
         return lth__fail(err, LTH_EARG,
@@ -43,7 +43,8 @@ lth_status lth_gp_leave_one_out(lth_gp *gp, size_t target, double *y, double *me
                               "use a machine with more memory", err));
     double *inverse = lth__alloc(n * n, sizeof *inverse);
     if (!inverse) return lth__fail_memory(err, n * n * sizeof *inverse);
-    lth_status status = lth__cholesky_inverse(&gp->ctx, n, gp->L, inverse, err);
+    lth_ctx ctx = gp->ctx; /* of this call */
+    lth_status status = lth__cholesky_inverse(&ctx, n, gp->L, inverse, err);
     if (status == LTH_OK && !has_variances(n, inverse))
         status = lth__fail(err, LTH_ENUMERIC, "the model's matrix has no inverse");
     if (status == LTH_OK) lth__gp_leave_one_out(gp, inverse, target, y, mean, sd);

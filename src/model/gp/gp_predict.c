@@ -12,7 +12,7 @@
 enum { BLOCK = 512, PIECE = 32 };
 
 typedef struct block {
-    lth_gp *gp;
+    const lth_gp *gp;
     const lth__blas *blas;
     size_t rows;
     double *K, *self; /* rows x training rows; k(x,x) */
@@ -57,7 +57,7 @@ static void write_deviations(const block *b, bool latent, size_t first, size_t c
 static lth_status predict_block(block *b, const lth_items *items, double *means, bool latent,
                                 size_t first, size_t count, double *mean, double *sd,
                                 lth_error *err) {
-    lth_gp *gp = b->gp;
+    const lth_gp *gp = b->gp;
     size_t n = gp->rows, targets = gp->target_count;
     LTH_TRY(lth_gram(gp->kernel, items, gp->items, b->K, n, err));
     b->blas->gemm_nn(b->rows, targets, n, 1, b->K, n, gp->alpha, targets, 0, means, targets);
@@ -65,13 +65,13 @@ static lth_status predict_block(block *b, const lth_items *items, double *means,
     if (!sd) return LTH_OK;
     LTH_TRY(lth_gram_diagonal(gp->kernel, items, b->self, err));
     size_t pieces = (b->rows + PIECE - 1) / PIECE;
-    LTH_TRY(lth__parallel_for(&gp->ctx, NULL, pieces, NULL, explain_rows, b, err));
+    LTH_TRY(lth__parallel_for(lth__items_ctx(items), NULL, pieces, NULL, explain_rows, b, err));
     write_deviations(b, latent, first, count, sd);
     return LTH_OK;
 }
 
-lth_status lth__gp_predict_items(lth_gp *gp, const lth_items *items, bool latent, double *mean,
-                                 double *sd, lth_error *err) {
+lth_status lth__gp_predict_items(const lth_gp *gp, const lth_items *items, bool latent,
+                                 double *mean, double *sd, lth_error *err) {
     block b = {.gp = gp};
     LTH_TRY(lth__blas_get(&b.blas, err));
     b.K = lth__alloc(BLOCK * gp->rows, sizeof *b.K);
@@ -102,16 +102,13 @@ lth_status lth_gp_use_vectors(lth_gp *gp, const char *path, lth_error *err) {
     return LTH_OK;
 }
 
-lth_status lth_gp_predict(lth_gp *gp, const lth_table *table, bool latent, double *mean, double *sd,
-                          lth_error *err) {
+lth_status lth_gp_predict(const lth_gp *gp, const lth_table *table, bool latent, double *mean,
+                          double *sd, lth_error *err) {
     if (gp->classes) return lth__fail(err, LTH_EARG, "the model is for labels, not for numbers");
-    lth_items *items = NULL;
-    lth_status status = lth_encode(gp->encoder, table, &items, err);
-    if (status == LTH_OK && gp->vectors)
-        status = lth__encoder_add_vectors(gp->encoder, gp->vectors, err);
-    if (status == LTH_OK) status = lth__gp_predict_items(gp, items, latent, mean, sd, err);
-    lth_items_free(items);
-    lth__encoder_rewind(gp->encoder);
+    lth__reading r;
+    LTH_TRY(lth__reading_open(gp->encoder, table, gp->vectors, &r, err));
+    lth_status status = lth__gp_predict_items(gp, r.items, latent, mean, sd, err);
+    lth__reading_close(&r);
     return status;
 }
 
