@@ -9,6 +9,7 @@ static bool open(lth__lexicon *l) {
     t->words.tables = true; /* trees are compared by their subtrees */
     lth__words_open(&t->words, l);
     t->forest = lth__forest_extend(base ? base->forest : NULL);
+    t->index = base ? base->index : NULL;
     t->known = base ? base->known : 0;
     return t->forest != NULL;
 }
@@ -33,11 +34,9 @@ static lth_status encode(lth__lexicon *l, const lth_table *table, bool first, lt
 static lth_status make_index(const lth__lexicon *l, lth_error *err) {
     lth__trees *t = l->own;
     const lth__trees *base = l->base ? l->base->own : NULL;
-    if (t->own_index && t->own_index->subtrees == t->forest->count) return LTH_OK;
-    t->index = base ? base->index : NULL;
-    if (base && t->forest->count == base->forest->count) return LTH_OK;
+    if (t->index && t->index->subtrees == t->forest->count) return LTH_OK;
     lth__tree_index *index = NULL;
-    LTH_TRY(lth__tree_index_create(t->forest, t->index, &index, err));
+    LTH_TRY(lth__tree_index_create(t->forest, base ? base->index : NULL, &index, err));
     lth__tree_index_free(t->own_index);
     t->index = t->own_index = index;
     return LTH_OK;
