@@ -155,8 +155,9 @@ struct lth__eval {
     bool by_size;                 /* set by a state that wants items of similar size side by side */
     bool quiet;                   /* no warnings: the same evaluation was made before */
     lth__memo *memo;              /* by node index; NULL = nothing is kept */
-    lth__device_eval *device;     /* NULL = the CPU computes */
-    void **state;                 /* by node index                   */
+    const lth__eval *kept;    /* of the columns with themselves, or NULL: see lth__kept_state() */
+    lth__device_eval *device; /* NULL = the CPU computes */
+    void **state;             /* by node index                   */
 };
 
 /* A fragment in brackets, its weight, how many columns have it, and the one of them that weighs
@@ -304,6 +305,12 @@ lth_status lth__columns_configure(lth_kernel *kernel, lth__node *node, const lth
 /* Current value of the node's i-th parameter. */
 static inline double lth__node_value(const lth__node *node, const lth__eval *eval, size_t i) {
     return eval->kernel->params[node->first_param + i].value;
+}
+
+/* A state of the node at the same values, whose rows are the evaluation's columns, or NULL: what it
+ * has of them may be borrowed. It serves many evaluations at a time, and outlives them. */
+static inline const void *lth__kept_state(const lth__node *node, const lth__eval *eval) {
+    return eval->kept ? eval->kept->state[node->index] : NULL;
 }
 
 static inline lth_status lth__node_tile(const lth__node *node, const lth__eval *eval,

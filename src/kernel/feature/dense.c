@@ -22,8 +22,8 @@ typedef struct side {
 
 typedef struct state {
     size_t width;
-    bool symmetric;
-    side rows, cols; /* the same pointer when symmetric */
+    bool symmetric, borrowed; /* borrowed: the columns' */
+    side rows, cols;          /* the same pointer when symmetric */
     const lth__blas *blas;
     const lth__param *scale; /* length scales, or NULL */
 } state;
@@ -32,7 +32,7 @@ typedef struct state {
 
 static void release(void *p) {
     state *st = p;
-    if (!st->symmetric) lth__free(st->cols.x);
+    if (!st->borrowed) lth__free(st->cols.x);
     lth__free(st->rows.x);
     lth__free(st);
 }
@@ -90,12 +90,15 @@ static lth_status prepare(const lth__node *node, lth__eval *eval, size_t width, 
     state *st = lth__calloc(1, sizeof *st);
     if (!st) return lth__fail_memory(err, sizeof *st);
     st->width = width;
+    const state *kept = lth__kept_state(node, eval);
+    if (kept && kept->width != width) kept = NULL; /* the same failure as without it */
     st->symmetric = eval->rows == eval->cols;
+    st->borrowed = st->symmetric || kept;
     if (node->param_count > 0) st->scale = &eval->kernel->params[node->first_param];
     lth_status status = lth__blas_get(&st->blas, err);
     if (status == LTH_OK) status = fill_side(node, eval->rows, st, fill, &st->rows, err);
-    if (status == LTH_OK && st->symmetric)
-        st->cols = st->rows;
+    if (status == LTH_OK && st->borrowed)
+        st->cols = st->symmetric ? st->rows : kept->rows;
     else if (status == LTH_OK)
         status = fill_side(node, eval->cols, st, fill, &st->cols, err);
     if (status == LTH_OK)

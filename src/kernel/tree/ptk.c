@@ -118,7 +118,8 @@ typedef struct state {
     const config *config;
     double decay, gap;
     const lth__similarity *similarity; /* NULL = labels must be equal */
-    tree *rows, *cols;                 /* the same when symmetric     */
+    tree *rows, *cols;
+    bool borrowed; /* the columns: they are the rows, or another state's */
     size_t row_count, col_count;
 } state;
 
@@ -129,7 +130,7 @@ static void free_trees(tree *trees, size_t count) {
 
 static void release(void *p) {
     state *st = p;
-    if (st->cols != st->rows) free_trees(st->cols, st->col_count);
+    if (!st->borrowed) free_trees(st->cols, st->col_count);
     free_trees(st->rows, st->row_count);
     lth__free(st);
 }
@@ -159,8 +160,10 @@ static lth_status prepare(const lth__node *node, lth__eval *eval, void **out, lt
     if (how.sim != LTH__SIM_EXACT)
         status = lth__words_similarity(node, eval, how, &st->similarity, err);
     if (status == LTH_OK) status = make_trees(node, eval->rows, &st->rows, &st->row_count, err);
-    if (status == LTH_OK && eval->rows == eval->cols)
-        st->cols = st->rows;
+    const state *kept = lth__kept_state(node, eval);
+    st->borrowed = eval->rows == eval->cols || kept;
+    if (status == LTH_OK && st->borrowed)
+        st->cols = eval->rows == eval->cols ? st->rows : kept->rows;
     else if (status == LTH_OK)
         status = make_trees(node, eval->cols, &st->cols, &st->col_count, err);
     if (status == LTH_OK)

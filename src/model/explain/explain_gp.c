@@ -48,6 +48,7 @@ static lth_status open_model(const lth_gp *gp, size_t target, lth__explained *ou
     *out = (lth__explained){.kernel = gp->kernel,
                             .encoder = gp->encoder,
                             .vectors = gp->vectors,
+                            .prepared = gp->prepared,
                             .cols = gp->items,
                             .w = lth__alloc(gp->rows, sizeof *out->w)};
     if (!out->w) return lth__fail_memory(err, gp->rows * sizeof *out->w);

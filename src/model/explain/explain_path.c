@@ -97,7 +97,8 @@ lth_status lth__path_open(const lth__explained *model, const lth_items *rows, lt
                               .kernel = model->kernel,
                               .rows = rows,
                               .cols = model->cols,
-                              .quiet = true}};
+                              .quiet = true,
+                              .kept = lth__prepared_eval(model->prepared)}};
     LTH_TRY(check_node(model->kernel->root, err));
     p->linear = is_linear(model->kernel->root);
     LTH_TRY(allocate(p, err));

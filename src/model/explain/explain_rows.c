@@ -29,6 +29,7 @@ static lth_status find_selves(const lth__path *p, const ranked *rows, size_t cou
     lth__eval eval = p->eval; /* as quiet as it is */
     eval.rows = eval.cols = picked;
     eval.state = NULL;
+    eval.kept = NULL;
     if (status == LTH_OK) status = lth__eval_prepare(&eval, err);
     if (status == LTH_OK) status = root->family->diagonal(root, &eval, picked, self, NULL, err);
     lth__eval_release(&eval);

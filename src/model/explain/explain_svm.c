@@ -23,6 +23,7 @@ static lth_status open_model(const lth_svm *svm, size_t problem, lth__explained 
     *out = (lth__explained){.kernel = svm->kernel,
                             .encoder = svm->encoder,
                             .vectors = svm->vectors,
+                            .prepared = svm->prepared,
                             .cols = svm->support,
                             .w = lth__calloc(svm->report.support, sizeof *out->w),
                             .bias = -s->rho};

@@ -224,6 +224,7 @@ static lth_status fit_items(lth_gp model, const double *y, const char *const *na
         status = fit(gp, options, err);
     }
     if (gp->classes) lth__classes_end(gp->classes);
+    if (status == LTH_OK) status = lth__prepared_create(gp->kernel, gp->items, &gp->prepared, err);
     if (status == LTH_OK)
         *out = gp;
     else
@@ -348,6 +349,7 @@ lth_status lth_gp_fit(lth_ctx *ctx, const char *expression, const lth_table *tab
 
 void lth_gp_free(lth_gp *gp) {
     if (!gp) return;
+    lth__prepared_free(gp->prepared);
     if (!gp->borrowed) {
         lth_items_free(gp->items);
         lth_encoder_free(gp->encoder);

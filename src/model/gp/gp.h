@@ -19,9 +19,10 @@ struct lth_gp {
     lth_ctx ctx; /* the caller's, but quiet */
     lth_kernel *kernel;
     lth_encoder *encoder;
-    lth_items *items; /* training rows */
-    bool borrowed;    /* kernel, encoder and items belong to someone else */
-    char *vectors;    /* file for words that training did not have, or NULL */
+    lth_items *items;        /* training rows */
+    lth__prepared *prepared; /* of these, for predictions */
+    bool borrowed;           /* kernel, encoder and items belong to someone else */
+    char *vectors;           /* file for words that training did not have, or NULL */
 
     size_t rows, target_count;
     lth__target *targets;

@@ -69,8 +69,7 @@ static void spread(const lth__classes *c, const double *p, double *out) {
 static lth_status classify_block(block *b, const lth_items *items, double *out, lth_error *err) {
     const lth_gp *gp = b->gp;
     const lth__classes *c = gp->classes;
-    LTH_TRY(lth_gram(gp->kernel, items, gp->items, b->K, c->rows, err));
-    LTH_TRY(lth_gram_diagonal(gp->kernel, items, b->self, err));
+    LTH_TRY(lth__gram_against(gp->prepared, items, b->K, c->rows, b->self, err));
     lth__gp_classes_latent(gp, b->K, b->rows * c->rows);
     lth__gp_classes_latent(gp, b->self, b->rows);
     size_t pieces = (b->rows + PIECE - 1) / PIECE;

@@ -324,7 +324,8 @@ static lth_status load_all(loader *l) {
     LTH_TRY(load_report(l));
     LTH_TRY(load_steps(l));
     LTH_TRY(lth__loader_fields(&l->in, gp->rows, &gp->items));
-    return gp->classes ? lth__gp_classes_factor(gp, l->in.err) : LTH_OK;
+    if (gp->classes) LTH_TRY(lth__gp_classes_factor(gp, l->in.err));
+    return lth__loader_prepare(&l->in, gp->items, &gp->prepared);
 }
 
 lth_status lth_gp_load(lth_ctx *ctx, const char *path, lth_gp **out, lth_error *err) {

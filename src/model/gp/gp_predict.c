@@ -59,11 +59,10 @@ static lth_status predict_block(block *b, const lth_items *items, double *means,
                                 lth_error *err) {
     const lth_gp *gp = b->gp;
     size_t n = gp->rows, targets = gp->target_count;
-    LTH_TRY(lth_gram(gp->kernel, items, gp->items, b->K, n, err));
+    LTH_TRY(lth__gram_against(gp->prepared, items, b->K, n, sd ? b->self : NULL, err));
     b->blas->gemm_nn(b->rows, targets, n, 1, b->K, n, gp->alpha, targets, 0, means, targets);
     write_means(b, means, first, count, mean);
     if (!sd) return LTH_OK;
-    LTH_TRY(lth_gram_diagonal(gp->kernel, items, b->self, err));
     size_t pieces = (b->rows + PIECE - 1) / PIECE;
     LTH_TRY(lth__parallel_for(lth__items_ctx(items), NULL, pieces, NULL, explain_rows, b, err));
     write_deviations(b, latent, first, count, sd);

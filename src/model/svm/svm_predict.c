@@ -118,7 +118,7 @@ static lth_status predict_items(const lth_svm *svm, const lth_items *items,
         b.rows = items->count - b.first < BLOCK ? items->count - b.first : BLOCK;
         status = lth__items_slice(items, b.first, b.rows, &slice, err);
         if (status == LTH_OK && support > 0)
-            status = lth_gram(svm->kernel, slice, svm->support, b.K, support, err);
+            status = lth__gram_against(svm->prepared, slice, b.K, support, NULL, err);
         if (status == LTH_OK)
             status =
                 lth__parallel_for(lth__items_ctx(items), NULL, b.rows, NULL, predict_row, &b, err);
