@@ -291,6 +291,7 @@ static lth_status load_all(loader *l) {
     LTH_TRY(load_report(l));
     LTH_TRY(load_steps(l));
     LTH_TRY(lth__loader_fields(&l->in, gp->rows, &gp->items));
+    LTH_TRY(lth__loader_prepare(&l->in, gp->items, &gp->prepared));
     return lth__gp_list(gp, l->in.err);
 }
 

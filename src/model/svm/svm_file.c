@@ -352,8 +352,9 @@ static lth_status load_all(loader *l) {
     LTH_TRY(load_machine(l));
     LTH_TRY(lth__loader_fields(&l->in, l->items, &svm->items));
     if (svm->report.linear) return LTH_OK;
-    return lth__items_pick(svm->items, svm->support_at, svm->report.support, &svm->support,
-                           l->in.err);
+    LTH_TRY(lth__items_pick(svm->items, svm->support_at, svm->report.support, &svm->support,
+                            l->in.err));
+    return lth__loader_prepare(&l->in, svm->support, &svm->prepared);
 }
 
 lth_status lth_svm_load(lth_ctx *ctx, const char *path, lth_svm **out, lth_error *err) {
