@@ -543,9 +543,17 @@ LTH_API lth_status lth_gp_predict(const lth_gp *gp, const lth_table *table, bool
 LTH_API lth_status lth_gp_classify(const lth_gp *gp, const lth_table *table, double *probability,
                                    lth_error *err);
 
-/* The model file: see docs/format.md. Written beside and renamed. */
+/* Takes the next `size` bytes of a model; returns 0, or anything else if it cannot. */
+typedef int lth_write_fn(void *user, const void *bytes, size_t size);
+
+/* The model file: see docs/format.md. Written beside and renamed. The same bytes go to and come
+ * from memory, or wherever the caller wants them. */
 LTH_API lth_status lth_gp_save(const lth_gp *gp, const char *path, lth_error *err);
 LTH_API lth_status lth_gp_load(lth_ctx *ctx, const char *path, lth_gp **out, lth_error *err);
+LTH_API lth_status lth_gp_save_to(const lth_gp *gp, lth_write_fn *write, void *user,
+                                  lth_error *err);
+LTH_API lth_status lth_gp_load_from(lth_ctx *ctx, const void *bytes, size_t size, lth_gp **out,
+                                    lth_error *err);
 
 /* Folds of a seeded shuffle: fold[i] in 0 .. folds-1, sizes as equal as can be. */
 LTH_API void lth_folds_shuffled(uint64_t seed, size_t rows, size_t folds, size_t *fold);
@@ -731,6 +739,10 @@ LTH_API lth_status lth_svm_predict(const lth_svm *svm, const lth_table *table,
 
 LTH_API lth_status lth_svm_save(const lth_svm *svm, const char *path, lth_error *err);
 LTH_API lth_status lth_svm_load(lth_ctx *ctx, const char *path, lth_svm **out, lth_error *err);
+LTH_API lth_status lth_svm_save_to(const lth_svm *svm, lth_write_fn *write, void *user,
+                                   lth_error *err);
+LTH_API lth_status lth_svm_load_from(lth_ctx *ctx, const void *bytes, size_t size, lth_svm **out,
+                                     lth_error *err);
 
 /* Cross-validation, as lth_gp_cv(): every fold searches the grid anew on its own training rows. The
  * Gram matrix of all rows is computed once for each kernel of the grid. */

@@ -78,8 +78,13 @@ lth__saver lth__saver_open(void) {
     return s;
 }
 
-lth_status lth__saver_close(lth__saver *s, const char *path, lth_error *err) {
-    lth_status status = s->ok ? lth__tensors_write(s->writer, path, err) : lth__fail_memory(err, 0);
+static lth_status write_model(lth__tensors_writer *w, const lth__model_to *to, lth_error *err) {
+    return to->path ? lth__tensors_write(w, to->path, err)
+                    : lth__tensors_write_to(w, to->write, to->user, err);
+}
+
+lth_status lth__saver_close(lth__saver *s, const lth__model_to *to, lth_error *err) {
+    lth_status status = s->ok ? write_model(s->writer, to, err) : lth__fail_memory(err, 0);
     for (size_t i = 0; i < s->extras.count; i++) lth__free(s->extras.block[i]);
     lth__free(s->extras.block);
     lth__tensors_writer_free(s->writer);
@@ -250,6 +255,16 @@ lth_status lth__loader_list(const lth__loader *l, const char *key, size_t least,
                             ? copy_list(l, list, what, out, count)
                             : damaged(l, what);
     json_decref(list);
+    return status;
+}
+
+lth_status lth__model_read(lth_ctx *ctx, const lth__model_from *from, lth__load_fn *load,
+                           void **out, lth_error *err) {
+    lth__loader in = {.path = from->path ? from->path : "", .err = err};
+    LTH_TRY(from->path ? lth__tensors_read(from->path, &in.file, err)
+                       : lth__tensors_read_from(from->bytes, from->size, &in.file, err));
+    lth_status status = load(ctx, &in, out);
+    lth__tensors_free(in.file);
     return status;
 }
 
