@@ -165,7 +165,7 @@ static void add_text_field(const recipe *r, size_t field, bool vectors) {
 static void add_fields(const recipe *r, const lth_kernel *kernel) {
     for (size_t f = 0; f < kernel->field_count; f++) {
         const lth__field_def *def = &kernel->fields[f];
-        if (def->kind != LTH__FIELD_NUMBERS) {
+        if (def->kind != LTH_COLUMN_NUMBERS) {
             add_text_field(r, f, def->vectors);
             continue;
         }

@@ -364,8 +364,7 @@ lth_status lth_gram_diagonal(const lth_kernel *kernel, const lth_items *rows, do
     w.eval = (lth__eval){
         .ctx = kernel->ctx, .kernel = kernel, .rows = rows, .cols = rows, .selves = true};
     if (status == LTH_OK) status = lth__eval_prepare(&w.eval, err);
-    if (status == LTH_OK)
-        status = kernel->root->family->diagonal(kernel->root, &w.eval, rows, diag, NULL, err);
+    if (status == LTH_OK) status = lth__node_diagonal(kernel->root, &w.eval, rows, diag, NULL, err);
     for (size_t i = 0; status == LTH_OK && i < rows->count; i++) {
         uint32_t item = (uint32_t)i;
         lth__tile self = {.row = &item, .col = &item, .rows = 1, .cols = 1};

@@ -160,7 +160,7 @@ lth_status lth__explain(const lth__explained *model, const lth_table *table, siz
     if (model->vectors) LTH_TRY(lth__encoder_add_vectors(model->encoder, model->vectors, err));
     LTH_TRY(lth__path_open(model, x->items, &x->path, err));
     const lth__node *root = model->kernel->root;
-    LTH_TRY(root->family->diagonal(root, &x->path.eval, x->items, &x->self, NULL, err));
+    LTH_TRY(lth__node_diagonal(root, &x->path.eval, x->items, &x->self, NULL, err));
     LTH_TRY(lth__path_weigh(&x->path, 0, true, err));
     lth__shares *shares = lth__calloc(x->path.leaf_count + 1, sizeof *shares);
     if (!shares) return lth__fail_memory(err, 0);
