@@ -66,19 +66,19 @@ const lth_kernel *model_kernel(const model *m) {
 /* ---- What it has ---- */
 
 bool model_has_labels(const model *m) {
-    return m->svm ? !lth_svm_reported(m->svm).regression : lth_gp_classes(m->gp) > 0;
+    return m->svm ? !lth_svm_reported(m->svm)->regression : lth_gp_classes(m->gp) > 0;
 }
 
 size_t model_classes(const model *m) {
-    return m->svm ? lth_svm_reported(m->svm).classes : lth_gp_classes(m->gp);
+    return m->svm ? lth_svm_reported(m->svm)->classes : lth_gp_classes(m->gp);
 }
 
 const char *model_class(const model *m, size_t i) {
-    return m->svm ? lth_svm_class_at(m->svm, i).name : lth_gp_class(m->gp, i).name;
+    return m->svm ? lth_svm_class_at(m->svm, i)->name : lth_gp_class(m->gp, i)->name;
 }
 
 size_t model_targets(const model *m) {
-    if (m->svm) return lth_svm_reported(m->svm).problems;
+    if (m->svm) return lth_svm_reported(m->svm)->problems;
     size_t classes = lth_gp_classes(m->gp);
     return classes > 0 ? classes : lth_gp_targets(m->gp);
 }

@@ -16,7 +16,7 @@ typedef struct session {
         double done;
         int width; /* characters now on the line */
     } bar;
-    bool learning; /* has something to lose: Ctrl-C no longer cancels calls of the library, and the
+    bool learning; /* has something to lose: Ctrl-C does not cancel calls of the library, and the
                       line is session_status()'s instead of the bar's */
 } session;
 

@@ -30,8 +30,7 @@ typedef struct job {
     const options *options;
     folds folds;
     size_t rows, targets;
-    lth_cv_result result;
-    lth_validation *validation; /* of a support vector machine, or of labels */
+    lth_validation *validation;
     bool labels;
 } job;
 
@@ -46,8 +45,10 @@ static score make_score(const lth_metrics *m, double seconds, double evidence) {
 }
 
 static score fold_score(const job *j, size_t target, size_t fold) {
-    size_t at = target * j->folds.count + fold;
-    return make_score(&j->result.fold[at], j->result.seconds[at], j->result.evidence[at]);
+    const lth_validation *v = j->validation;
+    double evidence = j->l.svm ? 0 : lth_validation_evidence(v, target, fold);
+    return make_score(lth_validation_metrics(v, target, fold),
+                      lth_validation_seconds(v, target, fold), evidence);
 }
 
 /* A mean over those that have the figure: r is not defined on a fold of one row. */
@@ -82,10 +83,8 @@ static score mean_over_targets(const job *j) {
 }
 
 static score pooled_score(const job *j, size_t target) {
-    double seconds = 0;
-    for (size_t k = 0; k < j->folds.count; ++k)
-        seconds += j->result.seconds[target * j->folds.count + k];
-    return make_score(&j->result.pooled[target], seconds, NAN);
+    return make_score(lth_validation_metrics(j->validation, target, LTH_NONE),
+                      lth_validation_seconds(j->validation, target, LTH_NONE), NAN);
 }
 
 /* ---- Printing ---- */
@@ -165,8 +164,9 @@ static void write_predictions(const job *j, FILE *to) {
     for (size_t t = 0; t < j->targets; ++t) {
         size_t column = lth_table_find(j->l.table, j->l.targets.at[t]);
         for (size_t i = 0; i < j->rows; ++i) {
-            double values[] = {number_at(j->l.table, i, column), j->result.mean[t * j->rows + i],
-                               j->result.sd[t * j->rows + i]};
+            double values[] = {number_at(j->l.table, i, column),
+                               lth_validation_value(j->validation, t, i),
+                               lth_validation_sd(j->validation, t, i)};
             fprintf(to, "%zu\t%s\t%s", lth_table_number(j->l.table, i), j->l.targets.at[t],
                     j->folds.names[j->folds.of_row[i]]);
             for (size_t v = 0; v < 3; ++v) {
@@ -229,23 +229,8 @@ static int check_usage(const options *o) {
     return EXIT_DONE;
 }
 
-static int allocate(job *j) {
-    size_t cells = j->targets * j->folds.count;
-    j->result.fold = calloc(cells, sizeof *j->result.fold);
-    j->result.seconds = calloc(cells, sizeof *j->result.seconds);
-    j->result.evidence = calloc(cells, sizeof *j->result.evidence);
-    j->result.pooled = calloc(j->targets, sizeof *j->result.pooled);
-    if (!j->result.fold || !j->result.seconds || !j->result.evidence || !j->result.pooled)
-        return out_of_memory();
-    if (!j->options->predictions) return EXIT_DONE;
-    session *s = &j->l.session;
-    int code = session_allocate(s, "the prediction", j->targets, j->rows, 1, &j->result.mean);
-    if (!code) code = session_allocate(s, "the prediction", j->targets, j->rows, 1, &j->result.sd);
-    return code;
-}
-
-/* All targets must be of one kind; the figures of numbers go where those of other models are. */
-static int take_validation(job *j) {
+/* All targets must be of one kind. */
+static int check_kinds(job *j) {
     const lth_validation *v = j->validation;
     j->labels = lth_validation_has_labels(v, 0);
     for (size_t t = 0; t < j->targets; ++t) {
@@ -254,21 +239,11 @@ static int take_validation(job *j) {
                                "the targets %s and %s are of two kinds, labels "
                                "and numbers; validate them one by one",
                                j->l.targets.at[0], j->l.targets.at[t]);
-        for (size_t k = 0; k < j->folds.count && !j->labels; ++k) {
-            j->result.fold[t * j->folds.count + k] = lth_validation_metrics(v, t, k);
-            j->result.seconds[t * j->folds.count + k] = lth_validation_seconds(v, t, k);
-        }
-        if (!j->labels) j->result.pooled[t] = lth_validation_metrics(v, t, LTH_NONE);
-        for (size_t i = 0; i < j->rows && j->result.mean && !j->labels; ++i) {
-            j->result.mean[t * j->rows + i] = lth_validation_value(v, t, i);
-            j->result.sd[t * j->rows + i] = NAN;
-        }
     }
     return EXIT_DONE;
 }
 
-/* What has a validation: support vector machines, and labels. */
-static int validate_any(job *j) {
+static int validate(job *j) {
     learning *l = &j->l;
     lth_error err = {0};
     double start = seconds_now();
@@ -276,14 +251,14 @@ static int validate_any(job *j) {
     lth_status status = l->svm ? lth_svm_cv(l->session.ctx, j->options->kernel, l->table,
                                             l->targets.at, l->targets.count, j->folds.of_row,
                                             j->folds.count, &l->svm_how, &j->validation, &err)
-                               : lth_gp_cv_labels(l->session.ctx, j->options->kernel, l->table,
-                                                  l->targets.at, l->targets.count, j->folds.of_row,
-                                                  j->folds.count, &l->how, &j->validation, &err);
+                               : lth_gp_cv(l->session.ctx, j->options->kernel, l->table,
+                                           l->targets.at, l->targets.count, j->folds.of_row,
+                                           j->folds.count, &l->how, &j->validation, &err);
     if (status != LTH_OK) return learning_fail(l, &err);
     session_note(&l->session, "%zu rows, %zu folds, %.3g s", j->rows, j->folds.count,
                  seconds_now() - start);
     int code = session_check_interrupt(&l->session);
-    return code ? code : take_validation(j);
+    return code ? code : check_kinds(j);
 }
 
 /* Shuffled folds of labels, and of support vector machines, have their share of every class of the
@@ -297,20 +272,6 @@ static int stratify(job *j) {
     return status == LTH_OK ? EXIT_DONE : learning_fail(&j->l, &err);
 }
 
-static int validate(job *j) {
-    learning *l = &j->l;
-    lth_error err = {0};
-    double start = seconds_now();
-    l->how.step = silent_step;
-    lth_status status =
-        lth_gp_cv(l->session.ctx, j->options->kernel, l->table, l->targets.at, l->targets.count,
-                  j->folds.of_row, j->folds.count, &l->how, &j->result, &err);
-    if (status != LTH_OK) return learning_fail(l, &err);
-    session_note(&l->session, "%zu rows, %zu folds, %.3g s", j->rows, j->folds.count,
-                 seconds_now() - start);
-    return session_check_interrupt(&l->session);
-}
-
 static int run_job(job *j) {
     const options *o = j->options;
     int code = o->predictions ? check_output(o->predictions) : EXIT_DONE;
@@ -320,8 +281,7 @@ static int run_job(job *j) {
     j->targets = j->l.targets.count;
     code = make_folds(&j->l.session, j->l.table, &j->folds);
     if (!code) code = stratify(j);
-    if (!code) code = allocate(j);
-    if (!code) code = j->l.svm || j->l.labels ? validate_any(j) : validate(j);
+    if (!code) code = validate(j);
     if (!code && o->predictions) code = save_predictions(j);
     if (code) return code;
     if (j->labels) return print_labels(j);
@@ -337,12 +297,6 @@ int run_cv(const options *o) {
     code = learning_open(&j.l, o);
     if (!code) code = run_job(&j);
     lth_validation_free(j.validation);
-    free(j.result.fold);
-    free(j.result.seconds);
-    free(j.result.evidence);
-    free(j.result.pooled);
-    free(j.result.mean);
-    free(j.result.sd);
     free_folds(&j.folds);
     learning_close(&j.l);
     return code;

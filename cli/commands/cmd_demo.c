@@ -123,13 +123,13 @@ static const char *const target = "score";
 
 static lth_status learn(demo *d, contender *c, lth_error *err) {
     lth_gp_options how = fit_options();
-    lth_metrics by_fold[FOLDS];
-    double seconds[FOLDS];
-    lth_cv_result result = {.fold = by_fold, .seconds = seconds, .pooled = &c->judged};
+    lth_validation *found;
     lth_ctx *ctx = d->session.ctx;
     lth_status status =
-        lth_gp_cv(ctx, c->expression, d->table, &target, 1, d->fold, FOLDS, &how, &result, err);
+        lth_gp_cv(ctx, c->expression, d->table, &target, 1, d->fold, FOLDS, &how, &found, err);
     if (status) return status;
+    c->judged = *lth_validation_metrics(found, 0, LTH_NONE);
+    lth_validation_free(found);
     return lth_gp_fit(ctx, c->expression, d->table, &target, 1, &how, &c->gp, err);
 }
 
@@ -145,7 +145,7 @@ static int run_contender(demo *d, contender *c) {
     }
     if (d->tell)
         printf("%6.2f %11.2f %8.2f %14.0f%s\n", c->judged.r, c->judged.mae, c->judged.nlpd,
-               lth_gp_reported(c->gp).evidence, plain);
+               lth_gp_reported(c->gp)->evidence, plain);
     return session_check_interrupt(&d->session);
 }
 
@@ -179,8 +179,8 @@ static int run_contenders(demo *d) {
 static double learned_gap(const lth_gp *gp) {
     const lth_kernel *kernel = lth_gp_kernel(gp);
     for (size_t i = 0; i < lth_kernel_params(kernel); ++i) {
-        lth_param p = lth_kernel_param(kernel, i);
-        if (p.argument->role == LTH_ROLE_GAP) return p.value;
+        const lth_param *p = lth_kernel_param(kernel, i);
+        if (p->argument->role == LTH_ROLE_GAP) return p->value;
     }
     return NAN;
 }
@@ -188,7 +188,7 @@ static double learned_gap(const lth_gp *gp) {
 static void show_learned(demo *d) {
     static const char *const names[] = {"single words", "pairs", "triples"};
     const lth_gp *gp = best_of(d)->gp;
-    lth_gp_report r = lth_gp_reported(gp);
+    lth_gp_report r = *lth_gp_reported(gp);
     print_heading("3. What the string kernel has learned");
     printf("  gap     %5.2f   factor for each word skipped inside a sequence\n", learned_gap(gp));
     for (size_t i = 0; i < r.orders; ++i) {
@@ -341,12 +341,12 @@ static void print_json_contender(const contender *c) {
     print_json_figure("mae", c->judged.mae);
     print_json_figure("nlpd", c->judged.nlpd);
     print_json_figure("coverage", c->judged.coverage);
-    print_json_figure("log_evidence", lth_gp_reported(c->gp).evidence);
+    print_json_figure("log_evidence", lth_gp_reported(c->gp)->evidence);
     putchar('}');
 }
 
 static void print_json(demo *d) {
-    lth_gp_report r = lth_gp_reported(best_of(d)->gp);
+    lth_gp_report r = *lth_gp_reported(best_of(d)->gp);
     printf("{\"schema\":1,\"reviews\":%zu,\"folds\":%d,\"models\":{", d->rows, FOLDS);
     for (size_t i = 0; i < CONTENDERS; ++i) {
         if (i) putchar(',');

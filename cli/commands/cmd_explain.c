@@ -146,7 +146,7 @@ static lth_status predict_labels(job *j, lth_error *err) {
     bool *has = calloc(rows * classes + 1, sizeof *has);
     if (!has) return LTH_ENOMEM;
     lth_svm_prediction to = {.has = has};
-    lth_status status = lth_svm_predict(j->model.svm, j->table, &to, err);
+    lth_status status = lth_svm_predict(j->model.svm, j->table, &to, sizeof to, err);
     for (size_t i = 0; status == LTH_OK && i < rows; ++i) {
         for (size_t c = classes; c-- > 0;)
             if (has[i * classes + c]) j->label[i] = c;
@@ -172,7 +172,7 @@ static int predict(job *j) {
         double *mean = calloc(rows * targets + 1, sizeof *mean);
         if (!mean) return out_of_memory();
         lth_svm_prediction to = {.value = mean};
-        status = j->model.svm ? lth_svm_predict(j->model.svm, j->table, &to, &err)
+        status = j->model.svm ? lth_svm_predict(j->model.svm, j->table, &to, sizeof to, &err)
                               : lth_gp_predict(j->model.gp, j->table, true, mean, NULL, &err);
         free(mean);
     }

@@ -36,11 +36,11 @@ static int save(learning *l, const lth_gp *gp) {
 }
 
 static int summarise(learning *l, const lth_gp *gp) {
-    lth_gp_report r = lth_gp_reported(gp);
+    lth_gp_report r = *lth_gp_reported(gp);
     char *kernel = kernel_text(lth_gp_kernel(gp));
     if (!kernel) return out_of_memory();
     bool unfinished = l->how.learn && !r.converged && !r.interrupted;
-    lth_gp_param own = lth_gp_param_at(gp, LTH_NONE); /* the noise, or of labels the scale */
+    lth_gp_param own = *lth_gp_param_at(gp, LTH_NONE); /* the noise, or of labels the scale */
     char classes[32] = "";
     if (l->labels) snprintf(classes, sizeof classes, "%zu classes, ", lth_gp_classes(gp));
     session_say(&l->session, "%zu row%s, %slog evidence %.6g, %s %.4g, %zu iteration%s%s, %.2f s",
@@ -58,7 +58,7 @@ static int end(learning *l, const lth_gp *gp) {
     if (!was_interrupted()) return EXIT_DONE;
     int code = session_check_interrupt(&l->session);
     session_say(&l->session, "%s %s", l->options->output,
-                lth_gp_reported(gp).interrupted ? "holds the best point so far" : "is complete");
+                lth_gp_reported(gp)->interrupted ? "holds the best point so far" : "is complete");
     return code;
 }
 
@@ -95,7 +95,7 @@ static int save_svm(learning *l, const lth_svm *svm) {
 }
 
 static int summarise_svm(learning *l, const lth_svm *svm) {
-    lth_svm_report r = lth_svm_reported(svm);
+    lth_svm_report r = *lth_svm_reported(svm);
     char *kernel = kernel_text(lth_svm_kernel(svm));
     if (!kernel) return out_of_memory();
     char chosen[96] = "", score[64] = "";

@@ -144,7 +144,7 @@ static int print_json(const job *j) {
     printf(",\"parameters\":[");
     for (size_t i = 0; i < j->parameters; ++i) {
         if (i) putchar(',');
-        print_json_string(lth_kernel_param(j->kernel, i).path);
+        print_json_string(lth_kernel_param(j->kernel, i)->path);
     }
     printf("]}\n");
     return EXIT_DONE;
@@ -153,7 +153,7 @@ static int print_json(const job *j) {
 static int print_summary(const job *j) {
     if (j->options->json) return print_json(j);
     if (!j->options->gradients) return EXIT_DONE;
-    for (size_t i = 0; i < j->parameters; ++i) puts(lth_kernel_param(j->kernel, i).path);
+    for (size_t i = 0; i < j->parameters; ++i) puts(lth_kernel_param(j->kernel, i)->path);
     return EXIT_DONE;
 }
 

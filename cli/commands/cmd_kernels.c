@@ -17,26 +17,21 @@ static const char *range(const lth_argument *a, char out[80]) {
     return out;
 }
 
-/* A kernel without arguments may have no list of them. */
-static const lth_argument *arguments(const lth_family *f) {
-    static const lth_argument none = {.name = NULL};
-    return f->arguments ? f->arguments : &none;
-}
-
 static void print_rows(const lth_family *f) {
     char bounds[80];
-    const lth_argument *a = arguments(f);
-    if (!a->name) printf("%s\t\t\t\t\t%s\n", f->name, f->help);
-    for (; a->name; ++a)
+    const lth_argument *a;
+    if (!lth_family_argument(f, 0)) printf("%s\t\t\t\t\t%s\n", f->name, f->help);
+    for (size_t i = 0; (a = lth_family_argument(f, i)) != NULL; ++i)
         printf("%s\t%s\t%s\t%s\t%s\t%s\n", f->name, a->name, kind(a), a->initial, range(a, bounds),
                a->help);
 }
 
 static void print_page(const lth_family *f) {
     char bounds[80];
+    const lth_argument *a;
     printf("%s\n\n", f->usage);
     print_wrapped(f->help, 0, 79);
-    for (const lth_argument *a = arguments(f); a->name; ++a) {
+    for (size_t i = 0; (a = lth_family_argument(f, i)) != NULL; ++i) {
         printf("\n  %s", a->name);
         if (a->initial[0]) printf(" = %s", a->initial);
         printf("   (%s%s%s)\n    ", kind(a), *range(a, bounds) ? ", " : "", range(a, bounds));
@@ -75,14 +70,16 @@ static void print_json_family(const lth_family *f) {
     print_json_field("usage", f->usage);
     print_json_field("help", f->help);
     printf("\"arguments\":[");
-    for (const lth_argument *a = arguments(f); a->name; ++a) {
-        if (a != arguments(f)) putchar(',');
+    const lth_argument *a;
+    for (size_t i = 0; (a = lth_family_argument(f, i)) != NULL; ++i) {
+        if (i > 0) putchar(',');
         print_json_argument(a);
     }
     printf("]}");
 }
 
-static const char *family_name(size_t i) {
+static const char *family_name(const void *user, size_t i) {
+    (void)user;
     const lth_family *f = lth_family_at(i);
     return f ? f->name : NULL;
 }
@@ -95,7 +92,7 @@ static const lth_family *find_family(const char *name) {
 }
 
 static int unknown_family(const options *o, const char *name) {
-    const char *near = nearest(name, family_name);
+    const char *near = lth_nearest(name, family_name, NULL);
     if (near) return usage_error(o->command, "unknown kernel \"%s\"; did you mean %s?", name, near);
     return usage_error(o->command, "unknown kernel \"%s\"", name);
 }

@@ -8,7 +8,7 @@
 
 static size_t symbol_count(const lth_gp *gp) {
     size_t count = 0;
-    while (lth_gp_symbol_at(gp, count).symbol) ++count;
+    while (lth_gp_symbol_at(gp, count)) ++count;
     return count;
 }
 
@@ -22,14 +22,14 @@ static int by_descending_decay(const void *a, const void *b) {
  * memory. */
 static lth_gp_symbol *sorted_symbols(const lth_gp *gp, size_t count) {
     lth_gp_symbol *symbols = malloc((count + 1) * sizeof *symbols);
-    for (size_t i = 0; symbols && i < count; ++i) symbols[i] = lth_gp_symbol_at(gp, i);
+    for (size_t i = 0; symbols && i < count; ++i) symbols[i] = *lth_gp_symbol_at(gp, i);
     if (symbols) qsort(symbols, count, sizeof *symbols, by_descending_decay);
     return symbols;
 }
 
 /* The i-th hyperparameter of the kernel, and after the last one the noise or the scale. */
 static lth_gp_param param_at(const lth_gp *gp, size_t i) {
-    return lth_gp_param_at(gp, i < lth_kernel_params(lth_gp_kernel(gp)) ? i : LTH_NONE);
+    return *lth_gp_param_at(gp, i < lth_kernel_params(lth_gp_kernel(gp)) ? i : LTH_NONE);
 }
 
 static size_t param_count(const lth_gp *gp) {
@@ -108,9 +108,9 @@ static void print_training(const lth_gp *gp, const lth_gp_report *r) {
                lth_gp_is_multi_label(gp) ? "several a row" : "one a row");
     } else {
         print_figure("noise", r->noise);
-        print_figure("leave-one-out r", r->loo.r);
-        print_figure("leave-one-out nlpd", r->loo.nlpd);
-        print_figure("leave-one-out coverage", r->loo.coverage);
+        print_figure("leave-one-out r", r->loo->r);
+        print_figure("leave-one-out nlpd", r->loo->nlpd);
+        print_figure("leave-one-out coverage", r->loo->coverage);
     }
     if (r->jitter > 0) print_figure("jitter", r->jitter);
     printf("ended\t%s\nstarts\t%zu\niterations\t%zu\nevaluations\t%zu\n", ending(r), r->starts,
@@ -122,13 +122,13 @@ static void print_classes(const lth_gp *gp) {
     if (lth_gp_classes(gp) == 0) return;
     printf("\nclass\trows\n");
     for (size_t i = 0; i < lth_gp_classes(gp); ++i) {
-        lth_class_rows c = lth_gp_class(gp, i);
+        lth_class_rows c = *lth_gp_class(gp, i);
         printf("%s\t%zu\n", c.name, c.rows);
     }
 }
 
 static int print_text(const lth_gp *gp) {
-    lth_gp_report r = lth_gp_reported(gp);
+    lth_gp_report r = *lth_gp_reported(gp);
     char *kernel = kernel_text(lth_gp_kernel(gp));
     if (!kernel) return out_of_memory();
     puts(kernel);
@@ -206,13 +206,13 @@ static void print_json_lists(const lth_gp *gp, const lth_gp_report *r) {
 
 static void print_json_quality(const lth_gp_report *r) {
     print_json_figure("noise", r->noise);
-    printf(",\"leave_one_out\":{\"n\":%zu", r->loo.count);
-    print_json_figure("nlpd", r->loo.nlpd);
-    print_json_figure("mae", r->loo.mae);
-    print_json_figure("rmse", r->loo.rmse);
-    print_json_figure("r", r->loo.r);
-    print_json_figure("r2", r->loo.r2);
-    print_json_figure("coverage", r->loo.coverage);
+    printf(",\"leave_one_out\":{\"n\":%zu", r->loo->count);
+    print_json_figure("nlpd", r->loo->nlpd);
+    print_json_figure("mae", r->loo->mae);
+    print_json_figure("rmse", r->loo->rmse);
+    print_json_figure("r", r->loo->r);
+    print_json_figure("r2", r->loo->r2);
+    print_json_figure("coverage", r->loo->coverage);
     putchar('}');
 }
 
@@ -220,7 +220,7 @@ static void print_json_classes(const lth_gp *gp) {
     printf(",\"likelihood\":\"%s\",\"multi_label\":%s,\"classes\":[", likelihood_of(gp),
            lth_gp_is_multi_label(gp) ? "true" : "false");
     for (size_t i = 0; i < lth_gp_classes(gp); ++i) {
-        lth_class_rows c = lth_gp_class(gp, i);
+        lth_class_rows c = *lth_gp_class(gp, i);
         printf("%s{\"name\":", i ? "," : "");
         print_json_string(c.name);
         printf(",\"rows\":%zu}", c.rows);
@@ -229,7 +229,7 @@ static void print_json_classes(const lth_gp *gp) {
 }
 
 int print_model_json(const lth_gp *gp) {
-    lth_gp_report r = lth_gp_reported(gp);
+    lth_gp_report r = *lth_gp_reported(gp);
     char *kernel = kernel_text(lth_gp_kernel(gp));
     if (!kernel) return out_of_memory();
     printf("{\"schema\":1,\"model\":\"gp\",\"kernel\":");

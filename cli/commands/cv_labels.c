@@ -21,7 +21,7 @@ static size_t figure_count(const labels_report *r) {
 }
 
 static score score_of(const labels_report *r, size_t target, size_t fold) {
-    lth_label_metrics m = lth_validation_label_metrics(r->validation, target, fold);
+    lth_label_metrics m = *lth_validation_label_metrics(r->validation, target, fold);
     double seconds = lth_validation_seconds(r->validation, target, fold);
     return (score){m.count, {m.accuracy, m.micro_f1, m.macro_f1, m.auc, seconds, m.log_loss}};
 }
@@ -84,7 +84,7 @@ static void print_row(const labels_report *r, const char *target, const char *fo
 
 static void print_classes(const labels_report *r, size_t target) {
     for (size_t c = 0; c < lth_validation_classes(r->validation, target); ++c) {
-        lth_class_metrics m = lth_validation_class_metrics(r->validation, target, c);
+        lth_class_metrics m = *lth_validation_class_metrics(r->validation, target, c);
         printf("%s\t%s\t%zu", r->targets[target], lth_validation_class(r->validation, target, c),
                m.support);
         print_cell(m.precision);
@@ -137,7 +137,7 @@ static void print_json_score(const labels_report *r, score s) {
 
 static void print_json_classes(const labels_report *r, size_t target) {
     for (size_t c = 0; c < lth_validation_classes(r->validation, target); ++c) {
-        lth_class_metrics m = lth_validation_class_metrics(r->validation, target, c);
+        lth_class_metrics m = *lth_validation_class_metrics(r->validation, target, c);
         printf("%s{\"name\":", c ? "," : "");
         print_json_string(lth_validation_class(r->validation, target, c));
         printf(",\"support\":%zu,\"precision\":", m.support);

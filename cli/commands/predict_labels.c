@@ -44,7 +44,7 @@ static void decide(job *j) {
 
 static lth_status predict_by_svm(job *j, lth_error *err) {
     lth_status status = lth_svm_use_vectors(j->svm, j->options->vectors, err);
-    return status == LTH_OK ? lth_svm_predict(j->svm, j->table, &j->to, err) : status;
+    return status == LTH_OK ? lth_svm_predict(j->svm, j->table, &j->to, sizeof j->to, err) : status;
 }
 
 static lth_status predict_by_gp(job *j, lth_error *err) {
@@ -68,7 +68,7 @@ static int predict(job *j) {
 /* ---- Printing ---- */
 
 static const char *class_name(const job *j, size_t i) {
-    return j->svm ? lth_svm_class_at(j->svm, i).name : lth_gp_class(j->gp, i).name;
+    return j->svm ? lth_svm_class_at(j->svm, i)->name : lth_gp_class(j->gp, i)->name;
 }
 
 /* The labels of a row, separated by commas, freed with free(). */
@@ -163,7 +163,7 @@ static int run(job *j, bool probability) {
 }
 
 int predict_svm(session *s, lth_svm *svm, const lth_table *table) {
-    lth_svm_report report = lth_svm_reported(svm);
+    lth_svm_report report = *lth_svm_reported(svm);
     job j = {.session = s,
              .options = s->options,
              .svm = svm,

@@ -41,7 +41,7 @@ static void print_classes(const lth_svm *svm, const lth_svm_report *r) {
     if (r->classes == 0) return;
     printf("\nclass\trows\tsupport\n");
     for (size_t i = 0; i < r->classes; ++i) {
-        lth_svm_class c = lth_svm_class_at(svm, i);
+        lth_svm_class c = *lth_svm_class_at(svm, i);
         printf("%s\t%zu\t%zu\n", c.name, c.rows, c.support);
     }
 }
@@ -58,7 +58,7 @@ static void print_grid(const lth_svm *svm, const lth_svm_report *r) {
     if (r->points < 2) return;
     printf("\nkernel\tC\tepsilon\tnu\t%s\n", r->score);
     for (size_t i = 0; i < r->points; ++i) {
-        lth_svm_point p = lth_svm_point_at(svm, i);
+        lth_svm_point p = *lth_svm_point_at(svm, i);
         fputs(p.kernel, stdout);
         print_cell(p.C);
         print_cell(p.epsilon);
@@ -69,7 +69,7 @@ static void print_grid(const lth_svm *svm, const lth_svm_report *r) {
 }
 
 int print_svm_text(const lth_svm *svm) {
-    lth_svm_report r = lth_svm_reported(svm);
+    lth_svm_report r = *lth_svm_reported(svm);
     char *kernel = kernel_text(lth_svm_kernel(svm));
     if (!kernel) return out_of_memory();
     puts(kernel);
@@ -94,14 +94,14 @@ static const char *truth(bool x) {
 static void print_json_lists(const lth_svm *svm, const lth_svm_report *r) {
     printf(",\"classes\":[");
     for (size_t i = 0; i < r->classes; ++i) {
-        lth_svm_class c = lth_svm_class_at(svm, i);
+        lth_svm_class c = *lth_svm_class_at(svm, i);
         printf("%s{\"name\":", i ? "," : "");
         print_json_string(c.name);
         printf(",\"rows\":%zu,\"support\":%zu}", c.rows, c.support);
     }
     printf("],\"grid\":[");
     for (size_t i = 0; i < r->points; ++i) {
-        lth_svm_point p = lth_svm_point_at(svm, i);
+        lth_svm_point p = *lth_svm_point_at(svm, i);
         printf("%s{\"kernel\":", i ? "," : "");
         print_json_string(p.kernel);
         print_json_figure("C", p.C);
@@ -114,7 +114,7 @@ static void print_json_lists(const lth_svm *svm, const lth_svm_report *r) {
 }
 
 int print_svm_json(const lth_svm *svm) {
-    lth_svm_report r = lth_svm_reported(svm);
+    lth_svm_report r = *lth_svm_reported(svm);
     char *kernel = kernel_text(lth_svm_kernel(svm));
     if (!kernel) return out_of_memory();
     printf("{\"schema\":1,\"model\":\"svm\",\"kernel\":");

@@ -28,7 +28,7 @@ static void write_line(explain_writer *w, const explanation *x, const char *kind
 }
 
 static void write_summary(explain_writer *w, const explanation *x) {
-    lth_reasons_summary s = lth_reasons_summarise(x->reasons);
+    lth_reasons_summary s = *lth_reasons_summarise(x->reasons);
     const struct {
         const char *name;
         double value;
@@ -46,19 +46,19 @@ static void write_summary(explain_writer *w, const explanation *x) {
 }
 
 void explain_tsv(explain_writer *w, const explanation *x) {
-    lth_reasons_summary s = lth_reasons_summarise(x->reasons);
+    lth_reasons_summary s = *lth_reasons_summarise(x->reasons);
     if (!w->written++) fputs("row\ttarget\tclass\tkind\tcolumn\ttext\tweight\trows\n", w->out);
     if (x->table) write_summary(w, x);
     for (size_t i = 0; i < s.parts; ++i) {
-        lth_reasons_part p = lth_reasons_part_at(x->reasons, i);
+        lth_reasons_part p = *lth_reasons_part_at(x->reasons, i);
         write_line(w, x, "token", p.column, p.text, p.weight, LTH_NONE);
     }
     for (size_t i = 0; i < s.patterns; ++i) {
-        lth_reasons_pattern p = lth_reasons_pattern_at(x->reasons, i);
+        lth_reasons_pattern p = *lth_reasons_pattern_at(x->reasons, i);
         write_line(w, x, "pattern", p.column, p.text, p.weight, p.rows);
     }
     for (size_t i = 0; i < s.rows; ++i) {
-        lth_reasons_row r = lth_reasons_row_at(x->reasons, i);
+        lth_reasons_row r = *lth_reasons_row_at(x->reasons, i);
         write_line(w, x, "row", NULL, explained_row_text(x, r.row), r.weight, r.row + 1);
     }
 }
@@ -82,8 +82,8 @@ static void write_name(FILE *out, const char *key, const char *value) {
 
 static void write_tokens(FILE *out, const lth_reasons *r) {
     fputs(",\"tokens\":[", out);
-    for (size_t i = 0; i < lth_reasons_summarise(r).parts; ++i) {
-        lth_reasons_part p = lth_reasons_part_at(r, i);
+    for (size_t i = 0; i < lth_reasons_summarise(r)->parts; ++i) {
+        lth_reasons_part p = *lth_reasons_part_at(r, i);
         fputs(i ? ",{\"token\":" : "{\"token\":", out);
         write_json_string(out, p.text);
         write_figure(out, "weight", p.weight);
@@ -97,8 +97,8 @@ static void write_tokens(FILE *out, const lth_reasons *r) {
 
 static void write_patterns(FILE *out, const lth_reasons *r) {
     fputs(",\"patterns\":[", out);
-    for (size_t i = 0; i < lth_reasons_summarise(r).patterns; ++i) {
-        lth_reasons_pattern p = lth_reasons_pattern_at(r, i);
+    for (size_t i = 0; i < lth_reasons_summarise(r)->patterns; ++i) {
+        lth_reasons_pattern p = *lth_reasons_pattern_at(r, i);
         fputs(i ? ",{\"pattern\":" : "{\"pattern\":", out);
         write_json_string(out, p.text);
         write_figure(out, "weight", p.weight);
@@ -112,8 +112,8 @@ static void write_patterns(FILE *out, const lth_reasons *r) {
 
 static void write_rows(FILE *out, const explanation *x) {
     fputs(",\"rows\":[", out);
-    for (size_t i = 0; i < lth_reasons_summarise(x->reasons).rows; ++i) {
-        lth_reasons_row row = lth_reasons_row_at(x->reasons, i);
+    for (size_t i = 0; i < lth_reasons_summarise(x->reasons)->rows; ++i) {
+        lth_reasons_row row = *lth_reasons_row_at(x->reasons, i);
         fprintf(out, "%s{\"row\":%zu", i ? "," : "", row.row + 1);
         write_figure(out, "weight", row.weight);
         write_figure(out, "similarity", row.similarity);
@@ -127,7 +127,7 @@ static void write_rows(FILE *out, const explanation *x) {
 
 void explain_json(explain_writer *w, const explanation *x) {
     FILE *out = w->out;
-    lth_reasons_summary s = lth_reasons_summarise(x->reasons);
+    lth_reasons_summary s = *lth_reasons_summarise(x->reasons);
     fputs("{\"schema\":1", out);
     if (x->table) {
         fprintf(out, ",\"row\":%zu", lth_table_number(x->table, x->row));

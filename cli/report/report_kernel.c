@@ -14,7 +14,7 @@
 static lth_param gap_at(const report *r, lth_family_kind kind, size_t i) {
     const lth_kernel *kernel = model_kernel(&r->model);
     for (size_t p = 0; p < lth_kernel_params(kernel); ++p) {
-        lth_param found = lth_kernel_param(kernel, p);
+        lth_param found = *lth_kernel_param(kernel, p);
         bool is_gap = found.argument->role == LTH_ROLE_GAP && found.family->kind == kind;
         if (is_gap && i-- == 0) return found;
     }
@@ -72,7 +72,7 @@ static void draw_gaps(report *r, lth_family_kind kind) {
 /* ---- Strings ---- */
 
 static size_t orders_of(const report *r) {
-    return r->model.gp ? lth_gp_reported(r->model.gp).orders : 0;
+    return r->model.gp ? lth_gp_reported(r->model.gp)->orders : 0;
 }
 
 bool has_string_kernel(const report *r) {
@@ -80,7 +80,7 @@ bool has_string_kernel(const report *r) {
 }
 
 static void draw_orders(report *r) {
-    lth_gp_report g = lth_gp_reported(r->model.gp);
+    lth_gp_report g = *lth_gp_reported(r->model.gp);
     double most = 0;
     for (size_t i = 0; i < g.orders; ++i) most = fmax(most, g.order_share[i]);
     open_figure(r, "Share of each order", "How much sequences of this many units count");
@@ -137,7 +137,7 @@ int write_tree_gaps(report *r) {
 }
 
 bool has_symbols(const report *r) {
-    return r->model.gp && lth_gp_symbol_at(r->model.gp, 0).symbol;
+    return r->model.gp && lth_gp_symbol_at(r->model.gp, 0) != NULL;
 }
 
 static int by_descending_decay(const void *a, const void *b) {
@@ -176,10 +176,10 @@ static void write_symbol_figure(report *r, const lth_gp_symbol *symbols, size_t 
 int write_symbols(report *r) {
     const lth_gp *gp = r->model.gp;
     size_t count = 0;
-    while (lth_gp_symbol_at(gp, count).symbol) ++count;
+    while (lth_gp_symbol_at(gp, count)) ++count;
     lth_gp_symbol *symbols = calloc(count, sizeof *symbols);
     if (!symbols) return out_of_memory();
-    for (size_t i = 0; i < count; ++i) symbols[i] = lth_gp_symbol_at(gp, i);
+    for (size_t i = 0; i < count; ++i) symbols[i] = *lth_gp_symbol_at(gp, i);
     qsort(symbols, count, sizeof *symbols, by_descending_decay);
     fputs("<p>A symbol with a large decay matters together with what is below it; one near 0 is "
           "the end of what the kernel looks at.</p>\n",

@@ -20,7 +20,7 @@ int write_classes(report *r) {
           r->out);
     open_table(r, "", svm ? "class|rows#|share#|support rows#" : "class|rows#|share#");
     for (size_t i = 0; i < report_classes(r); ++i) {
-        size_t count = svm ? lth_svm_class_at(svm, i).rows : lth_gp_class(r->model.gp, i).rows;
+        size_t count = svm ? lth_svm_class_at(svm, i)->rows : lth_gp_class(r->model.gp, i)->rows;
         double share = rows ? (double)count / (double)rows : 0;
         fprintf(r->out, "<tr><th scope=\"row\"><span class=\"meter up\" style=\"--m:%.0f%%\">",
                 100 * fmin(1, share));
@@ -30,7 +30,7 @@ int write_classes(report *r) {
         fputs("<td class=\"n\">", r->out);
         html_percent(r->out, share);
         fputs("</td>", r->out);
-        if (svm) html_count_cell(r->out, lth_svm_class_at(svm, i).support);
+        if (svm) html_count_cell(r->out, lth_svm_class_at(svm, i)->support);
         fputs("</tr>\n", r->out);
     }
     close_table(r);
@@ -113,7 +113,7 @@ static lth_status predict_by_svm(report *r, judged *j, lth_error *err) {
     bool *has = calloc(j->rows * j->known, sizeof *has);
     if (!has) return LTH_ENOMEM;
     lth_svm_prediction to = {.has = has, .probability = j->probability};
-    lth_status status = lth_svm_predict(r->model.svm, r->data->table, &to, err);
+    lth_status status = lth_svm_predict(r->model.svm, r->data->table, &to, sizeof to, err);
     for (size_t i = 0; i < j->rows; ++i)
         memcpy(j->predicted + i * j->classes, has + i * j->known, j->known * sizeof *has);
     free(has);
@@ -158,7 +158,11 @@ static double log_loss(const report *r, const judged *j) {
 static int write_quality(report *r, const judged *j) {
     lth_class_metrics *each = calloc(j->classes, sizeof *each);
     if (!each) return out_of_memory();
-    lth_label_metrics m = lth_label_metrics_of(j->truth, j->predicted, j->rows, j->classes, each);
+    lth_label_metrics m;
+    lth_label_metrics_of(j->truth, j->predicted, j->rows, j->classes, &m, sizeof m);
+    for (size_t c = 0; c < j->classes; ++c)
+        lth_class_metrics_of(j->truth, j->predicted, j->rows, j->classes, c, &each[c],
+                             sizeof *each);
     fputs("<ul class=\"cards\">\n", r->out);
     fprintf(r->out, "<li><b>%zu</b><span>held-out rows</span></li>\n", j->rows);
     figure(r, "accuracy", m.accuracy);
@@ -309,7 +313,7 @@ static int fail_prediction(report *r, lth_status status, const lth_error *err) {
 }
 
 static int judge_labels(report *r) {
-    bool probability = !r->model.svm || lth_svm_reported(r->model.svm).probability;
+    bool probability = !r->model.svm || lth_svm_reported(r->model.svm)->probability;
     size_t column = lth_table_find(r->data->table, r->data->targets.at[0]);
     judged j = {0};
     lth_error err = {0};
@@ -360,7 +364,7 @@ static int read_numbers(report *r, size_t target, double *y, size_t *row) {
 static lth_status predict_numbers(report *r, double *mean, double *sd, lth_error *err) {
     if (!r->model.svm) return lth_gp_predict(r->model.gp, r->data->table, false, mean, sd, err);
     lth_svm_prediction to = {.value = mean};
-    return lth_svm_predict(r->model.svm, r->data->table, &to, err);
+    return lth_svm_predict(r->model.svm, r->data->table, &to, sizeof to, err);
 }
 
 static int write_numbers(report *r, double *mean, double *sd, double *y, size_t *row) {

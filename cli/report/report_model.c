@@ -31,17 +31,17 @@ static void count_card(report *r, size_t count, const char *what) {
 }
 
 static void gp_cards(report *r) {
-    lth_gp_report g = lth_gp_reported(r->model.gp);
+    lth_gp_report g = *lth_gp_reported(r->model.gp);
     if (has_numbers(r)) {
         bool several = report_targets(r) > 1; /* the report of a model is on the first */
-        number_card(r, g.loo.r,
+        number_card(r, g.loo->r,
                     several ? "leave-one-out correlation, first target"
                             : "leave-one-out correlation");
-        number_card(r, g.loo.mae,
+        number_card(r, g.loo->mae,
                     several ? "leave-one-out mean error, first target"
                             : "leave-one-out mean error");
         open_card(r);
-        html_percent(r->out, g.loo.coverage);
+        html_percent(r->out, g.loo->coverage);
         close_card(r, "inside their 95% interval");
         number_card(r, sqrt(g.noise), "noise, standard deviation");
     } else {
@@ -51,7 +51,7 @@ static void gp_cards(report *r) {
 }
 
 static void svm_cards(report *r) {
-    lth_svm_report v = lth_svm_reported(r->model.svm);
+    lth_svm_report v = *lth_svm_reported(r->model.svm);
     open_card(r);
     fputs(v.type, r->out);
     close_card(r, "type of machine");
@@ -119,7 +119,7 @@ static void text_fact(report *r, const char *name, const char *text) {
 
 static void gp_facts(report *r) {
     const lth_gp *gp = r->model.gp;
-    lth_gp_report g = lth_gp_reported(gp);
+    lth_gp_report g = *lth_gp_reported(gp);
     if (has_labels(r)) {
         text_fact(r, "Labels", lth_gp_is_multi_label(gp) ? "several a row" : "one a row");
         text_fact(r, "Likelihood", lth_gp_likelihood(gp) == LTH_PROBIT ? "probit" : "logit");
@@ -137,7 +137,7 @@ static void gp_facts(report *r) {
 }
 
 static void svm_facts(report *r) {
-    lth_svm_report v = lth_svm_reported(r->model.svm);
+    lth_svm_report v = *lth_svm_reported(r->model.svm);
     text_fact(r, "Type", v.type);
     number_fact(r, "C", v.C);
     number_fact(r, "Epsilon", v.epsilon);
@@ -246,7 +246,7 @@ int write_hyperparameters(report *r) {
         lth_param own = {.path = NULL};
         if (i < count) own = lth_kernel_param(kernel, i);
         if (gp) {
-            lth_gp_param p = lth_gp_param_at(gp, i < count ? i : LTH_NONE);
+            lth_gp_param p = *lth_gp_param_at(gp, i < count ? i : LTH_NONE);
             write_value(r, p.path, p.value, p.start, &p, own.argument, &help);
         } else {
             write_value(r, own.path, own.value, NAN, NULL, own.argument, &help);
@@ -259,7 +259,7 @@ int write_hyperparameters(report *r) {
 /* ---- The search ---- */
 
 bool has_steps(const report *r) {
-    return r->model.gp && lth_gp_step_at(r->model.gp, 1).iteration != LTH_NONE;
+    return r->model.gp && lth_gp_step_at(r->model.gp, 1) != NULL;
 }
 
 typedef struct steps {
@@ -285,12 +285,12 @@ static void find_range(steps *s) {
 }
 
 static int collect_steps(const lth_gp *gp, steps *s) {
-    while (lth_gp_step_at(gp, s->count).iteration != LTH_NONE) s->count++;
+    while (lth_gp_step_at(gp, s->count)) s->count++;
     s->at = calloc(s->count, sizeof *s->at);
     s->x = calloc(2 * s->count, sizeof *s->x);
     if (!s->at || !s->x) return out_of_memory();
     s->y = s->x + s->count;
-    for (size_t i = 0; i < s->count; ++i) s->at[i] = lth_gp_step_at(gp, i);
+    for (size_t i = 0; i < s->count; ++i) s->at[i] = *lth_gp_step_at(gp, i);
     find_range(s);
     return EXIT_DONE;
 }
@@ -365,16 +365,16 @@ int write_steps(report *r) {
 /* ---- The grid ---- */
 
 bool has_grid(const report *r) {
-    return r->model.svm && lth_svm_reported(r->model.svm).points > 1;
+    return r->model.svm && lth_svm_reported(r->model.svm)->points > 1;
 }
 
 int write_grid(report *r) {
     const lth_svm *svm = r->model.svm;
-    lth_svm_report v = lth_svm_reported(svm);
+    lth_svm_report v = *lth_svm_reported(svm);
     bool errors = strcmp(v.score, "rmse") == 0;
     double best = NAN;
     for (size_t i = 0; i < v.points; ++i) {
-        double score = lth_svm_point_at(svm, i).score;
+        double score = lth_svm_point_at(svm, i)->score;
         best = errors ? fmin(best, score) : fmax(best, score);
     }
     fprintf(r->out,
@@ -386,7 +386,7 @@ int write_grid(report *r) {
                                                : "accuracy");
     open_table(r, "", "score#||C#|epsilon#|nu#|kernel");
     for (size_t i = 0; i < v.points; ++i) {
-        lth_svm_point p = lth_svm_point_at(svm, i);
+        lth_svm_point p = *lth_svm_point_at(svm, i);
         fputs("<tr>", r->out);
         html_number_cell(r->out, p.score);
         double full = errors ? best / p.score : p.score;

@@ -42,20 +42,20 @@ const char *report_target(const report *r, size_t i) {
 }
 
 size_t report_classes(const report *r) {
-    return r->model.svm ? lth_svm_reported(r->model.svm).classes : lth_gp_classes(r->model.gp);
+    return r->model.svm ? lth_svm_reported(r->model.svm)->classes : lth_gp_classes(r->model.gp);
 }
 
 const char *report_class(const report *r, size_t i) {
-    return r->model.svm ? lth_svm_class_at(r->model.svm, i).name
-                        : lth_gp_class(r->model.gp, i).name;
+    return r->model.svm ? lth_svm_class_at(r->model.svm, i)->name
+                        : lth_gp_class(r->model.gp, i)->name;
 }
 
 size_t report_rows(const report *r) {
-    return r->model.svm ? lth_svm_reported(r->model.svm).rows : lth_gp_reported(r->model.gp).rows;
+    return r->model.svm ? lth_svm_reported(r->model.svm)->rows : lth_gp_reported(r->model.gp)->rows;
 }
 
 bool report_is_multi_label(const report *r) {
-    return r->model.svm ? lth_svm_reported(r->model.svm).multi_label
+    return r->model.svm ? lth_svm_reported(r->model.svm)->multi_label
                         : lth_gp_is_multi_label(r->model.gp);
 }
 

@@ -39,8 +39,8 @@ static bool make_table(worker *w, const serve_columns *columns, const serve_rows
                                  .text = rows->text + c * rows->count,
                                  .length = rows->length + c * rows->count};
     lth_error err = {0};
-    lth_status status =
-        lth_table_from_columns(w->session.ctx, column, columns->count, rows->count, out, &err);
+    lth_status status = lth_table_from_columns(w->session.ctx, column, sizeof *column,
+                                               columns->count, rows->count, out, &err);
     free(column);
     return status == LTH_OK || fail(&err, rows, why);
 }
@@ -81,7 +81,7 @@ static void decide(prediction *p) {
 }
 
 static bool allocate(prediction *p) {
-    bool calibrated = p->model->gp || lth_svm_reported(p->model->svm).probability;
+    bool calibrated = p->model->gp || lth_svm_reported(p->model->svm)->probability;
     size_t numbers = p->rows * p->targets + 1, labels = p->rows * p->classes + 1;
     if (p->classes == 0) {
         p->mean = calloc(numbers, sizeof *p->mean);
@@ -96,7 +96,7 @@ static bool allocate(prediction *p) {
 static lth_status ask(prediction *p, lth_error *err) {
     const model *m = p->model;
     lth_svm_prediction to = {.value = p->mean, .has = p->has, .probability = p->probability};
-    if (m->svm) return lth_svm_predict(m->svm, p->table, &to, err);
+    if (m->svm) return lth_svm_predict(m->svm, p->table, &to, sizeof to, err);
     if (p->classes == 0) return lth_gp_predict(m->gp, p->table, false, p->mean, p->sd, err);
     lth_status status = lth_gp_classify(m->gp, p->table, p->probability, err);
     if (status == LTH_OK) decide(p);

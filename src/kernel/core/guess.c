@@ -30,8 +30,9 @@ static lth_status guess_node(lth_kernel *kernel, const lth__node *node, const lt
     if (status == LTH_OK) status = node->family->guess(node, &eval, scale, value, err);
     lth__eval_release(&eval);
     for (size_t i = 0; i < node->param_count && status == LTH_OK; i++) {
-        lth__param *p = &kernel->params[node->first_param + i];
-        if (p->given || held[node->first_param + i]) continue;
+        size_t place = node->first_param + i;
+        lth_param *p = &kernel->params[place];
+        if (kernel->origins[place].given || held[place]) continue;
         p->value = value[i] < p->lo ? p->lo : value[i] > p->hi ? p->hi : value[i];
     }
     lth__free(value);
@@ -46,7 +47,7 @@ lth_status lth__kernel_guess(lth_kernel *kernel, const lth_items *items, const b
 
 /* ---- What a kernel has ---- */
 
-static bool gives_size(const lth__param *p, bool held) {
+static bool gives_size(const lth_param *p, bool held) {
     return p->argument->role == LTH_ROLE_VARIANCE ||
            (p->argument->role == LTH_ROLE_WEIGHT && !held);
 }

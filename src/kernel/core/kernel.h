@@ -23,17 +23,13 @@ struct lth__panel;
 
 /* ---- Parameters: one row for each scalar, in the order of every gradient ---- */
 
-typedef struct lth__param {
-    const char *path; /* "ssk.weights[2]"                                     */
-    double value, lo, hi;
-    bool held, given;         /* `given`: written in the expression, so printed always */
-    const char *tag;          /* shared with every parameter of the same tag, or NULL */
-    bool tag_given;           /* some place gave the tag its value                    */
-    double initial;           /* default of the family                                */
-    bool linear;              /* learned as it is, not by its logarithm: 0 may be the best value */
-    const lth_family *family; /* the manual that has it, and its place there */
-    const lth_argument *argument;
-} lth__param;
+/* What lth_param does not tell. */
+typedef struct lth__param_origin {
+    bool given;     /* written in the expression, so printed always */
+    bool tag_given; /* some place gave the tag its value            */
+    bool linear;    /* learned as it is, not by its logarithm: 0 may be the best value */
+    double initial; /* default of the family                        */
+} lth__param_origin;
 
 /* ---- Nodes ---- */
 
@@ -71,8 +67,9 @@ struct lth_kernel {
     lth__node *root;
     lth__node **nodes;
     size_t node_count, node_capacity;
-    lth__param *params;
-    size_t param_count, param_capacity;
+    lth_param *params;
+    lth__param_origin *origins; /* of each parameter */
+    size_t param_count, param_capacity, origin_capacity;
     lth__field_def *fields;
     size_t field_count, field_capacity;
 };

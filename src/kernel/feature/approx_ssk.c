@@ -293,7 +293,8 @@ static lth_status keep_found(const double *weight, size_t features, double facto
     return LTH_OK;
 }
 
-static lth_status weigh_text(void *user, size_t text, unsigned worker) {
+static lth_status weigh_text(void *user, size_t text, unsigned worker, lth_error *err) {
+    (void)err;
     const jobs *j = user;
     const trie *t = j->trie;
     const config *c = j->config;

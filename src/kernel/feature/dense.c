@@ -24,7 +24,7 @@ typedef struct state {
     bool symmetric;
     side rows, cols; /* the same pointer when symmetric */
     const lth__blas *blas;
-    const lth__param *scale; /* length scales, or NULL */
+    const lth_param *scale; /* length scales, or NULL */
 } state;
 
 /* ---- State ---- */

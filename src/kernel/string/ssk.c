@@ -482,12 +482,12 @@ typedef struct selves {
     const lth__sequences *sequences;
 } selves;
 
-static lth_status compare_selves(void *user, size_t index, unsigned worker) {
+static lth_status compare_selves(void *user, size_t index, unsigned worker, lth_error *err) {
     (void)worker;
     selves *s = user;
     size_t first = index * SELVES, last = first + SELVES;
     if (last > s->sequences->count) last = s->sequences->count;
-    return lth__ssk_compare_selves(&s->plan, s->sequences, first, last, take_diagonal, &s->t, NULL);
+    return lth__ssk_compare_selves(&s->plan, s->sequences, first, last, take_diagonal, &s->t, err);
 }
 
 static lth_status diagonal(const lth__node *node, const lth__eval *eval, const lth_items *items,

@@ -452,7 +452,7 @@ typedef struct selves {
     double *a, *slope;
 } selves;
 
-static lth_status compare_selves(void *user, size_t index, unsigned worker) {
+static lth_status compare_selves(void *user, size_t index, unsigned worker, lth_error *err) {
     (void)worker;
     const selves *s = user;
     size_t first = index * SELVES, last = first + SELVES < s->count ? first + SELVES : s->count;
@@ -461,7 +461,7 @@ static lth_status compare_selves(void *user, size_t index, unsigned worker) {
     for (size_t i = first; i < last && status == LTH_OK; i++) {
         double gradient[PARAMS] = {0};
         status = compare(s->st, &s->trees[i], &s->trees[i], &room, 1, &s->a[i],
-                         s->slope ? gradient : NULL, NULL);
+                         s->slope ? gradient : NULL, err);
         for (size_t p = 0; s->slope && p < PARAMS; p++)
             s->slope[(s->node->first_param + p) * s->count + i] = gradient[p];
     }

@@ -265,11 +265,11 @@ struct lth_svm {
     char *target;
     lth__svm_machine machine; /* its rows are numbers of support rows */
     char **class_name;
-    size_t *class_rows, *class_support;
+    lth_svm_class *classes;
     lth_svm_report report; /* the texts in it are static */
     char **point_kernel;
-    double *point;        /* C, epsilon, nu, score of each */
-    lth__string row_text; /* of lth_svm_row_text()         */
+    lth_svm_point *points;
+    lth__string row_text; /* of lth_svm_row_text() */
 };
 
 void lth__svm_report_texts(lth_svm_report *report, bool nu_svm);

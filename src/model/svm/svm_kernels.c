@@ -87,7 +87,7 @@ static lth_status list_names(lth_kernel *kernel, const char ***out, lth_error *e
 static lth_status unknown_path(lth_kernel *kernel, const char *path, lth_error *err) {
     const char **names = NULL;
     LTH_TRY(list_names(kernel, &names, err));
-    const char *near = lth__nearest(path, name_at, names);
+    const char *near = lth_nearest(path, name_at, names);
     return lth__fail(err, LTH_EARG,
                      near ? "the kernel has no parameter \"%s\"; did you mean \"%s\"?"
                           : "the kernel has no parameter \"%s\"",
@@ -419,8 +419,8 @@ static double sum_at(const summing *s, size_t i, size_t j) {
     return sum;
 }
 
-static lth_status sum_row(void *user, size_t i, unsigned worker) {
-    (void)worker;
+static lth_status sum_row(void *user, size_t i, unsigned worker, lth_error *err) {
+    (void)worker, (void)err;
     const summing *s = user;
     double *row = s->K + i * s->ld;
     for (size_t j = 0; j < s->n; j++) row[j] = s->weight[0] * s->planes[i * s->n + j];

@@ -147,7 +147,7 @@ static void test_print_into_little_room(void **state) {
 
 static void check_param(const lth_kernel *kernel, size_t i, const char *path, double value,
                         bool held, const char *tag) {
-    lth_param p = lth_kernel_param(kernel, i);
+    lth_param p = *lth_kernel_param(kernel, i);
     assert_string_equal(p.path, path);
     assert_true(p.value == value);
     assert_int_equal(p.held, held);
@@ -181,7 +181,7 @@ static void test_bounds(void **state) {
     lth_kernel *kernel = parse("2 * ssk(a, order=1)");
     static const double bounds[][2] = {{0, 1e12}, {0, 1}, {0, 1000}, {0, 1e9}};
     for (size_t i = 0; i < 4; i++) {
-        lth_param p = lth_kernel_param(kernel, i);
+        lth_param p = *lth_kernel_param(kernel, i);
         assert_true(p.lo == bounds[i][0] && p.hi == bounds[i][1]);
         assert_int_equal(lth_kernel_set(kernel, i, p.lo, NULL), LTH_OK);
         assert_int_equal(lth_kernel_set(kernel, i, p.hi, NULL), LTH_OK);
@@ -189,7 +189,7 @@ static void test_bounds(void **state) {
         assert_int_equal(lth_kernel_set(kernel, i, 1.1 * p.hi, NULL), LTH_EARG);
         assert_int_equal(lth_kernel_set(kernel, i, NAN, NULL), LTH_EARG);
         assert_int_equal(lth_kernel_set(kernel, i, INFINITY, NULL), LTH_EARG);
-        assert_true(lth_kernel_param(kernel, i).value == p.hi);
+        assert_true(lth_kernel_param(kernel, i)->value == p.hi);
     }
     lth_kernel_free(kernel);
 }
@@ -282,7 +282,7 @@ static void test_roles(void **state) {
         parse("2 * ssk(text, order=1, sim=cosine, rarity=1) + rbf(f1..f2, ard=yes) + 3");
     assert_int_equal(lth_kernel_params(kernel), sizeof rows / sizeof *rows);
     for (size_t i = 0; i < lth_kernel_params(kernel); i++) {
-        lth_param p = lth_kernel_param(kernel, i);
+        lth_param p = *lth_kernel_param(kernel, i);
         assert_string_equal(p.path, rows[i].path);
         assert_string_equal(p.family->name, rows[i].family);
         assert_int_equal(p.argument->role, rows[i].role);
