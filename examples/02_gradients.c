@@ -3,6 +3,9 @@
  * Take any function of the Gram matrix, and let W_ij be its derivative by K_ij. lth_gram_pull()
  * turns W into the derivatives by the hyperparameters. Here the function is y' K y, which is large
  * when texts with the same label are alike, so W = y y'.
+ *
+ *     02_gradients                             for the kernel below
+ *     02_gradients 'normalize(ssk(text))'      for another one over a column "text"
  */
 #include <luthier.h>
 #include <math.h>
@@ -29,15 +32,16 @@ static double value(const lth_kernel *kernel, const lth_items *items) {
     return sum;
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+    const char *expression =
+        argc > 1 ? argv[1] : "2 * normalize(ssk(text, order=3, gap=0.4)) + 0.1!";
     lth_ctx *ctx;
     lth_table *table;
     lth_kernel *kernel;
     lth_encoder *encoder;
     lth_items *items;
     check(lth_ctx_create(NULL, &ctx, &err));
-    check(
-        lth_kernel_parse(ctx, "2 * normalize(ssk(text, order=3, gap=0.4)) + 0.1!", &kernel, &err));
+    check(lth_kernel_parse(ctx, expression, &kernel, &err));
     check(lth_table_from_texts(ctx, "text", texts, NULL, N, &table, &err));
     check(lth_encoder_create(ctx, kernel, &encoder, &err));
     check(lth_encode(encoder, table, &items, &err));

@@ -83,7 +83,7 @@ static lth_status sum_diagonal(const lth__node *node, const lth__eval *eval, con
     memset(a, 0, count * sizeof *a);
     for (size_t m = 0; m < node->input_count && status == LTH_OK; m++) {
         const lth__node *input = node->inputs[m];
-        status = input->family->diagonal(input, eval, items, part, slope, err);
+        status = lth__node_diagonal(input, eval, items, part, slope, err);
         if (status == LTH_OK) add_to(a, part, count);
     }
     lth__free(part);
@@ -184,7 +184,7 @@ static lth_status product_diagonal(const lth__node *node, const lth__eval *eval,
     lth_status status = LTH_OK;
     for (size_t m = 0; m < node->input_count && status == LTH_OK; m++) {
         const lth__node *input = node->inputs[m];
-        status = input->family->diagonal(input, eval, items, factors + m * count, slope, err);
+        status = lth__node_diagonal(input, eval, items, factors + m * count, slope, err);
     }
     if (status == LTH_OK) multiply_all(factors, node->input_count, count, a);
     if (status == LTH_OK && slope) status = product_slopes(node, factors, count, slope, err);

@@ -91,8 +91,7 @@ static lth_status prepare_side(const lth__node *input, const lth__eval *eval,
     lth_status status = LTH_OK;
     if (!s.self || (eval->gradients && !s.slope))
         status = lth__fail_memory(err, (params + 1) * s.count * sizeof *s.self);
-    if (status == LTH_OK)
-        status = input->family->diagonal(input, eval, items, s.self, s.slope, err);
+    if (status == LTH_OK) status = lth__node_diagonal(input, eval, items, s.self, s.slope, err);
     if (status == LTH_OK) status = check_self(s.self, s.count, err);
     if (status == LTH_OK)
         *out = s;

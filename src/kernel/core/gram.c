@@ -366,8 +366,7 @@ static lth_status pull_slice(const lth_kernel *kernel, const lth_items *rows, co
                       .selves = true};
     memset(room, 0, params * count * sizeof *room);
     lth_status status = lth__eval_prepare(&eval, err);
-    if (status == LTH_OK)
-        status = kernel->root->family->diagonal(kernel->root, &eval, rows, a, room, err);
+    if (status == LTH_OK) status = lth__node_diagonal(kernel->root, &eval, rows, a, room, err);
     for (size_t p = 0; p < params && status == LTH_OK; p++) {
         for (size_t i = 0; i < count; i++) grad[p] += w[i] * room[p * count + i];
     }

@@ -199,8 +199,8 @@ struct lth__family {
     lth_status (*prepare)(const lth__node *node, lth__eval *eval, void **state, lth_error *err);
     void (*release)(void *state);
 
-    /* a[i] = k(i, i); with `slope` not NULL also slope[p * count + i] = da_i / dtheta_p for its
-     * parameters and those below it. `items` is eval->rows or eval->cols. */
+    /* Optional for leaves: a[i] = k(i, i); with `slope` not NULL also slope[p * count + i] = da_i /
+     * dtheta_p for its parameters and those below it. `items` is eval->rows or eval->cols. */
     lth_status (*diagonal)(const lth__node *node, const lth__eval *eval, const lth_items *items,
                            double *a, double *slope, lth_error *err);
 
@@ -208,7 +208,8 @@ struct lth__family {
     lth_status (*tile)(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
                        double *K, lth_error *err);
 
-    /* The pull-back; with K not NULL also the values, where they come for free. */
+    /* Optional where nothing is learned: the pull-back; with K not NULL also the values, where they
+     * come for free. */
     lth_status (*pull)(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
                        const double *W, double *K, const lth__sink *sink, lth_error *err);
 
@@ -265,7 +266,8 @@ struct lth__family {
     size_t (*degrees)(const lth__node *node);
     lth_status (*tile_degrees)(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
                                double *K, lth_error *err);
-    /* share[part] += sum over p, c of W[(p - 1) * cols + c] times what degree p of K_c owes to that
+    /* Optional for leaves, whose texts are then told apart by leaving out one unit after another:
+     * share[part] += sum over p, c of W[(p - 1) * cols + c] times what degree p of K_c owes to that
      * part of the tile's one row: a unit of the text, a node of the tree in post-order, a number,
      * or, for lth__node_map(), one of its features. */
     lth_status (*attribute)(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
@@ -335,10 +337,10 @@ static inline lth_status lth__node_tile(const lth__node *node, const lth__eval *
     return node->family->tile(node, eval, tile, K, err);
 }
 
-static inline lth_status lth__node_pull(const lth__node *node, const lth__eval *eval,
-                                        const lth__tile *tile, const double *W, double *K,
-                                        const lth__sink *sink, lth_error *err) {
-    return node->family->pull(node, eval, tile, W, K, sink, err);
-}
+/* By the family, or in its place (defaults.c). */
+lth_status lth__node_pull(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
+                          const double *W, double *K, const lth__sink *sink, lth_error *err);
+lth_status lth__node_diagonal(const lth__node *node, const lth__eval *eval, const lth_items *items,
+                              double *a, double *slope, lth_error *err);
 
 #endif

@@ -9,7 +9,7 @@ struct lth__prepared {
 
 static lth_status fill_diagonal(const lth__eval *eval, double *diag, lth_error *err) {
     const lth__node *root = eval->kernel->root;
-    LTH_TRY(root->family->diagonal(root, eval, eval->rows, diag, NULL, err));
+    LTH_TRY(lth__node_diagonal(root, eval, eval->rows, diag, NULL, err));
     for (size_t i = 0; i < eval->rows->count; i++) {
         uint32_t item = (uint32_t)i;
         lth__tile self = {.row = &item, .col = &item, .rows = 1, .cols = 1};

@@ -30,8 +30,6 @@ lth_status lth__sparse_diagonal(const lth__node *node, const lth__eval *eval,
                                 const lth_items *items, double *a, double *slope, lth_error *err);
 lth_status lth__sparse_tile(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
                             double *K, lth_error *err);
-lth_status lth__sparse_pull(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
-                            const double *W, double *K, const lth__sink *sink, lth_error *err);
 size_t lth__sparse_memo_planes(const lth__node *node, const lth__eval *eval);
 
 /* share[i] of the i-th feature of the tile's row (sparse_attribute.c). */
@@ -50,8 +48,7 @@ size_t lth__sparse_feature_units(const lth__node *node, const lth_encoder *encod
 
 #define LTH__SPARSE_FUNCTIONS                                                                      \
     .rule = LTH__RULE_FEATURES, .diagonal = lth__sparse_diagonal, .tile = lth__sparse_tile,        \
-    .pull = lth__sparse_pull, .memo_planes = lth__sparse_memo_planes,                              \
-    .attribute = lth__sparse_attribute
+    .memo_planes = lth__sparse_memo_planes, .attribute = lth__sparse_attribute
 
 /* ---- Arguments in manuals ---- */
 

@@ -144,12 +144,6 @@ lth_status lth__sparse_tile(const lth__node *node, const lth__eval *eval, const 
     return lth__memo_constant(node, eval, tile, multiply, K, err);
 }
 
-lth_status lth__sparse_pull(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
-                            const double *W, double *K, const lth__sink *sink, lth_error *err) {
-    (void)W, (void)sink;
-    return K ? lth__sparse_tile(node, eval, tile, K, err) : LTH_OK;
-}
-
 /* ---- intersection ---- */
 
 static lth_status configure_intersection(lth_kernel *kernel, lth__node *node, lth_error *err) {
@@ -184,12 +178,6 @@ static lth_status tile_values(const lth__node *node, const lth__eval *eval, cons
     return lth__memo_constant(node, eval, tile, intersect, K, err);
 }
 
-static lth_status pull(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
-                       const double *W, double *K, const lth__sink *sink, lth_error *err) {
-    (void)W, (void)sink;
-    return K ? tile_values(node, eval, tile, K, err) : LTH_OK;
-}
-
 const lth__family lth__family_intersection = {
     .manual = {.name = "intersection",
                .help = "how much two texts have in common: the sum over all features of the "
@@ -199,7 +187,6 @@ const lth__family lth__family_intersection = {
     .configure = configure_intersection,
     .diagonal = diagonal,
     .tile = tile_values,
-    .pull = pull,
     .memo_planes = lth__sparse_memo_planes,
     .attribute = lth__intersection_attribute,
 };

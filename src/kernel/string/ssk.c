@@ -563,19 +563,6 @@ static size_t orders(const lth__node *node) {
     return ((const lth__ssk_config *)node->config)->order;
 }
 
-static double cell_orders(const lth__node *node, const lth_items *rows, const lth_items *cols) {
-    const lth__sequences *s = &rows->fields[node->field], *t = &cols->fields[node->field];
-    double cells = (double)s->start[s->count] * (double)t->start[t->count];
-    if (s == t) {
-        for (size_t i = 0; i < s->count; i++) {
-            double length = (double)lth__sequence_length(s, i);
-            cells += length * length;
-        }
-        cells /= 2;
-    }
-    return cells * (double)orders(node);
-}
-
 const lth__family lth__family_ssk = {
     .manual = {.name = "ssk",
                .help = "string subsequence kernel: all subsequences up to a length in common, with "
@@ -592,7 +579,7 @@ const lth__family lth__family_ssk = {
     .pull = pull,
     .orders = orders,
     .tile_orders = tile_orders,
-    .cell_orders = cell_orders,
+    .cell_orders = lth__ssk_cell_orders,
     .memo_planes = memo_planes,
     .guess = guess,
     .order_shares = order_shares,

@@ -49,4 +49,7 @@ lth_status lth__ssk_compare_dropping(const lth__ssk_plan *plan, const lth__tile 
 /* Whether dropping pays on these data, judged by a sample. */
 lth_status lth__ssk_dropping_pays(const lth__ssk_plan *plan, bool *out, lth_error *err);
 
+/* Cells of all pairs, times the orders. */
+double lth__ssk_cell_orders(const lth__node *node, const lth_items *rows, const lth_items *cols);
+
 #endif

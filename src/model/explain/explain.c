@@ -159,7 +159,7 @@ lth_status lth__explain(const lth__explained *model, const lth_table *table, siz
     LTH_TRY(lth__reading_open(model->encoder, x->table, model->vectors, &x->row, err));
     LTH_TRY(lth__path_open(model, x->row.items, &x->path, err));
     const lth__node *root = model->kernel->root;
-    LTH_TRY(root->family->diagonal(root, &x->path.eval, x->row.items, &x->self, NULL, err));
+    LTH_TRY(lth__node_diagonal(root, &x->path.eval, x->row.items, &x->self, NULL, err));
     LTH_TRY(lth__path_weigh(&x->path, 0, true, err));
     lth__shares *shares = lth__calloc(x->path.leaf_count + 1, sizeof *shares);
     if (!shares) return lth__fail_memory(err, 0);

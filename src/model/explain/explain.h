@@ -82,6 +82,10 @@ lth_status lth__path_weigh(lth__path *p, size_t r, bool values, lth_error *err);
 lth_status lth__path_attribute(const lth__path *p, const lth__leaf *leaf, size_t r, double *share,
                                lth_error *err);
 
+/* The same for a leaf that cannot tell; the leaf has its values (explain_left_out.c). */
+lth_status lth__path_leave_out(const lth__path *p, const lth__leaf *leaf, size_t r, double *share,
+                               lth_error *err);
+
 /* ---- Parts (explain_parts.c) ---- */
 
 /* The shares of a leaf's parts in the one row of `items`. */

@@ -12,7 +12,7 @@ enum { POINTS = 32, CHUNK = 64 }; /* of the integral; columns to a job */
 /* ---- The expression ---- */
 
 static bool is_leaf(const lth__node *node) {
-    return node->family->attribute != NULL;
+    return node->family->attribute || node->field != LTH_NONE;
 }
 
 static lth_status check_node(const lth__node *node, lth_error *err) {
@@ -183,6 +183,7 @@ static lth_status attribute_columns(void *user, size_t job, unsigned worker, lth
 /* Shares are kept for each job and added in their order: any number of threads gives the same. */
 lth_status lth__path_attribute(const lth__path *p, const lth__leaf *leaf, size_t r, double *share,
                                lth_error *err) {
+    if (!leaf->node->family->attribute) return lth__path_leave_out(p, leaf, r, share, err);
     size_t parts = lth__node_parts(leaf->node, p->eval.rows, r);
     size_t jobs = (p->model->cols->count + CHUNK - 1) / CHUNK;
     columns c = {.path = p, .leaf = leaf, .row = (uint32_t)r, .parts = parts};

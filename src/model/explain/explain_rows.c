@@ -31,7 +31,7 @@ static lth_status find_selves(const lth__path *p, const ranked *rows, size_t cou
     eval.state = NULL;
     eval.kept = NULL;
     if (status == LTH_OK) status = lth__eval_prepare(&eval, err);
-    if (status == LTH_OK) status = root->family->diagonal(root, &eval, picked, self, NULL, err);
+    if (status == LTH_OK) status = lth__node_diagonal(root, &eval, picked, self, NULL, err);
     lth__eval_release(&eval);
     lth_items_free(picked);
     lth__free(item);
