@@ -21,7 +21,9 @@
  * no-op. Borrowed views (const char *, const double *) live until their owner is changed or freed.
  * - An object borrows what it was made from: free items before encoders, encoders before kernels,
  *   and the context last. Arguments of a call are otherwise borrowed for that call only.
- * - A context may be used by one call at a time; two contexts may be used by two threads.
+ * - A context may be used by one call at a time; two contexts may be used by two threads. A model
+ *   does not change once it is made: any number of threads may call what takes a const lth_gp or
+ *   lth_svm at the same time, and progress and log of its context are then called by each of them.
  * - Text is UTF-8, passed as pointer and length in bytes; no closing NUL is needed.
  * - The library never prints or exits. It has no state of its own outside these objects; when it
  * first needs OpenBLAS it loads it, with OPENBLAS_CORETYPE set in the environment for that moment.
@@ -774,11 +776,11 @@ LTH_API lth_status lth_svm_patterns(const lth_svm *svm, size_t problem, size_t c
                                     lth_reasons **out, lth_error *err);
 
 /* What a training row was, as far as the model keeps it: its tokens with blanks between them, its
- * tree in brackets, its numbers; by the kernel's columns. Borrowed until the next call. NULL past
- * the last row. */
-LTH_API const char *lth_gp_row_text(lth_gp *gp, size_t row, size_t column);
+ * tree in brackets, its numbers; by the kernel's columns. Borrowed until this thread's next call.
+ * NULL past the last row. */
+LTH_API const char *lth_gp_row_text(const lth_gp *gp, size_t row, size_t column);
 /* The same of an SVM's support rows. */
-LTH_API const char *lth_svm_row_text(lth_svm *svm, size_t row, size_t column);
+LTH_API const char *lth_svm_row_text(const lth_svm *svm, size_t row, size_t column);
 
 /* ---- A model looked at ----------------------------------------------------------------------- */
 

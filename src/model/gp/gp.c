@@ -366,7 +366,6 @@ void lth_gp_free(lth_gp *gp) {
     lth__free(gp->at_bound);
     lth__free(gp->steps);
     lth__classes_free(gp->classes);
-    lth__string_free(&gp->row_text);
     lth__free(gp);
 }
 

@@ -41,8 +41,7 @@ struct lth_gp {
     bool *held;     /* likewise                              */
     bool *at_bound; /* likewise                             */
     lth_gp_report report;
-    lth__string row_text; /* of lth_gp_row_text() */
-    lth_gp_step *steps;   /* of the search, all starts; thinned when there are many */
+    lth_gp_step *steps; /* of the search, all starts; thinned when there are many */
     size_t step_count, steps_seen, step_every;
 };
 

@@ -269,8 +269,7 @@ struct lth_svm {
     size_t *class_rows, *class_support;
     lth_svm_report report; /* the texts in it are static */
     char **point_kernel;
-    double *point;        /* C, epsilon, nu, score of each */
-    lth__string row_text; /* of lth_svm_row_text()         */
+    double *point; /* C, epsilon, nu, score of each */
 };
 
 /* Whether the weights of features come from all training rows, so that these must be kept. */
