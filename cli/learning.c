@@ -63,21 +63,21 @@ static int split_names(const options *o, const char *flag, const list *from, lis
 
 static int fill_options(learning *l) {
     const options *o = l->options;
-    lth_gp_options *how = &l->how;
-    lth_gp_options_init(how);
-    if (o->max_iter != NOT_GIVEN) how->max_iter = (size_t)o->max_iter;
-    if (o->restarts != NOT_GIVEN) how->restarts = (size_t)o->restarts;
-    how->learn = !o->no_learn;
-    how->zero_mean = o->mean == 0;
-    how->unscaled = o->unscaled;
-    how->fix = l->fix.at;
-    how->fix_count = l->fix.count;
-    how->prior = o->prior.at;
-    how->prior_count = o->prior.count;
-    how->user = l;
-    if (o->task >= 0) how->task = (lth_task)o->task;
-    if (o->likelihood >= 0) how->likelihood = (lth_likelihood)o->likelihood;
-    return o->noise ? parse_noise(o, 5e-324, &how->noise, &how->noise_held) : EXIT_DONE;
+    lth_gp_options *to = &l->gp_options;
+    lth_gp_options_init(to);
+    if (o->max_iter != NOT_GIVEN) to->max_iter = (size_t)o->max_iter;
+    if (o->restarts != NOT_GIVEN) to->restarts = (size_t)o->restarts;
+    to->learn = !o->no_learn;
+    to->zero_mean = o->mean == 0;
+    to->unscaled = o->unscaled;
+    to->fix = l->fix.at;
+    to->fix_count = l->fix.count;
+    to->prior = o->prior.at;
+    to->prior_count = o->prior.count;
+    to->user = l;
+    if (o->task >= 0) to->task = (lth_task)o->task;
+    if (o->likelihood >= 0) to->likelihood = (lth_likelihood)o->likelihood;
+    return o->noise ? parse_noise(o, 5e-324, &to->noise, &to->noise_held) : EXIT_DONE;
 }
 
 int learning_open(learning *l, const options *o) {
@@ -110,7 +110,7 @@ static int check_labels(learning *l) {
     for (size_t i = 0; i < l->targets.count; ++i) {
         bool labels;
         lth_status status =
-            lth_gp_has_labels(l->table, l->targets.at[i], l->how.task, &labels, &err);
+            lth_gp_has_labels(l->table, l->targets.at[i], l->gp_options.task, &labels, &err);
         if (status != LTH_OK) return learning_fail(l, &err);
         if (i > 0 && l->labels && !labels)
             return usage_error(o->command,
@@ -136,7 +136,8 @@ int learning_read(learning *l, const char *also) {
     int code = session_parse_kernel(&l->session, o->kernel, &l->kernel);
     if (!code) code = session_check_vectors(&l->session, l->kernel);
     if (code) return code;
-    if (lth_kernel_needs_vectors(l->kernel)) l->how.vectors = l->svm_how.vectors = o->vectors;
+    if (lth_kernel_needs_vectors(l->kernel))
+        l->gp_options.vectors = l->svm_options.vectors = o->vectors;
     const char *columns[l->targets.count + 1];
     memcpy(columns, l->targets.at, l->targets.count * sizeof *columns);
     columns[l->targets.count] = also;
@@ -170,7 +171,7 @@ int show_step(void *user, const lth_gp_step *step) {
     if (step->start != l->last.start) show_start_end(l);
     l->last = *step;
     const char *format = "start %zu of %zu, iteration %zu, evidence %.6g, gradient %.2g, %.1f s";
-    size_t starts = l->how.restarts + 1;
+    size_t starts = l->gp_options.restarts + 1;
     if (!session_has_terminal())
         session_note(&l->session, format, step->start + 1, starts, step->iteration, step->evidence,
                      step->gradient, step->seconds);

@@ -332,18 +332,9 @@ int session_read_vectors(session *s, const lth_kernel *kernel, lth_encoder *enco
 
 int session_allocate(session *s, const char *what, size_t planes, size_t rows, size_t columns,
                      double **out) {
-    double bytes = (double)sizeof **out * (double)planes * (double)rows * (double)columns;
-    double available = memory_available();
-    *out = NULL;
-    if (bytes < (double)(SIZE_MAX / 2) && bytes <= available)
-        *out = malloc(sizeof **out * planes * rows * columns);
-    if (*out) return EXIT_DONE;
-    clear_bar(s);
-    fprintf(stderr, "luthier: out of memory: %s of %zu rows needs %.3g GB", what, rows,
-            bytes / 1e9);
-    if (bytes > available) fprintf(stderr, ", and %.3g GB are free", available / 1e9);
-    fputs("; keep fewer rows with --where\n", stderr);
-    return EXIT_FAILED;
+    lth_error err = {0};
+    lth_status status = allocate_doubles(what, planes, rows, columns, out, &err);
+    return status == LTH_OK ? EXIT_DONE : session_fail(s, &err);
 }
 
 int session_check_binary_output(session *s, const char *path) {

@@ -62,8 +62,7 @@ int session_check_vectors(session *s, const lth_kernel *kernel);
 /* The vectors of --vectors, if the kernel needs them; after everything was encoded. */
 int session_read_vectors(session *s, const lth_kernel *kernel, lth_encoder *encoder);
 
-/* Room for planes x rows x columns doubles, freed with free(). `what` names it when there is not
- * enough memory: "the Gram matrix". */
+/* As allocate_doubles(). */
 int session_allocate(session *s, const char *what, size_t planes, size_t rows, size_t columns,
                      double **out);
 

@@ -24,10 +24,6 @@ static int check_usage(const options *o) {
     return EXIT_DONE;
 }
 
-static size_t count_targets(const model *m) {
-    return m->svm ? 1 : lth_gp_targets(m->gp);
-}
-
 /* The names of --target, separated by commas, into data.targets. */
 static int split_targets(job *j) {
     const list *given = &j->options->target;
@@ -56,7 +52,7 @@ static int split_targets(job *j) {
 /* The columns that hold the truth: those of --target, else those that the model learned. */
 static int choose_targets(job *j) {
     list *targets = &j->data.targets;
-    size_t count = count_targets(&j->model);
+    size_t count = model_targets(&j->model);
     if (j->options->target.count > 0) {
         int code = split_targets(j);
         if (code || targets->count == count) return code;
@@ -66,18 +62,14 @@ static int choose_targets(job *j) {
     }
     targets->at = calloc(count, sizeof *targets->at);
     if (!targets->at) return out_of_memory();
-    for (size_t i = 0; i < count; ++i)
-        targets->at[i] =
-            j->model.svm ? lth_svm_target(j->model.svm) : lth_gp_target(j->model.gp, i);
+    for (size_t i = 0; i < count; ++i) targets->at[i] = model_target(&j->model, i);
     targets->count = count;
     return EXIT_DONE;
 }
 
 static int use_vectors(job *j) {
     lth_error err = {0};
-    const char *path = j->options->vectors;
-    lth_status status = j->model.svm ? lth_svm_use_vectors(j->model.svm, path, &err)
-                                     : lth_gp_use_vectors(j->model.gp, path, &err);
+    lth_status status = model_use_vectors(&j->model, j->options->vectors, &err);
     return status == LTH_OK ? EXIT_DONE : session_fail(&j->session, &err);
 }
 

@@ -90,7 +90,7 @@ static void write_rows(FILE *out, const explanation *x) {
         out);
     for (size_t i = 0; i < count; ++i) {
         lth_reasons_row row = lth_reasons_row_at(x->reasons, i);
-        const char *text = explained_row_text(x, row.row);
+        const char *text = model_row_text(x->model, row.row, 0);
         fputs("<tr><td>", out);
         if (text) html_text(out, text, strlen(text));
         fprintf(out, "</td><td>%+.4g</td><td>%.2f</td><td>", row.weight, row.similarity);
@@ -112,9 +112,9 @@ static void write_name(FILE *out, const char *before, const char *name) {
 static void write_heading(FILE *out, const explanation *x) {
     fputs("<h2>", out);
     if (x->table) fprintf(out, "Row %zu: ", lth_table_number(x->table, x->row));
-    write_name(out, "", x->target);
-    write_name(out, x->target ? " = " : "", x->class);
-    write_name(out, " against ", x->against);
+    write_name(out, "", x->of.target);
+    write_name(out, " = ", x->of.class);
+    write_name(out, " against ", x->of.against);
     fputs("</h2>\n", out);
 }
 

@@ -6,8 +6,6 @@
 #include "output.h"
 #include "report/reasons.h"
 
-static const double sds_95 = 1.959964;
-
 /* ---- Text that does nothing ---- */
 
 /* The code point at text[0], and its bytes; 0 bytes if it is no UTF-8. */
@@ -171,17 +169,12 @@ static void write_patterns(explain_writer *w, const explanation *x) {
     }
 }
 
-const char *explained_row_text(const explanation *x, size_t row) {
-    return x->model->svm ? lth_svm_row_text(x->model->svm, row, 0)
-                         : lth_gp_row_text(x->model->gp, row, 0);
-}
-
 static void write_rows(explain_writer *w, const explanation *x) {
     size_t count = lth_reasons_summarise(x->reasons).rows;
     if (count > 0) fputs("\n  training rows: weight, similarity, target\n", w->out);
     for (size_t i = 0; i < count; ++i) {
         lth_reasons_row row = lth_reasons_row_at(x->reasons, i);
-        const char *text = explained_row_text(x, row.row);
+        const char *text = model_row_text(x->model, row.row, 0);
         fprintf(w->out, "    %+9.4g  %5.2f  ", row.weight, row.similarity);
         if (row.label)
             write_string(w->out, row.label);
@@ -218,14 +211,14 @@ static void write_doubt(explain_writer *w, const explanation *x) {
 /* ---- The block ---- */
 
 static void write_names(explain_writer *w, const explanation *x) {
-    if (x->target) write_string(w->out, x->target);
-    if (x->class) {
-        fputs(x->target ? " = " : "", w->out);
-        write_string(w->out, x->class);
+    write_string(w->out, x->of.target);
+    if (x->of.class) {
+        fputs(" = ", w->out);
+        write_string(w->out, x->of.class);
     }
-    if (x->against) {
+    if (x->of.against) {
         fputs(" against ", w->out);
-        write_string(w->out, x->against);
+        write_string(w->out, x->of.against);
     }
 }
 

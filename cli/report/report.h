@@ -35,13 +35,6 @@ char *report_title(const char *path);
 
 /* ---- What the sections share ---- */
 
-size_t report_targets(const report *r);
-const char *report_target(const report *r, size_t i);
-size_t report_classes(const report *r); /* 0 = the model is for numbers */
-const char *report_class(const report *r, size_t i);
-size_t report_rows(const report *r);
-bool report_is_multi_label(const report *r);
-
 /* A figure: its caption (and a line below it), the chart, then the numbers behind it, folded away.
  */
 void open_figure(report *r, const char *caption, const char *line);

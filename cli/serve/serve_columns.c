@@ -102,8 +102,7 @@ static bool add_range(finder *f, const char *range, const char *dots, char *exam
 }
 
 static bool add_columns(finder *f, const char *written, size_t i) {
-    const model *m = f->model;
-    const char *kept = m->svm ? lth_svm_row_text(m->svm, 0, i) : lth_gp_row_text(m->gp, 0, i);
+    const char *kept = model_row_text(f->model, 0, i);
     char *example = kept ? strdup(kept) : NULL;
     const char *dots = strstr(written, "..");
     column_kind kind = find_kind(f->expression, written);

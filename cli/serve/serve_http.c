@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "output.h"
+#include "json.h"
 #include "report/reasons.h"
 #include "report/report.h"
 #include "serve/serve.h"
@@ -151,9 +151,10 @@ static char *print_problem(const problem *p, size_t *size) {
     fclose(out);
     out = visible ? open_memstream(&text, size) : NULL;
     if (out) {
-        fputs("{\"error\":", out);
-        write_json_string(out, visible);
-        fputs("}\n", out);
+        json_writer json = {.to = out};
+        json_begin_object(&json, NULL);
+        json_put_text(&json, "error", visible);
+        json_end(&json);
         fclose(out);
     }
     free(visible);
@@ -198,9 +199,12 @@ static worker *take_worker(server *s, problem *why) {
 
 static bool get_health(server *s, request *r, FILE *out, problem *why) {
     (void)r, (void)why;
-    fputs("{\"status\":\"ok\",\"model\":", out);
-    write_json_string(out, s->options.model_name);
-    fprintf(out, ",\"version\":\"%s\"}\n", lth_version());
+    json_writer json = {.to = out};
+    json_begin_object(&json, NULL);
+    json_put_text(&json, "status", "ok");
+    json_put_text(&json, "model", s->options.model_name);
+    json_put_text(&json, "version", lth_version());
+    json_end(&json);
     return true;
 }
 

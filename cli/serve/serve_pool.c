@@ -25,8 +25,7 @@ static int load(worker *w, const options *o) {
     if (!code) code = session_load_model(&w->session, o->arguments[0], &w->model);
     if (code) return code;
     lth_error err = {0};
-    lth_status status = w->model.svm ? lth_svm_use_vectors(w->model.svm, o->vectors, &err)
-                                     : lth_gp_use_vectors(w->model.gp, o->vectors, &err);
+    lth_status status = model_use_vectors(&w->model, o->vectors, &err);
     return status == LTH_OK ? EXIT_DONE : session_fail(&w->session, &err);
 }
 

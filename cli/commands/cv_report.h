@@ -1,0 +1,24 @@
+/* What a cross-validation says: figures by fold and target, of labels also by class. */
+#ifndef CLI_CV_REPORT_H
+#define CLI_CV_REPORT_H
+
+#include <stdio.h>
+
+#include "commands/cv_folds.h"
+
+typedef struct cv_report {
+    const lth_table *table;
+    const lth_kernel *kernel;
+    const list *targets;
+    const folds *folds;
+    lth_cv_result numbers;      /* of Gaussian processes for numbers, unless there is: */
+    lth_validation *validation; /* of labels, and of support vector machines           */
+    bool labels, svm;
+} cv_report;
+
+void print_cv_text(const cv_report *r);
+int print_cv_json(const cv_report *r);
+/* row, target, fold, y, and what was predicted */
+void write_cv_predictions(const cv_report *r, FILE *to);
+
+#endif
