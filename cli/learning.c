@@ -31,36 +31,6 @@ static int check_usage(const options *o) {
     return check_model_options(o, svm);
 }
 
-static bool contains(const list *l, const char *name) {
-    for (size_t i = 0; i < l->count; ++i)
-        if (strcmp(l->at[i], name) == 0) return true;
-    return false;
-}
-
-/* "a,b" and "c" become "a", "b", "c"; `text` holds them. */
-static int split_names(const options *o, const char *flag, const list *from, list *out,
-                       char **text) {
-    size_t size = 1;
-    for (size_t i = 0; i < from->count; ++i) size += strlen(from->at[i]) + 1;
-    *text = malloc(size);
-    out->at = malloc(size * sizeof *out->at); /* each name takes a byte at least */
-    if (!*text || !out->at) return out_of_memory();
-    char *next = *text;
-    for (size_t i = 0; i < from->count; ++i) {
-        char *rest = strcpy(next, from->at[i]), *name;
-        next += strlen(next) + 1;
-        while ((name = strsep(&rest, ",")) != NULL) {
-            if (!*name)
-                return usage_error(o->command, "--%s has an empty name in \"%s\"", flag,
-                                   from->at[i]);
-            if (contains(out, name))
-                return usage_error(o->command, "--%s names %s twice", flag, name);
-            out->at[out->count++] = name;
-        }
-    }
-    return EXIT_DONE;
-}
-
 static int fill_options(learning *l) {
     const options *o = l->options;
     lth_gp_options *to = &l->gp_options;
@@ -83,8 +53,8 @@ static int fill_options(learning *l) {
 int learning_open(learning *l, const options *o) {
     *l = (learning){.session.options = o, .options = o};
     int code = check_usage(o);
-    if (!code) code = split_names(o, "target", &o->target, &l->targets, &l->names[0]);
-    if (!code) code = split_names(o, "fix", &o->fix, &l->fix, &l->names[1]);
+    if (!code) code = split_names(o, "target", &o->target, &l->targets);
+    if (!code) code = split_names(o, "fix", &o->fix, &l->fix);
     if (!code) code = fill_options(l);
     if (!code) code = fill_svm_options(l);
     if (!code) code = session_open(&l->session, o);
@@ -96,8 +66,6 @@ void learning_close(learning *l) {
     lth_kernel_free(l->kernel);
     free(l->targets.at);
     free(l->fix.at);
-    free(l->names[0]);
-    free(l->names[1]);
     for (size_t i = 0; i < sizeof l->numbers / sizeof *l->numbers; ++i) free(l->numbers[i]);
     session_close(&l->session);
 }
@@ -142,9 +110,7 @@ int learning_read(learning *l, const char *also) {
     memcpy(columns, l->targets.at, l->targets.count * sizeof *columns);
     columns[l->targets.count] = also;
     list more = {columns, l->targets.count + (also != NULL)};
-    const char *path = o->arguments[0];
-    code = session_read_table(&l->session, path, l->kernel, &more, &l->table);
-    if (!code) code = session_resolve_kernel(&l->session, path, l->table, &l->kernel);
+    code = session_read_table(&l->session, o->arguments[0], l->kernel, &more, &l->table);
     if (!code && !l->svm) code = check_labels(l);
     return code;
 }

@@ -12,7 +12,6 @@ typedef struct learning {
     lth_table *table;
     list targets;     /* the names of --target, one by one       */
     list fix;         /* the paths of --fix, one by one          */
-    char *names[2];   /* the texts that they lie in              */
     lth_gp_step last; /* the step reported last                  */
     lth_gp_options gp_options;
     bool labels; /* a Gaussian process for labels, once the table was read */
@@ -26,8 +25,8 @@ typedef struct learning {
 int learning_open(learning *l, const options *o);
 void learning_close(learning *l);
 
-/* The kernel, and the table with the targets and `also` (NULL = none); and whether the options go
- * with what the targets hold. */
+/* The kernel as it is written, and the table with the targets and `also` (NULL = none); and whether
+ * the options go with what the targets hold. */
 int learning_read(learning *l, const char *also);
 
 /* Print why a fit failed. */

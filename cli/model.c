@@ -197,10 +197,3 @@ lth_status model_patterns(const model *m, size_t i, size_t count, lth_reasons **
     return m->svm ? lth_svm_patterns(m->svm, i, count, out, err)
                   : lth_gp_patterns(m->gp, i, count, out, err);
 }
-
-/* ---- What show prints ---- */
-
-int print_model(const model *m, bool json) {
-    if (m->svm) return json ? print_svm_json(m->svm) : print_svm_text(m->svm);
-    return json ? print_gp_json(m->gp) : print_gp_text(m->gp);
-}

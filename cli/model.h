@@ -73,9 +73,8 @@ lth_status model_patterns(const model *m, size_t i, size_t count, lth_reasons **
 /* ---- What show prints ---- */
 
 int print_model(const model *m, bool json);
-int print_gp_text(const lth_gp *gp);
-int print_gp_json(const lth_gp *gp);
-int print_svm_json(const lth_svm *svm);
-int print_svm_text(const lth_svm *svm);
+/* What a support vector machine adds to its kernel and target. */
+void print_svm(const lth_svm *svm);
+void json_put_svm(json_writer *w, const lth_svm *svm);
 
 #endif

@@ -46,6 +46,12 @@ void session_status(session *s, const char *format, ...) LTH_PRINTF(2, 3);
 bool session_has_terminal(void); /* whether messages go to one */
 int out_of_memory(void);         /* says so; returns EXIT_FAILED */
 
+/* "a,b" and "c" become "a", "b", "c"; free(out->at) in any case. */
+int split_names(const options *o, const char *flag, const list *from, list *out);
+
+/* A kernel by its name, or NULL. */
+const lth_family *find_family(const char *name, size_t length);
+
 int session_parse_kernel(session *s, const char *expression, lth_kernel **out);
 
 /* The parameters of the kernel that depend on the data, by the table read from `path`. */

@@ -120,6 +120,13 @@ static int save_predictions(job *j) {
     return code;
 }
 
+/* The kernel is printed with what depends on the data. */
+static int print_json(job *j) {
+    learning *l = &j->l;
+    int code = session_resolve_kernel(&l->session, j->options->arguments[0], l->table, &l->kernel);
+    return code ? code : print_cv_json(&j->report, l->kernel);
+}
+
 static int run_job(job *j) {
     const options *o = j->options;
     int code = o->predictions ? check_output(o->predictions) : EXIT_DONE;
@@ -127,19 +134,14 @@ static int run_job(job *j) {
     if (code) return code;
     j->rows = lth_table_rows(j->l.table);
     j->targets = j->l.targets.count;
-    j->report = (cv_report){.table = j->l.table,
-                            .kernel = j->l.kernel,
-                            .targets = &j->l.targets,
-                            .folds = &j->folds,
-                            .svm = j->l.svm};
+    j->report = (cv_report){
+        .table = j->l.table, .targets = &j->l.targets, .folds = &j->folds, .svm = j->l.svm};
     code = make_folds(&j->l.session, j->l.table, &j->folds);
     if (!code) code = stratify(j);
     if (!code) code = validate(j);
     if (!code && o->predictions) code = save_predictions(j);
     if (code) return code;
-    if (o->json) return print_cv_json(&j->report);
-    print_cv_text(&j->report);
-    return EXIT_DONE;
+    return o->json ? print_json(j) : print_cv_text(&j->report);
 }
 
 int run_cv(const options *o) {

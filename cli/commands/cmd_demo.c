@@ -113,25 +113,25 @@ static void show_reviews(const demo *d) {
 /* ---- Learning ---- */
 
 static lth_gp_options fit_options(void) {
-    lth_gp_options how;
-    lth_gp_options_init(&how);
-    how.restarts = 0; /* the informed start does well here, and the demo should be short */
-    how.step = silent_step;
-    return how;
+    lth_gp_options gp_options;
+    lth_gp_options_init(&gp_options);
+    gp_options.restarts = 0; /* the informed start does well here, and the demo should be short */
+    gp_options.step = silent_step;
+    return gp_options;
 }
 
 static const char *const target = "score";
 
 static lth_status learn(demo *d, contender *c, lth_error *err) {
-    lth_gp_options how = fit_options();
+    lth_gp_options gp_options = fit_options();
     lth_metrics by_fold[FOLDS];
     double seconds[FOLDS];
     lth_cv_result result = {.fold = by_fold, .seconds = seconds, .pooled = &c->judged};
     lth_ctx *ctx = d->session.ctx;
-    lth_status status =
-        lth_gp_cv(ctx, c->expression, d->table, &target, 1, d->fold, FOLDS, &how, &result, err);
+    lth_status status = lth_gp_cv(ctx, c->expression, d->table, &target, 1, d->fold, FOLDS,
+                                  &gp_options, &result, err);
     if (status) return status;
-    return lth_gp_fit(ctx, c->expression, d->table, &target, 1, &how, &c->gp, err);
+    return lth_gp_fit(ctx, c->expression, d->table, &target, 1, &gp_options, &c->gp, err);
 }
 
 static int run_contender(demo *d, contender *c) {

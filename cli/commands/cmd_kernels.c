@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "json.h"
-#include "options.h"
 #include "output.h"
+#include "session.h"
 
 static const char *kind(const lth_argument *a) {
     return a->learned ? "learned" : "structural";
@@ -88,13 +88,6 @@ static const char *family_name(size_t i) {
     return f ? f->name : NULL;
 }
 
-static const lth_family *find_family(const char *name) {
-    const lth_family *f;
-    for (size_t i = 0; (f = lth_family_at(i)) != NULL; ++i)
-        if (strcmp(f->name, name) == 0) return f;
-    return NULL;
-}
-
 static int unknown_family(const options *o, const char *name) {
     const char *near = nearest(name, family_name);
     if (near) return usage_error(o->command, "unknown kernel \"%s\"; did you mean %s?", name, near);
@@ -110,7 +103,7 @@ static void print_table(void) {
 int run_kernels(const options *o) {
     const lth_family *one = NULL;
     if (o->argument_count) {
-        one = find_family(o->arguments[0]);
+        one = find_family(o->arguments[0], strlen(o->arguments[0]));
         if (!one) return unknown_family(o, o->arguments[0]);
     }
     if (o->json)

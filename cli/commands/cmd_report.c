@@ -9,7 +9,6 @@ typedef struct job {
     const options *options;
     model model;
     held_out data;
-    char *names; /* the text that the names of --target lie in */
 } job;
 
 static int check_usage(const options *o) {
@@ -24,37 +23,12 @@ static int check_usage(const options *o) {
     return EXIT_DONE;
 }
 
-/* The names of --target, separated by commas, into data.targets. */
-static int split_targets(job *j) {
-    const list *given = &j->options->target;
-    size_t size = 1, most = 1;
-    for (size_t i = 0; i < given->count; ++i) {
-        size += strlen(given->at[i]) + 1;
-        for (const char *c = given->at[i]; *c; ++c) most += *c == ',';
-    }
-    most += given->count;
-    j->names = calloc(size, 1);
-    j->data.targets.at = calloc(most, sizeof *j->data.targets.at);
-    if (!j->names || !j->data.targets.at) return out_of_memory();
-    char *end = j->names;
-    for (size_t i = 0; i < given->count; ++i) {
-        if (i) *end++ = ',';
-        end = stpcpy(end, given->at[i]);
-    }
-    char *rest = j->names, *name;
-    while ((name = strsep(&rest, ",")) != NULL) {
-        if (!*name) return usage_error(j->options->command, "--target has a name without letters");
-        j->data.targets.at[j->data.targets.count++] = name;
-    }
-    return EXIT_DONE;
-}
-
 /* The columns that hold the truth: those of --target, else those that the model learned. */
 static int choose_targets(job *j) {
     list *targets = &j->data.targets;
     size_t count = model_targets(&j->model);
     if (j->options->target.count > 0) {
-        int code = split_targets(j);
+        int code = split_names(j->options, "target", &j->options->target, targets);
         if (code || targets->count == count) return code;
         return usage_error(j->options->command,
                            "the model has %zu target%s, but --target names %zu", count,
@@ -112,7 +86,6 @@ int run_report(const options *o) {
     if (!code) code = run_job(&j);
     lth_table_free(j.data.table);
     free(j.data.targets.at);
-    free(j.names);
     model_free(&j.model);
     session_close(&j.session);
     return code;

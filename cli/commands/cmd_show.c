@@ -127,12 +127,8 @@ static void print_classes(const lth_gp *gp) {
     }
 }
 
-int print_gp_text(const lth_gp *gp) {
+static int print_gp(const lth_gp *gp) {
     lth_gp_report r = lth_gp_reported(gp);
-    char *kernel = kernel_text(lth_gp_kernel(gp));
-    if (!kernel) return out_of_memory();
-    puts(kernel);
-    free(kernel);
     print_params(gp);
     print_orders(&r);
     int code = print_symbols(gp);
@@ -172,7 +168,11 @@ static void put_orders(json_writer *w, const lth_gp_report *r) {
     json_end(w);
 }
 
-static void put_symbols(json_writer *w, const lth_gp_symbol *symbols, size_t count) {
+static int put_symbols(json_writer *w, const lth_gp *gp) {
+    size_t count = symbol_count(gp);
+    if (count == 0) return EXIT_DONE;
+    lth_gp_symbol *symbols = sorted_symbols(gp, count);
+    if (!symbols) return out_of_memory();
     json_begin_list(w, "symbols");
     for (const lth_gp_symbol *s = symbols; s < symbols + count; ++s) {
         json_begin_object(w, NULL);
@@ -184,6 +184,8 @@ static void put_symbols(json_writer *w, const lth_gp_symbol *symbols, size_t cou
         json_end(w);
     }
     json_end(w);
+    free(symbols);
+    return EXIT_DONE;
 }
 
 static void put_quality(json_writer *w, const lth_gp_report *r) {
@@ -213,49 +215,59 @@ static void put_classes(json_writer *w, const lth_gp *gp) {
     json_end(w);
 }
 
-static void put_learning(json_writer *w, const lth_gp_report *r) {
-    json_put_double(w, "jitter", r->jitter);
-    json_put_count(w, "starts", r->starts);
-    json_put_count(w, "iterations", r->iterations);
-    json_put_count(w, "evaluations", r->evaluations);
-    json_put_double(w, "seconds", r->seconds);
-    json_put_bool(w, "converged", r->converged);
-    json_put_bool(w, "interrupted", r->interrupted);
-}
-
-static void put_gp(json_writer *w, const lth_gp *gp, const char *kernel,
-                   const lth_gp_symbol *symbols) {
+static int put_gp(json_writer *w, const lth_gp *gp) {
     lth_gp_report r = lth_gp_reported(gp);
-    json_put_text(w, "model", "gp");
-    json_put_text(w, "kernel", kernel);
-    json_begin_list(w, "targets");
-    for (size_t i = 0; i < lth_gp_targets(gp); ++i) json_put_text(w, NULL, lth_gp_target(gp, i));
-    json_end(w);
     put_params(w, gp);
     put_orders(w, &r);
-    if (symbol_count(gp) > 0) put_symbols(w, symbols, symbol_count(gp));
+    int code = put_symbols(w, gp);
     json_put_count(w, "rows", r.rows);
     json_put_double(w, "log_evidence", r.evidence);
     if (lth_gp_classes(gp) > 0)
         put_classes(w, gp);
     else
         put_quality(w, &r);
-    put_learning(w, &r);
+    json_put_double(w, "jitter", r.jitter);
+    json_put_count(w, "starts", r.starts);
+    json_put_count(w, "iterations", r.iterations);
+    json_put_count(w, "evaluations", r.evaluations);
+    json_put_double(w, "seconds", r.seconds);
+    json_put_bool(w, "converged", r.converged);
+    json_put_bool(w, "interrupted", r.interrupted);
+    return code;
 }
 
-int print_gp_json(const lth_gp *gp) {
-    char *kernel = kernel_text(lth_gp_kernel(gp));
-    lth_gp_symbol *symbols = sorted_symbols(gp, symbol_count(gp));
-    bool ok = kernel && symbols;
-    if (ok) {
-        json_writer w = {.to = stdout};
-        json_begin_result(&w, NULL);
-        put_gp(&w, gp, kernel, symbols);
-        json_end(&w);
-    }
+/* ---- Both kinds ---- */
+
+static int print_json(const model *m, const char *kernel) {
+    int code = EXIT_DONE;
+    json_writer w = {.to = stdout};
+    json_begin_result(&w, NULL);
+    json_put_text(&w, "model", m->svm ? "svm" : "gp");
+    json_put_text(&w, "kernel", kernel);
+    json_begin_list(&w, "targets");
+    for (size_t i = 0; i < model_targets(m); ++i) json_put_text(&w, NULL, model_target(m, i));
+    json_end(&w);
+    if (m->svm)
+        json_put_svm(&w, m->svm);
+    else
+        code = put_gp(&w, m->gp);
+    json_end(&w);
+    return code;
+}
+
+static int print_text(const model *m, const char *kernel) {
+    puts(kernel);
+    if (m->gp) return print_gp(m->gp);
+    print_svm(m->svm);
+    return EXIT_DONE;
+}
+
+int print_model(const model *m, bool json) {
+    char *kernel = kernel_text(model_kernel(m));
+    if (!kernel) return out_of_memory();
+    int code = json ? print_json(m, kernel) : print_text(m, kernel);
     free(kernel);
-    free(symbols);
-    return ok ? EXIT_DONE : out_of_memory();
+    return code;
 }
 
 int run_show(const options *o) {

@@ -128,7 +128,7 @@ static void print_confusion(const cv_report *r, size_t target) {
     }
 }
 
-void print_cv_text(const cv_report *r) {
+int print_cv_text(const cv_report *r) {
     printf("target\tfold\tn");
     for (size_t i = 0; i < figure_count(r); ++i) printf("\t%s", figure_name(r, i));
     putchar('\n');
@@ -140,10 +140,11 @@ void print_cv_text(const cv_report *r) {
         print_row(r, target, "pooled", score_of(r, t, LTH_NONE));
     }
     print_row(r, "mean", "mean", mean_over_targets(r));
-    if (!r->labels) return;
+    if (!r->labels) return EXIT_DONE;
     printf("\ntarget\tclass\tn\tprecision\trecall\tf1\n");
     for (size_t t = 0; t < r->targets->count; ++t) print_classes(r, t);
     for (size_t t = 0; t < r->targets->count; ++t) print_confusion(r, t);
+    return EXIT_DONE;
 }
 
 /* ---- JSON ---- */
@@ -199,19 +200,19 @@ static void put_target(json_writer *w, const cv_report *r, size_t target) {
     json_end(w);
 }
 
-int print_cv_json(const cv_report *r) {
-    char *kernel = kernel_text(r->kernel);
-    if (!kernel) return out_of_memory();
+int print_cv_json(const cv_report *r, const lth_kernel *kernel) {
+    char *text = kernel_text(kernel);
+    if (!text) return out_of_memory();
     json_writer w = {.to = stdout};
     json_begin_result(&w, NULL);
     if (r->labels) json_put_text(&w, "model", r->svm ? "svm" : "gp");
-    json_put_text(&w, "kernel", kernel);
+    json_put_text(&w, "kernel", text);
     json_begin_object(&w, "targets");
     for (size_t t = 0; t < r->targets->count; ++t) put_target(&w, r, t);
     json_end(&w);
     put_score(&w, "mean", r, mean_over_targets(r));
     json_end(&w);
-    free(kernel);
+    free(text);
     return EXIT_DONE;
 }
 

@@ -8,7 +8,6 @@
 
 typedef struct cv_report {
     const lth_table *table;
-    const lth_kernel *kernel;
     const list *targets;
     const folds *folds;
     lth_cv_result numbers;      /* of Gaussian processes for numbers, unless there is: */
@@ -16,8 +15,8 @@ typedef struct cv_report {
     bool labels, svm;
 } cv_report;
 
-void print_cv_text(const cv_report *r);
-int print_cv_json(const cv_report *r);
+int print_cv_text(const cv_report *r);
+int print_cv_json(const cv_report *r, const lth_kernel *kernel);
 /* row, target, fold, y, and what was predicted */
 void write_cv_predictions(const cv_report *r, FILE *to);
 

@@ -68,16 +68,11 @@ static void print_grid(const lth_svm *svm, const lth_svm_report *r) {
     }
 }
 
-int print_svm_text(const lth_svm *svm) {
+void print_svm(const lth_svm *svm) {
     lth_svm_report r = lth_svm_reported(svm);
-    char *kernel = kernel_text(lth_svm_kernel(svm));
-    if (!kernel) return out_of_memory();
-    puts(kernel);
-    free(kernel);
     print_machine(svm, &r);
     print_classes(svm, &r);
     print_grid(svm, &r);
-    return EXIT_DONE;
 }
 
 /* ---- JSON ---- */
@@ -125,26 +120,14 @@ static void put_machine(json_writer *w, const lth_svm_report *r) {
     json_put_count(w, "weights", r->weights);
 }
 
-int print_svm_json(const lth_svm *svm) {
+void json_put_svm(json_writer *w, const lth_svm *svm) {
     lth_svm_report r = lth_svm_reported(svm);
-    char *kernel = kernel_text(lth_svm_kernel(svm));
-    if (!kernel) return out_of_memory();
-    json_writer w = {.to = stdout};
-    json_begin_result(&w, NULL);
-    json_put_text(&w, "model", "svm");
-    json_put_text(&w, "kernel", kernel);
-    json_begin_list(&w, "targets");
-    json_put_text(&w, NULL, lth_svm_target(svm));
-    json_end(&w);
-    put_machine(&w, &r);
-    put_classes(&w, svm);
-    put_grid(&w, svm);
-    json_put_count(&w, "inner_folds", r.inner_folds);
-    json_begin_object(&w, "inner");
-    json_put_double(&w, r.score, r.inner);
-    json_end(&w);
-    json_put_double(&w, "seconds", r.seconds);
-    json_end(&w);
-    free(kernel);
-    return EXIT_DONE;
+    put_machine(w, &r);
+    put_classes(w, svm);
+    put_grid(w, svm);
+    json_put_count(w, "inner_folds", r.inner_folds);
+    json_begin_object(w, "inner");
+    json_put_double(w, r.score, r.inner);
+    json_end(w);
+    json_put_double(w, "seconds", r.seconds);
 }

@@ -27,6 +27,8 @@ void explain_html(explain_writer *w, const explanation *x);
 /* The members of the object that explain_json() writes. */
 void json_put_reasons(json_writer *w, const explanation *x);
 
+double heaviest_part(const lth_reasons *r); /* the size of its weight */
+
 /* Text in which nothing can do anything to a terminal or a table: control characters, marks that
  * turn the direction of writing, and bytes that are no UTF-8 are written as \xNN and \u{NNNN}.
  * Returns how many characters it took. */

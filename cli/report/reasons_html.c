@@ -5,13 +5,6 @@
 #include "report/html.h"
 #include "report/reasons.h"
 
-static double heaviest(const lth_reasons *r) {
-    double most = 0;
-    for (size_t i = 0; i < lth_reasons_summarise(r).parts; ++i)
-        most = fmax(most, fabs(lth_reasons_part_at(r, i).weight));
-    return most;
-}
-
 /* Blue pushes up, red down. */
 static void open_mark(FILE *out, double weight, double most) {
     double strength = most > 0 ? 0.75 * fabs(weight) / most : 0;
@@ -52,7 +45,7 @@ static size_t write_cell(FILE *out, const explanation *x, size_t first, double m
 }
 
 static void write_parts(FILE *out, const explanation *x) {
-    double most = heaviest(x->reasons);
+    double most = heaviest_part(x->reasons);
     size_t parts = lth_reasons_summarise(x->reasons).parts;
     bool nodes = false;
     for (size_t i = 0; i < parts; ++i) nodes |= lth_reasons_part_at(x->reasons, i).depth > 0;

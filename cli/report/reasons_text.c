@@ -79,7 +79,7 @@ static void write_bar(FILE *out, double weight, double most) {
     for (long i = 0; i < cells; ++i) putc(weight > 0 ? '+' : '-', out);
 }
 
-static double heaviest(const lth_reasons *r) {
+double heaviest_part(const lth_reasons *r) {
     double most = 0;
     for (size_t i = 0; i < lth_reasons_summarise(r).parts; ++i)
         most = fmax(most, fabs(lth_reasons_part_at(r, i).weight));
@@ -140,7 +140,7 @@ static void write_listed(explain_writer *w, const explanation *x, size_t first, 
 
 static void write_parts(explain_writer *w, const explanation *x) {
     const lth_reasons *r = x->reasons;
-    double most = heaviest(r);
+    double most = heaviest_part(r);
     for (size_t first = 0, last; first < lth_reasons_summarise(r).parts; first = last) {
         last = end_of_column(r, first);
         if (lth_reasons_part_at(r, first).first != LTH_NONE || last - first > 1) {

@@ -44,6 +44,7 @@ void close_figure(report *r);
 /* The head of a table that may be wider than the page; one that ends with "#" is of numbers. */
 void open_table(report *r, const char *class, const char *heads);
 void close_table(report *r);
+void write_target_head(report *r, size_t target); /* where there are several */
 
 /* Truth and prediction of some rows; `sd` NULL = none; `row` the number of each, NULL = from 1. */
 typedef struct outcome {

@@ -329,11 +329,7 @@ static int write_numbers(report *r, const prediction *p, double *y, size_t *row)
     for (size_t t = 0; t < p->targets && !code; ++t) {
         code = read_numbers(r, t, y, row);
         if (code) break;
-        if (p->targets > 1) {
-            fputs("<h3>", r->out);
-            html_string(r->out, model_target(&r->model, t));
-            fputs("</h3>\n", r->out);
-        }
+        write_target_head(r, t);
         outcome o = {.count = p->rows,
                      .y = y,
                      .mean = p->values.mean + t * p->rows,

@@ -190,13 +190,6 @@ int write_training(report *r) {
 
 /* ---- Hyperparameters ---- */
 
-static const lth_family *find_family(const char *name, size_t length) {
-    const lth_family *f;
-    for (size_t i = 0; (f = lth_family_at(i)) != NULL; ++i)
-        if (strlen(f->name) == length && memcmp(f->name, name, length) == 0) return f;
-    return NULL;
-}
-
 /* The help of "ssk2.weights[3]": that of the argument "weights" of the family "ssk". */
 static const char *argument_help(const char *path) {
     const char *dot = strchr(path, '.');

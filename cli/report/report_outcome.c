@@ -287,11 +287,7 @@ int write_leave_one_out(report *r) {
           r->out);
     int code = EXIT_DONE;
     for (size_t t = 0; t < model_targets(&r->model) && !code; ++t) {
-        if (model_targets(&r->model) > 1) {
-            fputs("<h3>", r->out);
-            html_string(r->out, model_target(&r->model, t));
-            fputs("</h3>\n", r->out);
-        }
+        write_target_head(r, t);
         outcome o;
         code = report_left_out(r, t, &o);
         if (!code) code = write_outcome(r, &o);

@@ -74,6 +74,13 @@ void close_table(report *r) {
     fputs("</tbody></table></div>\n", r->out);
 }
 
+void write_target_head(report *r, size_t target) {
+    if (model_targets(&r->model) < 2) return;
+    fputs("<h3>", r->out);
+    html_string(r->out, model_target(&r->model, target));
+    fputs("</h3>\n", r->out);
+}
+
 void open_numbers(report *r, const char *heads) {
     fputs("<details><summary>The numbers</summary>\n", r->out);
     open_table(r, "", heads);

@@ -279,11 +279,7 @@ int write_surprises(report *r) {
     size_t targets = model_targets(&r->model);
     int code = EXIT_DONE;
     for (size_t t = 0; t < targets && !code; ++t) {
-        if (targets > 1) {
-            fputs("<h3>", r->out);
-            html_string(r->out, model_target(&r->model, t));
-            fputs("</h3>\n", r->out);
-        }
+        write_target_head(r, t);
         code = write_surprises_of(r, t, targets > 1 ? FEW_SURPRISES : MOST_SURPRISES);
     }
     return code;

@@ -6,13 +6,6 @@
 
 /* ---- What a column holds ---- */
 
-static const lth_family *find_family(const char *name, size_t length) {
-    const lth_family *family;
-    for (size_t i = 0; (family = lth_family_at(i)) != NULL; ++i)
-        if (strlen(family->name) == length && memcmp(family->name, name, length) == 0) break;
-    return family;
-}
-
 /* By the manual of the kernel that reads it. */
 static column_kind kind_of(const lth_family *family) {
     if (family && family->usage && strstr(family->usage, "(COLUMNS")) return COLUMN_NUMBER;

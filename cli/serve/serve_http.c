@@ -432,10 +432,10 @@ static void free_server(server *s) {
     free(s);
 }
 
-server *server_start(int listener, const server_options *how) {
+server *server_start(int listener, const server_options *given) {
     server *s = calloc(1, sizeof *s);
     if (!s) return NULL;
-    s->options = *how;
+    s->options = *given;
     s->listener = listener;
     pthread_mutex_init(&s->clients_lock, NULL);
     pthread_mutex_init(&s->report_lock, NULL);
@@ -446,7 +446,7 @@ server *server_start(int listener, const server_options *how) {
         MHD_OPTION_LISTEN_SOCKET, (MHD_socket)listener, MHD_OPTION_NOTIFY_COMPLETED, on_completed,
         s, MHD_OPTION_NOTIFY_CONNECTION, on_connection, s, MHD_OPTION_CONNECTION_LIMIT,
         (unsigned)MOST_CONNECTIONS, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEADER_BYTES,
-        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)(how->timeout + 1), MHD_OPTION_END);
+        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)(given->timeout + 1), MHD_OPTION_END);
     if (s->daemon) return s;
     free_server(s);
     return NULL;
