@@ -178,13 +178,13 @@ static double time_fit(headlines *h, const char *expression, const lth_gp_option
     size_t *fold = allocate(rows, sizeof *fold);
     for (size_t i = 0; i < rows; i++)
         fold[i] = lth_table_cell(h->whole, i, column, &length)[0] != '0';
-    lth_metrics metrics[2], pooled;
-    double seconds[2];
-    lth_cv_result result = {.fold = metrics, .seconds = seconds, .pooled = &pooled};
+    lth_validation *found;
     lth_error err = {0};
-    must(lth_gp_cv(h->ctx, expression, h->whole, &target, 1, fold, 2, how, &result, &err), &err);
+    must(lth_gp_cv(h->ctx, expression, h->whole, &target, 1, fold, 2, how, &found, &err), &err);
+    double seconds = lth_validation_seconds(found, 0, 0);
+    lth_validation_free(found);
     free(fold);
-    return seconds[0];
+    return seconds;
 }
 
 static void measure_optimum(const plan *p, report *r, headlines *h) {
@@ -202,7 +202,7 @@ static void measure_optimum(const plan *p, report *r, headlines *h) {
     lth_gp *gp;
     lth_error err = {0};
     must(lth_gp_fit(h->ctx, expression, h->table, &target, 1, &how, &gp, &err), &err);
-    lth_gp_report fit = lth_gp_reported(gp);
+    lth_gp_report fit = *lth_gp_reported(gp);
     lth_gp_free(gp);
     double best = INFINITY;
     for (int i = 0; i < 3; i++) best = fmin(best, time_fit(h, expression, &how));

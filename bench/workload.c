@@ -201,7 +201,7 @@ void run_in_turn(workload *const *w, size_t count, double seconds) {
 double multiply_add_rate(const workload *w, lth_precision precision) {
     lth_machine machine;
     lth_error err = {0};
-    must(lth_machine_measure(w->ctx, &machine, &err), &err);
+    must(lth_machine_measure(w->ctx, &machine, sizeof machine, &err), &err);
     return precision == LTH_F32 ? machine.fma_f32 : machine.fma_f64;
 }
 

@@ -126,6 +126,17 @@ static void print_roff_command(const command *c) {
         if (!is_common(o) && takes_option(c, o)) print_roff_option(o);
 }
 
+static void print_roff_families(void) {
+    const lth_family *family;
+    for (size_t i = 0; (family = lth_family_at(i)) != NULL; ++i) {
+        printf(".TP\n\\fB");
+        print_roff(family->usage);
+        printf("\\fR\n");
+        print_roff(family->help);
+        putchar('\n');
+    }
+}
+
 int run_man(const options *unused) {
     (void)unused;
     printf(".TH LUTHIER 1 \"\" \"luthier %s\" \"User Commands\"\n", lth_version());
@@ -139,6 +150,8 @@ int run_man(const options *unused) {
     printf(".SH COMMON OPTIONS\n");
     for (const option *o = option_table; o->name; ++o)
         if (is_common(o)) print_roff_option(o);
+    printf(".SH KERNELS\n");
+    print_roff_families();
     printf(".SH EXIT STATUS\n%s.\n.SH ENVIRONMENT\n", exit_codes);
     for (size_t i = 0; i < sizeof environment / sizeof *environment; ++i) {
         printf(".TP\n\\fB%s\\fR\n", environment[i].name);

@@ -78,11 +78,11 @@ const char *model_target(const model *m, size_t i) {
 }
 
 size_t model_classes(const model *m) {
-    return m->svm ? lth_svm_reported(m->svm).classes : lth_gp_classes(m->gp);
+    return m->svm ? lth_svm_reported(m->svm)->classes : lth_gp_classes(m->gp);
 }
 
 const char *model_class(const model *m, size_t i) {
-    return m->svm ? lth_svm_class_at(m->svm, i).name : lth_gp_class(m->gp, i).name;
+    return m->svm ? lth_svm_class_at(m->svm, i)->name : lth_gp_class(m->gp, i)->name;
 }
 
 size_t model_find_class(const model *m, const char *name, size_t length) {
@@ -94,15 +94,15 @@ size_t model_find_class(const model *m, const char *name, size_t length) {
 }
 
 size_t model_class_rows(const model *m, size_t i) {
-    return m->svm ? lth_svm_class_at(m->svm, i).rows : lth_gp_class(m->gp, i).rows;
+    return m->svm ? lth_svm_class_at(m->svm, i)->rows : lth_gp_class(m->gp, i)->rows;
 }
 
 bool model_is_multi_label(const model *m) {
-    return m->svm ? lth_svm_reported(m->svm).multi_label : lth_gp_is_multi_label(m->gp);
+    return m->svm ? lth_svm_reported(m->svm)->multi_label : lth_gp_is_multi_label(m->gp);
 }
 
 size_t model_rows(const model *m) {
-    return m->svm ? lth_svm_reported(m->svm).rows : lth_gp_reported(m->gp).rows;
+    return m->svm ? lth_svm_reported(m->svm)->rows : lth_gp_reported(m->gp)->rows;
 }
 
 const char *model_row_text(const model *m, size_t row, size_t column) {
@@ -116,7 +116,7 @@ bool model_has_deviations(const model *m) {
 }
 
 bool model_has_probabilities(const model *m) {
-    return m->gp || lth_svm_reported(m->svm).probability;
+    return m->gp || lth_svm_reported(m->svm)->probability;
 }
 
 lth_status model_use_vectors(const model *m, const char *path, lth_error *err) {
@@ -142,7 +142,7 @@ static void decide(const lth_gp *gp, size_t rows, const double *probability, boo
 lth_status model_predict(const model *m, const lth_table *table, bool latent,
                          const model_prediction *to, lth_error *err) {
     lth_svm_prediction by_svm = {.value = to->mean, .has = to->has, .probability = to->probability};
-    if (m->svm) return lth_svm_predict(m->svm, table, &by_svm, err);
+    if (m->svm) return lth_svm_predict(m->svm, table, &by_svm, sizeof by_svm, err);
     if (to->mean) return lth_gp_predict(m->gp, table, latent, to->mean, to->sd, err);
     lth_status status = lth_gp_classify(m->gp, table, to->probability, err);
     if (status == LTH_OK) decide(m->gp, lth_table_rows(table), to->probability, to->has);
@@ -159,7 +159,7 @@ size_t model_leading_class(const model *m, const bool *has, const double *probab
 /* ---- Reasons ---- */
 
 size_t model_functions(const model *m) {
-    if (m->svm) return lth_svm_reported(m->svm).problems;
+    if (m->svm) return lth_svm_reported(m->svm)->problems;
     size_t classes = lth_gp_classes(m->gp);
     return classes > 0 ? classes : lth_gp_targets(m->gp);
 }

@@ -315,40 +315,13 @@ bool is_hidden(const command *c) {
 
 /* ---- Suggestions and usage errors ---- */
 
-static size_t edit_distance(const char *a, const char *b) {
-    enum { LONGEST = 32 };
-    size_t row[LONGEST + 1], m = strlen(a), n = strlen(b);
-    if (m > LONGEST || n > LONGEST) return SIZE_MAX;
-    for (size_t j = 0; j <= n; ++j) row[j] = j;
-    for (size_t i = 1; i <= m; ++i) {
-        size_t diagonal = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= n; ++j) {
-            size_t best = diagonal + (a[i - 1] != b[j - 1]);
-            if (row[j] + 1 < best) best = row[j] + 1;
-            if (row[j - 1] + 1 < best) best = row[j - 1] + 1;
-            diagonal = row[j];
-            row[j] = best;
-        }
-    }
-    return row[n];
-}
-
-const char *nearest(const char *name, const char *(*at)(size_t i)) {
-    const char *best = NULL, *candidate;
-    size_t least = strlen(name) / 3 + 2; /* further than that is another word */
-    for (size_t i = 0; (candidate = at(i)) != NULL; ++i) {
-        size_t distance = edit_distance(name, candidate);
-        if (distance < least && distance < strlen(candidate)) best = candidate, least = distance;
-    }
-    return best;
-}
-
-static const char *visible_command(size_t i) {
+static const char *visible_command(const void *user, size_t i) {
+    (void)user;
     return commands[i].name && !is_hidden(&commands[i]) ? commands[i].name : NULL;
 }
 
-static const char *option_name(size_t i) {
+static const char *option_name(const void *user, size_t i) {
+    (void)user;
     return option_table[i].name;
 }
 
@@ -381,7 +354,7 @@ static const command *find_command(const char *name) {
 }
 
 static int unknown_command(const char *name) {
-    const char *near = nearest(name, visible_command);
+    const char *near = lth_nearest(name, visible_command, NULL);
     if (near) return usage_error(NULL, "unknown command \"%s\"; did you mean %s?", name, near);
     return usage_error(NULL, "unknown command \"%s\"", name);
 }
@@ -472,7 +445,7 @@ static int take_long(parser *p, const char *text) {
     for (const option *o = option_table; o->name; ++o)
         if (strcmp(o->name, name) == 0)
             return take_option(p, o, text[length] ? text + length + 1 : NULL);
-    const char *near = nearest(name, option_name);
+    const char *near = lth_nearest(name, option_name, NULL);
     if (near)
         return usage_error(p->out->command, "unknown option --%s; did you mean --%s?", name, near);
     return usage_error(p->out->command, "unknown option --%s", name);

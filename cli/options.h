@@ -101,9 +101,6 @@ void options_free(options *o);
 /* Print "luthier: what" and where to read more; returns EXIT_USAGE. `c` NULL = no command yet. */
 int usage_error(const command *c, const char *format, ...) LTH_PRINTF(2, 3);
 
-/* The candidate nearest to `name` by edit distance, or NULL if none is near enough to suggest. */
-const char *nearest(const char *name, const char *(*at)(size_t i));
-
 void print_help(const command *c); /* NULL = the overview */
 
 /* The commands. */

@@ -266,13 +266,6 @@ int split_names(const options *o, const char *flag, const list *from, list *out)
     return EXIT_DONE;
 }
 
-const lth_family *find_family(const char *name, size_t length) {
-    const lth_family *f;
-    for (size_t i = 0; (f = lth_family_at(i)) != NULL; ++i)
-        if (strlen(f->name) == length && memcmp(f->name, name, length) == 0) break;
-    return f;
-}
-
 /* The expression, and a mark under the character at which it is wrong. */
 static void point_at(const char *expression, size_t column) {
     fputs("  ", stderr);

@@ -16,7 +16,7 @@ typedef struct session {
         double done;
         int width; /* characters now on the line */
     } bar;
-    bool learning; /* has something to lose: Ctrl-C no longer cancels calls of the library, and the
+    bool learning; /* has something to lose: Ctrl-C does not cancel calls of the library, and the
                       line is session_status()'s instead of the bar's */
 } session;
 
@@ -48,9 +48,6 @@ int out_of_memory(void);         /* says so; returns EXIT_FAILED */
 
 /* "a,b" and "c" become "a", "b", "c"; free(out->at) in any case. */
 int split_names(const options *o, const char *flag, const list *from, list *out);
-
-/* A kernel by its name, or NULL. */
-const lth_family *find_family(const char *name, size_t length);
 
 int session_parse_kernel(session *s, const char *expression, lth_kernel **out);
 

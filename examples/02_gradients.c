@@ -51,7 +51,7 @@ int main(void) {
     int wrong = 0;
     printf("%-16s %8s %10s %10s\n", "parameter", "value", "gradient", "difference");
     for (size_t p = 0; p < lth_kernel_params(kernel); p++) {
-        lth_param param = lth_kernel_param(kernel, p);
+        lth_param param = *lth_kernel_param(kernel, p); /* a copy: its values change below */
         check(lth_kernel_set(kernel, p, param.value + h, &err));
         double up = value(kernel, items);
         check(lth_kernel_set(kernel, p, param.value - h, &err));

@@ -62,12 +62,12 @@ static lth_gp *learn(lth_ctx *ctx, const lth_table *table) {
     lth_gp *gp;
     check(lth_gp_fit(ctx, "ssk(text, order=2)", table, &target, 1, &options, &gp, &err));
 
-    lth_gp_report report = lth_gp_reported(gp);
+    const lth_gp_report *report = lth_gp_reported(gp);
     char kernel[256];
     lth_kernel_print(lth_gp_kernel(gp), kernel, sizeof kernel);
-    printf("%s\nlog evidence %.2f, noise %.3f\n", kernel, report.evidence, report.noise);
-    for (size_t i = 0; i < report.orders; i++)
-        printf("sequences of %zu words: %.0f%%\n", i + 1, 100 * report.order_share[i]);
+    printf("%s\nlog evidence %.2f, noise %.3f\n", kernel, report->evidence, report->noise);
+    for (size_t i = 0; i < report->orders; i++)
+        printf("sequences of %zu words: %.0f%%\n", i + 1, 100 * report->order_share[i]);
     return gp;
 }
 
@@ -114,8 +114,8 @@ int main(void) {
     for (size_t i = 0; i < NEW; i++) right = right && mean[i] == again[i];
 
     /* Pairs of words must have come out stronger than single words. */
-    lth_gp_report report = lth_gp_reported(loaded);
-    right = right && report.order_share[1] > report.order_share[0] && report.loo.r > 0.9;
+    const lth_gp_report *report = lth_gp_reported(loaded);
+    right = right && report->order_share[1] > report->order_share[0] && report->loo->r > 0.9;
 
     lth_gp_free(loaded);
     lth_gp_free(gp);

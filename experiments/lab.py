@@ -130,7 +130,7 @@ class Lab:
             return
         commands = self.texts([s for s in steps if isinstance(s, list)])
         record = self.store.rows.get(name)
-        done = record is not None and record["commands"] == commands and not self.wanted_again(record)
+        done = record is not None and record["commands"] == commands and not self.o.again
         self.planned.append((name, commands, done, record["seconds"] if done and record["seconds"] else estimate))
         if done or self.plan:
             return
@@ -154,9 +154,6 @@ class Lab:
         self.store.save(name, record)
         self.fresh += 1
         self.say("%s: %s, %.1f s" % (self.store.name, name, record["seconds"]))
-
-    def wanted_again(self, record):
-        return self.o.again == "all" or (self.o.again == "earlier" and "how" in record["measured"])
 
     def version(self):
         return self.run(Once([self.o.luthier, "--version"])).out.strip()

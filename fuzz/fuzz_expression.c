@@ -18,7 +18,7 @@ static char *print(const lth_kernel *kernel) {
 static void check_same(const lth_kernel *a, const lth_kernel *b) {
     if (lth_kernel_params(a) != lth_kernel_params(b)) abort();
     for (size_t i = 0; i < lth_kernel_params(a); i++) {
-        lth_param x = lth_kernel_param(a, i), y = lth_kernel_param(b, i);
+        lth_param x = *lth_kernel_param(a, i), y = *lth_kernel_param(b, i);
         if (strcmp(x.path, y.path) != 0 || x.value != y.value || x.held != y.held) abort();
         if (!x.tag != !y.tag || (x.tag && strcmp(x.tag, y.tag) != 0)) abort();
     }

@@ -43,12 +43,12 @@ static void load_svm(const char *path) {
     lth_error err;
     lth_svm *svm;
     if (lth_svm_load(ctx, path, &svm, &err) != LTH_OK) return;
-    lth_svm_report r = lth_svm_reported(svm);
+    lth_svm_report r = *lth_svm_reported(svm);
     double value;
     bool *has = calloc(r.classes + 1, sizeof *has);
     lth_svm_prediction to = {.value = r.regression ? &value : NULL,
                              .has = r.regression ? NULL : has};
-    if (has) lth_svm_predict(svm, table, &to, &err);
+    if (has) lth_svm_predict(svm, table, &to, sizeof to, &err);
     free(has);
     lth_svm_free(svm);
 }
@@ -63,8 +63,9 @@ static void load(const char *path) {
     size_t targets = lth_gp_targets(gp);
     double *mean = calloc(2 * targets, sizeof *mean);
     if (mean) lth_gp_predict(gp, table, false, mean, mean + targets, &err);
-    for (size_t i = 0; i <= lth_kernel_params(lth_gp_kernel(gp)); i++)
-        if (!lth_gp_param_at(gp, i).path) abort();
+    for (size_t i = 0; i < lth_kernel_params(lth_gp_kernel(gp)); i++)
+        if (!lth_gp_param_at(gp, i)->path) abort();
+    if (!lth_gp_param_at(gp, LTH_NONE)->path) abort();
     free(mean);
     lth_gp_free(gp);
 }
@@ -165,7 +166,7 @@ static void add_text_field(const recipe *r, size_t field, bool vectors) {
 static void add_fields(const recipe *r, const lth_kernel *kernel) {
     for (size_t f = 0; f < kernel->field_count; f++) {
         const lth__field_def *def = &kernel->fields[f];
-        if (def->kind != LTH__FIELD_NUMBERS) {
+        if (def->kind != LTH_COLUMN_NUMBERS) {
             add_text_field(r, f, def->vectors);
             continue;
         }

@@ -9,7 +9,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    serve_column at[] = {{.name = "text"}, {.name = "f1", .kind = COLUMN_NUMBER}};
+    serve_column at[] = {{.name = "text"}, {.name = "f1", .kind = LTH_COLUMN_NUMBERS}};
     serve_columns columns = {.at = at, .count = 2};
     serve_rows rows;
     problem why = {0};

@@ -18,13 +18,32 @@
  *   through out-pointers, which are written only on success.
  * - The last argument `err` may be NULL; otherwise it receives the reason of a failure.
  * - create, read, parse, load and encode return objects that the caller frees; free(NULL) is a
- * no-op. Borrowed views (const char *, const double *) live until their owner is changed or freed.
+ *   no-op, and other calls want no NULL for an object. Borrowed views (const char *, const
+ *   lth_param *) live until their owner is changed or freed.
  * - An object borrows what it was made from: free items before encoders, encoders before kernels,
  *   and the context last. Arguments of a call are otherwise borrowed for that call only.
- * - A context may be used by one call at a time; two contexts may be used by two threads.
+ * - What is asked for by number and is not there, because the number is too large or because this
+ *   kind of object has no such thing, is NULL, 0, false, NaN or LTH_NONE.
+ * - Structs only ever grow at their end. Those that the library hands out are its own: only
+ *   pointers to them cross the border. Those that the caller makes come with their size: options
+ *   begin with it, set by their _init(), and for others it is the argument behind them, of arrays
+ *   that of one entry: `columns, sizeof *columns, count`. lth_error stays as it is.
  * - Text is UTF-8, passed as pointer and length in bytes; no closing NUL is needed.
  * - The library never prints or exits. It has no state of its own outside these objects; when it
- * first needs OpenBLAS it loads it, with OPENBLAS_CORETYPE set in the environment for that moment.
+ *   first needs OpenBLAS it loads it, and for that moment the environment is a copy with
+ *   OPENBLAS_CORETYPE and OPENBLAS_NUM_THREADS in it. Other threads may call getenv() meanwhile.
+ *
+ * Threads
+ * - A context serves one call at a time: one that is given the context, or a kernel, an encoder or
+ *   items that were made with it. Two contexts may be used by two threads.
+ * - Tables, validations and reasons do not change once they are made: any number of calls may read
+ *   one of them at the same time.
+ * - A model keeps a context of its own. Calls that take a const model may run at the same time;
+ *   those that take it without const want it for themselves.
+ * - What takes no object (metrics, folds, arrays on disk) may be called at any time.
+ *
+ * What may change: from version 1.0 on, the first part of this file changes only by additions. What
+ * stands under "May change", at its end, is not promised.
  */
 #ifndef LTH_H
 #define LTH_H
@@ -44,6 +63,8 @@ extern "C" {
 #define LTH_API
 #define LTH_PRINTF(fmt, args)
 #endif
+
+/* ==== Stable ================================================================================== */
 
 /* ---- Version ------------------------------------------------------------------------------- */
 
@@ -196,8 +217,9 @@ typedef struct lth_column {
  * dot, arccos or exp, and for mean: they take the place of text and word vectors,
  * lth_gp_options.vectors may be NULL, and all tables of an encoder or model have them, of the same
  * dimension. */
-LTH_API lth_status lth_table_from_columns(lth_ctx *ctx, const lth_column *columns, size_t count,
-                                          size_t rows, lth_table **out, lth_error *err);
+LTH_API lth_status lth_table_from_columns(lth_ctx *ctx, const lth_column *columns, size_t size,
+                                          size_t count, size_t rows, lth_table **out,
+                                          lth_error *err);
 LTH_API void lth_table_free(lth_table *table);
 
 LTH_API const char *lth_table_name(const lth_table *table); /* the path it was read from */
@@ -235,6 +257,15 @@ LTH_API size_t lth_kernel_print(const lth_kernel *kernel, char *buffer, size_t c
  * as written. */
 LTH_API const char *lth_kernel_column(const lth_kernel *kernel, size_t i);
 
+/* What its cells hold, or those of each column of a range; of the first kernel that reads it. */
+typedef enum lth_column_kind {
+    LTH_COLUMN_TEXT,
+    LTH_COLUMN_NUMBERS,
+    LTH_COLUMN_TREE
+} lth_column_kind;
+
+LTH_API lth_column_kind lth_kernel_column_kind(const lth_kernel *kernel, size_t i);
+
 /* The string kernel order when the whole expression is one string kernel, else 0: such kernels can
  * fill lth_gram_orders(). */
 LTH_API size_t lth_kernel_orders(const lth_kernel *kernel);
@@ -250,6 +281,46 @@ LTH_API lth_status lth_kernel_resolve(lth_kernel **kernel, const lth_table *tabl
  * its columns are vectors themselves). */
 LTH_API bool lth_kernel_needs_vectors(const lth_kernel *kernel);
 
+/* What an argument does to its kernel, for those that do not know the family by name. */
+typedef enum lth_role {
+    LTH_ROLE_OTHER,
+    LTH_ROLE_VARIANCE,    /* the kernel is proportional to it                            */
+    LTH_ROLE_WEIGHT,      /* of the i-th order; the kernel is proportional to all of them */
+    LTH_ROLE_LENGTHSCALE, /* the distance over which the kernel falls off                */
+    LTH_ROLE_GAP,         /* factor for each part that is skipped                        */
+    LTH_ROLE_RARITY,      /* with it the frequencies in the first table count            */
+    LTH_ROLE_ORDER        /* structural: how many orders there are                       */
+} lth_role;
+
+typedef struct lth_argument {
+    const char *name, *help, *initial; /* `initial` as it would be written                */
+    const char *choices;               /* "words|tokens|chars|bytes", "1..32", or ""      */
+    bool learned;                      /* a hyperparameter, with bounds lo and hi         */
+    double lo, hi;
+    lth_role role;
+} lth_argument;
+
+/* What a family works on: the values of another kernel, sequences of units, trees, or a text from
+ * which it makes features; operators are numbers, + and *. */
+typedef enum lth_family_kind {
+    LTH_FAMILY_WRAPPER,
+    LTH_FAMILY_STRING,
+    LTH_FAMILY_TREE,
+    LTH_FAMILY_MAP,
+    LTH_FAMILY_OPERATOR
+} lth_family_kind;
+
+typedef struct lth_family {
+    const char *name, *help, *usage;
+    const lth_argument *arguments; /* for lth_family_argument() */
+    lth_family_kind kind;
+} lth_family;
+
+/* The i-th kernel family, or NULL past the last, and its i-th argument: what `luthier kernels`
+ * prints. All static. */
+LTH_API const lth_family *lth_family_at(size_t i);
+LTH_API const lth_argument *lth_family_argument(const lth_family *family, size_t i);
+
 /* Hyperparameters, one row for each scalar, in the order of every gradient. A tied parameter has
  * its own row and its own partial derivative; setting one sets all that share its tag. */
 typedef struct lth_param {
@@ -258,28 +329,20 @@ typedef struct lth_param {
     double lo, hi;
     bool held;       /* not learned                            */
     const char *tag; /* name it is tied by, without $; or NULL */
+    const lth_family *family;
+    const lth_argument *argument; /* of the family */
 } lth_param;
 
 LTH_API size_t lth_kernel_params(const lth_kernel *kernel);
-LTH_API lth_param lth_kernel_param(const lth_kernel *kernel, size_t i);
+LTH_API const lth_param *lth_kernel_param(const lth_kernel *kernel, size_t i);
 LTH_API lth_status lth_kernel_set(lth_kernel *kernel, size_t i, double value, lth_error *err);
 LTH_API lth_status lth_kernel_set_path(lth_kernel *kernel, const char *path, double value,
                                        lth_error *err);
 
-/* The i-th kernel family, or NULL past the last: what `luthier kernels` prints. All static. */
-typedef struct lth_argument {
-    const char *name, *help, *initial; /* `initial` as it would be written                */
-    const char *choices;               /* "words|tokens|chars|bytes", "1..32", or ""      */
-    bool learned;                      /* a hyperparameter, with bounds lo and hi         */
-    double lo, hi;
-} lth_argument;
-
-typedef struct lth_family {
-    const char *name, *help, *usage;
-    const lth_argument *arguments; /* ends with name NULL */
-} lth_family;
-
-LTH_API const lth_family *lth_family_at(size_t i);
+/* For "did you mean": of the names at(user, 0), at(user, 1), ... up to NULL the one that `name` was
+ * likely meant to be, or NULL. */
+typedef const char *lth_name_fn(const void *user, size_t i);
+LTH_API const char *lth_nearest(const char *name, lth_name_fn *at, const void *user);
 
 /* ---- Items: encoded rows ------------------------------------------------------------------- */
 
@@ -320,6 +383,11 @@ LTH_API lth_status lth_gram_pull(const lth_kernel *kernel, const lth_items *rows
                                  const lth_items *cols, const double *W, size_t ld, double *grad,
                                  lth_error *err);
 
+/* The same of the diagonal: grad[p] = sum_i w[i] dk(rows_i, rows_i) / dtheta_p, a slice of rows at
+ * a time. */
+LTH_API lth_status lth_gram_diagonal_pull(const lth_kernel *kernel, const lth_items *rows,
+                                          const double *w, double *grad, lth_error *err);
+
 /* Every derivative: G[(p * rows + i) * cols + j] = dk_ij / dtheta_p. For tests and small data. */
 LTH_API lth_status lth_gram_gradients(const lth_kernel *kernel, const lth_items *rows,
                                       const lth_items *cols, double *G, lth_error *err);
@@ -334,11 +402,6 @@ LTH_API lth_status lth_gram_orders(const lth_kernel *kernel, const lth_items *ro
  * rows and columns were taken out of both. A matrix of zeros has none: LTH_ENUMERIC. */
 LTH_API lth_status lth_gram_align(const double *A, const double *B, size_t rows, bool center,
                                   double *out, lth_error *err);
-
-/* Cells of string kernel tables, |s| |t| summed over the pairs that lth_gram() computes, times
- * order: the unit of the speed figures. */
-LTH_API double lth_gram_cell_orders(const lth_kernel *kernel, const lth_items *rows,
-                                    const lth_items *cols);
 
 /* ---- Gaussian processes ---------------------------------------------------------------------- */
 
@@ -417,7 +480,7 @@ typedef struct lth_class_rows {
     size_t rows;
 } lth_class_rows;
 LTH_API size_t lth_gp_classes(const lth_gp *gp);
-LTH_API lth_class_rows lth_gp_class(const lth_gp *gp, size_t i);
+LTH_API const lth_class_rows *lth_gp_class(const lth_gp *gp, size_t i);
 LTH_API bool lth_gp_is_multi_label(const lth_gp *gp);
 LTH_API lth_likelihood lth_gp_likelihood(const lth_gp *gp);
 
@@ -429,18 +492,17 @@ typedef struct lth_gp_param {
     bool held, at_bound;
     const char *tag;
 } lth_gp_param;
-LTH_API lth_gp_param lth_gp_param_at(const lth_gp *gp, size_t i);
+LTH_API const lth_gp_param *lth_gp_param_at(const lth_gp *gp, size_t i);
 
 /* A symbol of a tree kernel with hyperparameters of its own, and how many inner nodes of the
- * training trees have it. `i` counts over all kernels of the expression; past the last, `symbol`
- * is NULL. */
+ * training trees have it. `i` counts over all kernels of the expression. */
 typedef struct lth_gp_symbol {
     const char *kernel; /* "sstk", "sstk2" */
     const char *symbol;
     double decay, alpha; /* alpha 0 where the kernel has none */
     size_t count;
 } lth_gp_symbol;
-LTH_API lth_gp_symbol lth_gp_symbol_at(const lth_gp *gp, size_t i);
+LTH_API const lth_gp_symbol *lth_gp_symbol_at(const lth_gp *gp, size_t i);
 
 /* Quality of predictions, in the target's own units. nlpd counts the noise; coverage is the share
  * of targets inside their 95% interval. */
@@ -449,9 +511,9 @@ typedef struct lth_metrics {
     double nlpd, mae, rmse, r, r2, coverage;
 } lth_metrics;
 
-/* Metrics of predictions with their standard deviations (of y, noise included). */
-LTH_API lth_metrics lth_metrics_of(const double *y, const double *mean, const double *sd,
-                                   size_t count);
+/* Metrics of predictions with their standard deviations (of y, noise included), or NULL without. */
+LTH_API void lth_metrics_of(const double *y, const double *mean, const double *sd, size_t count,
+                            lth_metrics *out, size_t size);
 
 typedef struct lth_gp_report {
     size_t rows, iterations, evaluations, starts;
@@ -462,9 +524,9 @@ typedef struct lth_gp_report {
     bool converged, interrupted;
     size_t orders;                  /* of the first string kernel in the expression, else 0 */
     double nu[64], order_share[64]; /* weights_i match^(2i); their shares of the mean k(x,x) */
-    lth_metrics loo;                /* leave-one-out, of the first target; none for labels  */
+    const lth_metrics *loo;         /* leave-one-out, of the first target; NULL for labels  */
 } lth_gp_report;
-LTH_API lth_gp_report lth_gp_reported(const lth_gp *gp);
+LTH_API const lth_gp_report *lth_gp_reported(const lth_gp *gp);
 
 /* Where to look for the vectors of words that training did not have; NULL (at first) = nowhere:
  * such words then match as `oov` says. The file must be the one that training used, or agree with
@@ -485,22 +547,6 @@ LTH_API lth_status lth_gp_classify(lth_gp *gp, const lth_table *table, double *p
 LTH_API lth_status lth_gp_save(const lth_gp *gp, const char *path, lth_error *err);
 LTH_API lth_status lth_gp_load(lth_ctx *ctx, const char *path, lth_gp **out, lth_error *err);
 
-/* Cross-validation: for each target and fold a model is fitted to the other folds and judged on
- * this one. `fold[i]` is the fold of row i, 0 .. folds-1. Results by [target * folds + fold];
- * `pooled`, by target, over all rows at once; `mean`, `sd` (may be NULL) by [target * rows + row].
- */
-typedef struct lth_cv_result {
-    lth_metrics *fold;   /* caller's, targets * folds entries   */
-    double *seconds;     /* likewise                            */
-    lth_metrics *pooled; /* caller's, one for each target       */
-    double *mean, *sd;
-    double *evidence; /* as `seconds`: of the rows learned from; may be NULL */
-} lth_cv_result;
-LTH_API lth_status lth_gp_cv(lth_ctx *ctx, const char *expression, const lth_table *table,
-                             const char *const *targets, size_t target_count, const size_t *fold,
-                             size_t folds, const lth_gp_options *options, lth_cv_result *result,
-                             lth_error *err);
-
 /* Folds of a seeded shuffle: fold[i] in 0 .. folds-1, sizes as equal as can be. */
 LTH_API void lth_folds_shuffled(uint64_t seed, size_t rows, size_t folds, size_t *fold);
 
@@ -508,7 +554,7 @@ LTH_API void lth_folds_shuffled(uint64_t seed, size_t rows, size_t folds, size_t
 LTH_API lth_status lth_gp_sample(const lth_kernel *kernel, const lth_items *items, double noise,
                                  size_t draws, double *y, lth_error *err);
 
-/* ---- Labels --------------------------------------------------------------------------------- */
+/* ---- Labels and cross-validation ----------------------------------------------------------- */
 
 /* Quality of the predictions of one class. `support` counts the rows that have it. */
 typedef struct lth_class_metrics {
@@ -528,11 +574,12 @@ typedef struct lth_label_metrics {
                         these counts as less than 1e-15 */
 } lth_label_metrics;
 
-/* Metrics of predicted labels: truth[i * classes + c] says whether row i has class c. `each`, one
- * for each class, may be NULL. auc and log_loss are NaN. */
-LTH_API lth_label_metrics lth_label_metrics_of(const bool *truth, const bool *predicted,
-                                               size_t count, size_t classes,
-                                               lth_class_metrics *each);
+/* Metrics of predicted labels: truth[i * classes + c] says whether row i has class c. auc and
+ * log_loss are NaN. And those of class `i`. */
+LTH_API void lth_label_metrics_of(const bool *truth, const bool *predicted, size_t count,
+                                  size_t classes, lth_label_metrics *out, size_t size);
+LTH_API void lth_class_metrics_of(const bool *truth, const bool *predicted, size_t count,
+                                  size_t classes, size_t i, lth_class_metrics *out, size_t size);
 
 /* Folds of a seeded shuffle in which each class of the target has its share of every fold; for a
  * target of numbers or of several labels a row, lth_folds_shuffled(). */
@@ -545,32 +592,38 @@ LTH_API void lth_validation_free(lth_validation *v);
 
 LTH_API bool lth_validation_has_labels(const lth_validation *v, size_t target);
 /* By fold; LTH_NONE = all rows together. The first is for numbers (what needs standard deviations
- * is NaN), the second for labels. */
-LTH_API lth_metrics lth_validation_metrics(const lth_validation *v, size_t target, size_t fold);
-LTH_API lth_label_metrics lth_validation_label_metrics(const lth_validation *v, size_t target,
-                                                       size_t fold);
+ * is NaN for support vector machines), the second for labels. */
+LTH_API const lth_metrics *lth_validation_metrics(const lth_validation *v, size_t target,
+                                                  size_t fold);
+LTH_API const lth_label_metrics *lth_validation_label_metrics(const lth_validation *v,
+                                                              size_t target, size_t fold);
 LTH_API double lth_validation_seconds(const lth_validation *v, size_t target, size_t fold);
+/* Of the rows that a Gaussian process for numbers learned from, by fold. */
+LTH_API double lth_validation_evidence(const lth_validation *v, size_t target, size_t fold);
 /* Classes of a target of labels, over all rows together. */
 LTH_API size_t lth_validation_classes(const lth_validation *v, size_t target);
 LTH_API const char *lth_validation_class(const lth_validation *v, size_t target, size_t i);
-LTH_API lth_class_metrics lth_validation_class_metrics(const lth_validation *v, size_t target,
-                                                       size_t i);
+LTH_API const lth_class_metrics *lth_validation_class_metrics(const lth_validation *v,
+                                                              size_t target, size_t i);
 /* Rows of class `truth` that were taken for class `predicted`; one label a row. */
 LTH_API bool lth_validation_has_confusion(const lth_validation *v, size_t target);
 LTH_API size_t lth_validation_confusion(const lth_validation *v, size_t target, size_t truth,
                                         size_t predicted);
-/* What was predicted for a row: a number, or whether it has class `i`; and whether it really has.
- */
+/* What was predicted for a row: a number, with the standard deviation that a Gaussian process gives
+ * it; or whether it has class `i`, and whether it really has. */
 LTH_API double lth_validation_value(const lth_validation *v, size_t target, size_t row);
+LTH_API double lth_validation_sd(const lth_validation *v, size_t target, size_t row);
 LTH_API bool lth_validation_predicted(const lth_validation *v, size_t target, size_t row, size_t i);
 LTH_API bool lth_validation_true(const lth_validation *v, size_t target, size_t row, size_t i);
 
-/* Cross-validation of Gaussian processes for labels, as lth_gp_cv(): every target by itself. A
- * label that the rows learned from do not have is never predicted. */
-LTH_API lth_status lth_gp_cv_labels(lth_ctx *ctx, const char *expression, const lth_table *table,
-                                    const char *const *targets, size_t target_count,
-                                    const size_t *fold, size_t folds, const lth_gp_options *options,
-                                    lth_validation **out, lth_error *err);
+/* Cross-validation of Gaussian processes: for each target and fold a model is fitted to the other
+ * folds and judged on this one. `fold[i]` is the fold of row i, 0 .. folds-1. The targets have all
+ * numbers or all labels, as `task` or else the first of them says. A label that the rows learned
+ * from do not have is never predicted. */
+LTH_API lth_status lth_gp_cv(lth_ctx *ctx, const char *expression, const lth_table *table,
+                             const char *const *targets, size_t target_count, const size_t *fold,
+                             size_t folds, const lth_gp_options *options, lth_validation **out,
+                             lth_error *err);
 
 /* ---- Support vector machines ---------------------------------------------------------------- */
 
@@ -640,14 +693,14 @@ typedef struct lth_svm_report {
     bool linear;    /* LTH_SVM_LINEAR was used: the model has weights of features */
     size_t weights; /* those that are not 0, of all problems                      */
 } lth_svm_report;
-LTH_API lth_svm_report lth_svm_reported(const lth_svm *svm);
+LTH_API const lth_svm_report *lth_svm_reported(const lth_svm *svm);
 
 /* A class, the training rows that have it, and how many of these are support rows. */
 typedef struct lth_svm_class {
     const char *name;
     size_t rows, support;
 } lth_svm_class;
-LTH_API lth_svm_class lth_svm_class_at(const lth_svm *svm, size_t i);
+LTH_API const lth_svm_class *lth_svm_class_at(const lth_svm *svm, size_t i);
 
 /* A point of the grid, with its score over the inner folds: NaN if it could not be trained. What
  * the type does not use is NaN too. */
@@ -655,7 +708,7 @@ typedef struct lth_svm_point {
     const char *kernel;
     double C, epsilon, nu, score;
 } lth_svm_point;
-LTH_API lth_svm_point lth_svm_point_at(const lth_svm *svm, size_t i);
+LTH_API const lth_svm_point *lth_svm_point_at(const lth_svm *svm, size_t i);
 
 /* The classes of problem `i`: `positive` where its decision value is above 0. `negative` is
  * LTH_NONE for the rest; both are for numbers. */
@@ -674,7 +727,7 @@ typedef struct lth_svm_prediction {
     double *decision;    /* [row * problems + problem]          */
 } lth_svm_prediction;
 LTH_API lth_status lth_svm_predict(lth_svm *svm, const lth_table *table,
-                                   const lth_svm_prediction *to, lth_error *err);
+                                   const lth_svm_prediction *to, size_t size, lth_error *err);
 
 LTH_API lth_status lth_svm_save(const lth_svm *svm, const char *path, lth_error *err);
 LTH_API lth_status lth_svm_load(lth_ctx *ctx, const char *path, lth_svm **out, lth_error *err);
@@ -685,6 +738,24 @@ LTH_API lth_status lth_svm_cv(lth_ctx *ctx, const char *expression, const lth_ta
                               const char *const *targets, size_t target_count, const size_t *fold,
                               size_t folds, const lth_svm_options *options, lth_validation **out,
                               lth_error *err);
+
+/* ---- Model files ----------------------------------------------------------------------------- */
+
+/* What kind of model a file holds: "gp" or "svm". Only the file's header is looked at. */
+LTH_API lth_status lth_model_kind(const char *path, char kind[16], lth_error *err);
+
+/* ---- Arrays on disk ------------------------------------------------------------------------ */
+
+/* Write a float64 .npy file, beside and then renamed; "-" is standard output. Rank 1 to 3. */
+LTH_API lth_status lth_npy_write(const char *path, const double *data, const size_t *shape,
+                                 size_t rank, lth_error *err);
+
+/* Read a float64 or float32 .npy file in C order. The data are freed with lth_npy_free(). */
+LTH_API lth_status lth_npy_read(const char *path, double **data, size_t shape[3], size_t *rank,
+                                lth_error *err);
+LTH_API void lth_npy_free(double *data);
+
+/* ==== May change ============================================================================== */
 
 /* ---- Reasons --------------------------------------------------------------------------------- */
 
@@ -726,7 +797,7 @@ typedef struct lth_reasons_summary {
     bool exact; /* the weights add up but for rounding                    */
     size_t parts, patterns, rows;
 } lth_reasons_summary;
-LTH_API lth_reasons_summary lth_reasons_summarise(const lth_reasons *reasons);
+LTH_API const lth_reasons_summary *lth_reasons_summarise(const lth_reasons *reasons);
 
 /* A token, a node of a tree or a number, in the order of the row; parts of several columns or
  * kernels that read the same column with the same units are one. `text` is the token, the node's
@@ -739,7 +810,7 @@ typedef struct lth_reasons_part {
     double weight;
     bool seen; /* training had this token (this production) */
 } lth_reasons_part;
-LTH_API lth_reasons_part lth_reasons_part_at(const lth_reasons *reasons, size_t i);
+LTH_API const lth_reasons_part *lth_reasons_part_at(const lth_reasons *reasons, size_t i);
 
 /* A pattern: tokens with gaps between them ("not ... good"), or a fragment of a tree in brackets.
  * `weight` is what it adds to this prediction, or for a model, to the prediction of a row that has
@@ -750,7 +821,7 @@ typedef struct lth_reasons_pattern {
     size_t rows;
     size_t example; /* a training row that has it, from 0; LTH_NONE = none */
 } lth_reasons_pattern;
-LTH_API lth_reasons_pattern lth_reasons_pattern_at(const lth_reasons *reasons, size_t i);
+LTH_API const lth_reasons_pattern *lth_reasons_pattern_at(const lth_reasons *reasons, size_t i);
 
 /* A training row, from 0: what it adds to the prediction, and k(x, x_a) / sqrt(k(x, x) k(x_a,
  * x_a)). The rows that add most, then, by similarity, the `nearest` that are not among them. Of an
@@ -763,7 +834,7 @@ typedef struct lth_reasons_row {
     double y;          /* its target; NaN for labels */
     const char *label; /* its labels; NULL for numbers */
 } lth_reasons_row;
-LTH_API lth_reasons_row lth_reasons_row_at(const lth_reasons *reasons, size_t i);
+LTH_API const lth_reasons_row *lth_reasons_row_at(const lth_reasons *reasons, size_t i);
 
 /* The heaviest patterns of a model: `count` that push up most and `count` that push down, in
  * falling order of weight. Where the kernel is not linear in its features, weights are means over
@@ -787,25 +858,8 @@ LTH_API const char *lth_svm_row_text(lth_svm *svm, size_t row, size_t column);
 LTH_API lth_status lth_gp_leave_one_out(lth_gp *gp, size_t target, double *y, double *mean,
                                         double *sd, lth_error *err);
 
-/* The i-th step of the search that the model keeps, or one with iteration LTH_NONE past the last.
- */
-LTH_API lth_gp_step lth_gp_step_at(const lth_gp *gp, size_t i);
-
-/* ---- Model files ----------------------------------------------------------------------------- */
-
-/* What kind of model a file holds: "gp" or "svm". Only the file's header is looked at. */
-LTH_API lth_status lth_model_kind(const char *path, char kind[16], lth_error *err);
-
-/* ---- Arrays on disk ------------------------------------------------------------------------ */
-
-/* Write a float64 .npy file, beside and then renamed; "-" is standard output. Rank 1 to 3. */
-LTH_API lth_status lth_npy_write(const char *path, const double *data, const size_t *shape,
-                                 size_t rank, lth_error *err);
-
-/* Read a float64 or float32 .npy file in C order. The data are freed with lth_npy_free(). */
-LTH_API lth_status lth_npy_read(const char *path, double **data, size_t shape[3], size_t *rank,
-                                lth_error *err);
-LTH_API void lth_npy_free(double *data);
+/* The i-th step of the search that the model keeps. */
+LTH_API const lth_gp_step *lth_gp_step_at(const lth_gp *gp, size_t i);
 
 /* ---- The machine --------------------------------------------------------------------------- */
 
@@ -818,7 +872,12 @@ typedef struct lth_machine {
     const char *blas, *core;
 } lth_machine;
 
-LTH_API lth_status lth_machine_measure(lth_ctx *ctx, lth_machine *out, lth_error *err);
+LTH_API lth_status lth_machine_measure(lth_ctx *ctx, lth_machine *out, size_t size, lth_error *err);
+
+/* Cells of string kernel tables, |s| |t| summed over the pairs that lth_gram() computes, times
+ * order: the unit of the speed figures. */
+LTH_API double lth_gram_cell_orders(const lth_kernel *kernel, const lth_items *rows,
+                                    const lth_items *cols);
 
 #ifdef __cplusplus
 }

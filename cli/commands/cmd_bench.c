@@ -219,7 +219,8 @@ static int measure_machine(bench *b, const char *isa, lth_machine *machine) {
     session s;
     lth_error err = {0};
     int code = session_open(&s, &o);
-    if (!code && lth_machine_measure(s.ctx, machine, &err) != LTH_OK) code = session_fail(&s, &err);
+    if (!code && lth_machine_measure(s.ctx, machine, sizeof *machine, &err) != LTH_OK)
+        code = session_fail(&s, &err);
     if (!code) code = session_check_interrupt(&s);
     session_close(&s);
     return code;

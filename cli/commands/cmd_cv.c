@@ -1,5 +1,4 @@
 /* luthier cv: how well a kernel predicts, by cross-validation. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "commands/cv_report.h"
@@ -10,7 +9,6 @@ typedef struct job {
     learning l;
     const options *options;
     folds folds;
-    size_t rows, targets;
     cv_report report;
 } job;
 
@@ -25,61 +23,31 @@ static int check_usage(const options *o) {
     return EXIT_DONE;
 }
 
-/* ---- Gaussian processes for numbers ---- */
-
-static int allocate(job *j) {
-    lth_cv_result *to = &j->report.numbers;
-    size_t cells = j->targets * j->folds.count;
-    to->fold = calloc(cells, sizeof *to->fold);
-    to->seconds = calloc(cells, sizeof *to->seconds);
-    to->evidence = calloc(cells, sizeof *to->evidence);
-    to->pooled = calloc(j->targets, sizeof *to->pooled);
-    if (!to->fold || !to->seconds || !to->evidence || !to->pooled) return out_of_memory();
-    if (!j->options->predictions) return EXIT_DONE;
-    session *s = &j->l.session;
-    int code = session_allocate(s, "the prediction", j->targets, j->rows, 1, &to->mean);
-    return code ? code : session_allocate(s, "the prediction", j->targets, j->rows, 1, &to->sd);
-}
-
-static void free_numbers(lth_cv_result *r) {
-    free(r->fold);
-    free(r->seconds);
-    free(r->evidence);
-    free(r->pooled);
-    free(r->mean);
-    free(r->sd);
-}
-
-/* ---- The work ---- */
-
 static lth_status validate_model(job *j, lth_error *err) {
     learning *l = &j->l;
     lth_ctx *ctx = l->session.ctx;
     const char *kernel = j->options->kernel, *const *targets = l->targets.at;
     const size_t *fold = j->folds.of_row, count = j->folds.count;
-    cv_report *to = &j->report;
+    lth_validation **out = &j->report.validation;
     if (l->svm)
-        return lth_svm_cv(ctx, kernel, l->table, targets, j->targets, fold, count, &l->svm_options,
-                          &to->validation, err);
-    if (l->labels)
-        return lth_gp_cv_labels(ctx, kernel, l->table, targets, j->targets, fold, count,
-                                &l->gp_options, &to->validation, err);
-    return lth_gp_cv(ctx, kernel, l->table, targets, j->targets, fold, count, &l->gp_options,
-                     &to->numbers, err);
+        return lth_svm_cv(ctx, kernel, l->table, targets, l->targets.count, fold, count,
+                          &l->svm_options, out, err);
+    l->gp_options.step = silent_step;
+    return lth_gp_cv(ctx, kernel, l->table, targets, l->targets.count, fold, count, &l->gp_options,
+                     out, err);
 }
 
 /* All targets must be of one kind. */
 static int check_kinds(job *j) {
     const lth_validation *v = j->report.validation;
-    bool labels = v && lth_validation_has_labels(v, 0);
-    for (size_t t = 1; v && t < j->targets; ++t) {
+    bool labels = j->report.labels = lth_validation_has_labels(v, 0);
+    for (size_t t = 1; t < j->l.targets.count; ++t) {
         if (lth_validation_has_labels(v, t) != labels)
             return usage_error(j->options->command,
                                "the targets %s and %s are of two kinds, labels "
                                "and numbers; validate them one by one",
                                j->l.targets.at[0], j->l.targets.at[t]);
     }
-    j->report.labels = labels;
     return EXIT_DONE;
 }
 
@@ -87,13 +55,10 @@ static int validate(job *j) {
     learning *l = &j->l;
     lth_error err = {0};
     double start = seconds_now();
-    int code = l->svm || l->labels ? EXIT_DONE : allocate(j);
-    if (code) return code;
-    l->gp_options.step = silent_step;
     if (validate_model(j, &err) != LTH_OK) return learning_fail(l, &err);
-    session_note(&l->session, "%zu rows, %zu folds, %.3g s", j->rows, j->folds.count,
-                 seconds_now() - start);
-    code = session_check_interrupt(&l->session);
+    session_note(&l->session, "%zu rows, %zu folds, %.3g s", lth_table_rows(l->table),
+                 j->folds.count, seconds_now() - start);
+    int code = session_check_interrupt(&l->session);
     return code ? code : check_kinds(j);
 }
 
@@ -132,8 +97,6 @@ static int run_job(job *j) {
     int code = o->predictions ? check_output(o->predictions) : EXIT_DONE;
     if (!code) code = learning_read(&j->l, o->fold_by);
     if (code) return code;
-    j->rows = lth_table_rows(j->l.table);
-    j->targets = j->l.targets.count;
     j->report = (cv_report){
         .table = j->l.table, .targets = &j->l.targets, .folds = &j->folds, .svm = j->l.svm};
     code = make_folds(&j->l.session, j->l.table, &j->folds);
@@ -151,7 +114,6 @@ int run_cv(const options *o) {
     code = learning_open(&j.l, o);
     if (!code) code = run_job(&j);
     lth_validation_free(j.report.validation);
-    free_numbers(&j.report.numbers);
     free_folds(&j.folds);
     learning_close(&j.l);
     return code;

@@ -124,13 +124,13 @@ static const char *const target = "score";
 
 static lth_status learn(demo *d, contender *c, lth_error *err) {
     lth_gp_options gp_options = fit_options();
-    lth_metrics by_fold[FOLDS];
-    double seconds[FOLDS];
-    lth_cv_result result = {.fold = by_fold, .seconds = seconds, .pooled = &c->judged};
+    lth_validation *found;
     lth_ctx *ctx = d->session.ctx;
     lth_status status = lth_gp_cv(ctx, c->expression, d->table, &target, 1, d->fold, FOLDS,
-                                  &gp_options, &result, err);
+                                  &gp_options, &found, err);
     if (status) return status;
+    c->judged = *lth_validation_metrics(found, 0, LTH_NONE);
+    lth_validation_free(found);
     return lth_gp_fit(ctx, c->expression, d->table, &target, 1, &gp_options, &c->gp, err);
 }
 
@@ -146,7 +146,7 @@ static int run_contender(demo *d, contender *c) {
     }
     if (d->tell)
         printf("%6.2f %11.2f %8.2f %14.0f%s\n", c->judged.r, c->judged.mae, c->judged.nlpd,
-               lth_gp_reported(c->gp).evidence, plain);
+               lth_gp_reported(c->gp)->evidence, plain);
     return session_check_interrupt(&d->session);
 }
 
@@ -180,8 +180,8 @@ static int run_contenders(demo *d) {
 static double learned_gap(const lth_gp *gp) {
     const lth_kernel *kernel = lth_gp_kernel(gp);
     for (size_t i = 0; i < lth_kernel_params(kernel); ++i) {
-        lth_param p = lth_kernel_param(kernel, i);
-        if (strcmp(p.path, "ssk.gap") == 0) return p.value;
+        const lth_param *p = lth_kernel_param(kernel, i);
+        if (p->argument->role == LTH_ROLE_GAP) return p->value;
     }
     return NAN;
 }
@@ -189,7 +189,7 @@ static double learned_gap(const lth_gp *gp) {
 static void show_learned(demo *d) {
     static const char *const names[] = {"single words", "pairs", "triples"};
     const lth_gp *gp = best_of(d)->gp;
-    lth_gp_report r = lth_gp_reported(gp);
+    lth_gp_report r = *lth_gp_reported(gp);
     print_heading("3. What the string kernel has learned");
     printf("  gap     %5.2f   factor for each word skipped inside a sequence\n", learned_gap(gp));
     for (size_t i = 0; i < r.orders; ++i) {
@@ -335,12 +335,12 @@ static void put_contender(json_writer *w, const contender *c) {
     json_put_double(w, "mae", c->judged.mae);
     json_put_double(w, "nlpd", c->judged.nlpd);
     json_put_double(w, "coverage", c->judged.coverage);
-    json_put_double(w, "log_evidence", lth_gp_reported(c->gp).evidence);
+    json_put_double(w, "log_evidence", lth_gp_reported(c->gp)->evidence);
     json_end(w);
 }
 
 static void put_learned(json_writer *w, const lth_gp *gp) {
-    lth_gp_report r = lth_gp_reported(gp);
+    lth_gp_report r = *lth_gp_reported(gp);
     json_begin_object(w, "learned");
     json_put_double(w, "noise", r.noise);
     json_put_double(w, "gap", learned_gap(gp));

@@ -50,9 +50,9 @@ static int save(learning *l, const model *m) {
 /* ---- What was learned ---- */
 
 static void say_gp(learning *l, const lth_gp *gp) {
-    lth_gp_report r = lth_gp_reported(gp);
+    lth_gp_report r = *lth_gp_reported(gp);
     bool unfinished = l->gp_options.learn && !r.converged && !r.interrupted;
-    lth_gp_param own = lth_gp_param_at(gp, LTH_NONE); /* the noise, or of labels the scale */
+    lth_gp_param own = *lth_gp_param_at(gp, LTH_NONE); /* the noise, or of labels the scale */
     char classes[32] = "";
     if (l->labels) snprintf(classes, sizeof classes, "%zu classes, ", lth_gp_classes(gp));
     session_say(&l->session, "%zu row%s, %slog evidence %.6g, %s %.4g, %zu iteration%s%s, %.2f s",
@@ -62,7 +62,7 @@ static void say_gp(learning *l, const lth_gp *gp) {
 }
 
 static void say_svm(learning *l, const lth_svm *svm) {
-    lth_svm_report r = lth_svm_reported(svm);
+    lth_svm_report r = *lth_svm_reported(svm);
     char chosen[96] = "", score[64] = "";
     if (r.regression)
         snprintf(chosen, sizeof chosen, "C %.4g, %s %.4g", r.C, isnan(r.nu) ? "epsilon" : "nu",
@@ -92,7 +92,8 @@ static int end(learning *l, const model *m) {
     if (l->svm || !was_interrupted()) return EXIT_DONE;
     int code = session_check_interrupt(&l->session);
     session_say(&l->session, "%s %s", l->options->output,
-                lth_gp_reported(m->gp).interrupted ? "holds the best point so far" : "is complete");
+                lth_gp_reported(m->gp)->interrupted ? "holds the best point so far"
+                                                    : "is complete");
     return code;
 }
 

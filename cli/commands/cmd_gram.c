@@ -145,7 +145,7 @@ static int print_json(const job *j) {
     json_put_text(&w, "kernel", kernel);
     json_begin_list(&w, "parameters");
     for (size_t i = 0; i < j->parameters; ++i)
-        json_put_text(&w, NULL, lth_kernel_param(j->kernel, i).path);
+        json_put_text(&w, NULL, lth_kernel_param(j->kernel, i)->path);
     json_end(&w);
     json_end(&w);
     free(kernel);
@@ -155,7 +155,7 @@ static int print_json(const job *j) {
 static int print_summary(const job *j) {
     if (j->options->json) return print_json(j);
     if (!j->options->gradients) return EXIT_DONE;
-    for (size_t i = 0; i < j->parameters; ++i) puts(lth_kernel_param(j->kernel, i).path);
+    for (size_t i = 0; i < j->parameters; ++i) puts(lth_kernel_param(j->kernel, i)->path);
     return EXIT_DONE;
 }
 

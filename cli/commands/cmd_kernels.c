@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "json.h"
+#include "options.h"
 #include "output.h"
-#include "session.h"
 
 static const char *kind(const lth_argument *a) {
     return a->learned ? "learned" : "structural";
@@ -18,26 +18,21 @@ static const char *range(const lth_argument *a, char out[80]) {
     return out;
 }
 
-/* A kernel without arguments may have no list of them. */
-static const lth_argument *arguments(const lth_family *f) {
-    static const lth_argument none = {.name = NULL};
-    return f->arguments ? f->arguments : &none;
-}
-
 static void print_rows(const lth_family *f) {
     char bounds[80];
-    const lth_argument *a = arguments(f);
-    if (!a->name) printf("%s\t\t\t\t\t%s\n", f->name, f->help);
-    for (; a->name; ++a)
+    const lth_argument *a;
+    if (!lth_family_argument(f, 0)) printf("%s\t\t\t\t\t%s\n", f->name, f->help);
+    for (size_t i = 0; (a = lth_family_argument(f, i)) != NULL; ++i)
         printf("%s\t%s\t%s\t%s\t%s\t%s\n", f->name, a->name, kind(a), a->initial, range(a, bounds),
                a->help);
 }
 
 static void print_page(const lth_family *f) {
     char bounds[80];
+    const lth_argument *a;
     printf("%s\n\n", f->usage);
     print_wrapped(f->help, 0, 79);
-    for (const lth_argument *a = arguments(f); a->name; ++a) {
+    for (size_t i = 0; (a = lth_family_argument(f, i)) != NULL; ++i) {
         printf("\n  %s", a->name);
         if (a->initial[0]) printf(" = %s", a->initial);
         printf("   (%s%s%s)\n    ", kind(a), *range(a, bounds) ? ", " : "", range(a, bounds));
@@ -66,7 +61,8 @@ static void put_family(json_writer *w, const lth_family *f) {
     json_put_text(w, "usage", f->usage);
     json_put_text(w, "help", f->help);
     json_begin_list(w, "arguments");
-    for (const lth_argument *a = arguments(f); a->name; ++a) put_argument(w, a);
+    const lth_argument *a;
+    for (size_t i = 0; (a = lth_family_argument(f, i)) != NULL; ++i) put_argument(w, a);
     json_end(w);
     json_end(w);
 }
@@ -83,13 +79,21 @@ static void print_json(const lth_family *one) {
     json_end(&w);
 }
 
-static const char *family_name(size_t i) {
+static const char *family_name(const void *user, size_t i) {
+    (void)user;
     const lth_family *f = lth_family_at(i);
     return f ? f->name : NULL;
 }
 
+static const lth_family *find_family(const char *name) {
+    const lth_family *f;
+    for (size_t i = 0; (f = lth_family_at(i)) != NULL; ++i)
+        if (strcmp(f->name, name) == 0) return f;
+    return NULL;
+}
+
 static int unknown_family(const options *o, const char *name) {
-    const char *near = nearest(name, family_name);
+    const char *near = lth_nearest(name, family_name, NULL);
     if (near) return usage_error(o->command, "unknown kernel \"%s\"; did you mean %s?", name, near);
     return usage_error(o->command, "unknown kernel \"%s\"", name);
 }
@@ -103,7 +107,7 @@ static void print_table(void) {
 int run_kernels(const options *o) {
     const lth_family *one = NULL;
     if (o->argument_count) {
-        one = find_family(o->arguments[0], strlen(o->arguments[0]));
+        one = find_family(o->arguments[0]);
         if (!one) return unknown_family(o, o->arguments[0]);
     }
     if (o->json)

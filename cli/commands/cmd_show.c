@@ -8,7 +8,7 @@
 
 static size_t symbol_count(const lth_gp *gp) {
     size_t count = 0;
-    while (lth_gp_symbol_at(gp, count).symbol) ++count;
+    while (lth_gp_symbol_at(gp, count)) ++count;
     return count;
 }
 
@@ -22,14 +22,14 @@ static int by_descending_decay(const void *a, const void *b) {
  * memory. */
 static lth_gp_symbol *sorted_symbols(const lth_gp *gp, size_t count) {
     lth_gp_symbol *symbols = malloc((count + 1) * sizeof *symbols);
-    for (size_t i = 0; symbols && i < count; ++i) symbols[i] = lth_gp_symbol_at(gp, i);
+    for (size_t i = 0; symbols && i < count; ++i) symbols[i] = *lth_gp_symbol_at(gp, i);
     if (symbols) qsort(symbols, count, sizeof *symbols, by_descending_decay);
     return symbols;
 }
 
 /* The i-th hyperparameter of the kernel, and after the last one the noise or the scale. */
 static lth_gp_param param_at(const lth_gp *gp, size_t i) {
-    return lth_gp_param_at(gp, i < lth_kernel_params(lth_gp_kernel(gp)) ? i : LTH_NONE);
+    return *lth_gp_param_at(gp, i < lth_kernel_params(lth_gp_kernel(gp)) ? i : LTH_NONE);
 }
 
 static size_t param_count(const lth_gp *gp) {
@@ -108,9 +108,9 @@ static void print_training(const lth_gp *gp, const lth_gp_report *r) {
                lth_gp_is_multi_label(gp) ? "several a row" : "one a row");
     } else {
         print_figure("noise", r->noise);
-        print_figure("leave-one-out r", r->loo.r);
-        print_figure("leave-one-out nlpd", r->loo.nlpd);
-        print_figure("leave-one-out coverage", r->loo.coverage);
+        print_figure("leave-one-out r", r->loo->r);
+        print_figure("leave-one-out nlpd", r->loo->nlpd);
+        print_figure("leave-one-out coverage", r->loo->coverage);
     }
     if (r->jitter > 0) print_figure("jitter", r->jitter);
     printf("ended\t%s\nstarts\t%zu\niterations\t%zu\nevaluations\t%zu\n", ending(r), r->starts,
@@ -122,13 +122,13 @@ static void print_classes(const lth_gp *gp) {
     if (lth_gp_classes(gp) == 0) return;
     printf("\nclass\trows\n");
     for (size_t i = 0; i < lth_gp_classes(gp); ++i) {
-        lth_class_rows c = lth_gp_class(gp, i);
+        lth_class_rows c = *lth_gp_class(gp, i);
         printf("%s\t%zu\n", c.name, c.rows);
     }
 }
 
 static int print_gp(const lth_gp *gp) {
-    lth_gp_report r = lth_gp_reported(gp);
+    lth_gp_report r = *lth_gp_reported(gp);
     print_params(gp);
     print_orders(&r);
     int code = print_symbols(gp);
@@ -191,13 +191,13 @@ static int put_symbols(json_writer *w, const lth_gp *gp) {
 static void put_quality(json_writer *w, const lth_gp_report *r) {
     json_put_double(w, "noise", r->noise);
     json_begin_object(w, "leave_one_out");
-    json_put_count(w, "n", r->loo.count);
-    json_put_double(w, "nlpd", r->loo.nlpd);
-    json_put_double(w, "mae", r->loo.mae);
-    json_put_double(w, "rmse", r->loo.rmse);
-    json_put_double(w, "r", r->loo.r);
-    json_put_double(w, "r2", r->loo.r2);
-    json_put_double(w, "coverage", r->loo.coverage);
+    json_put_count(w, "n", r->loo->count);
+    json_put_double(w, "nlpd", r->loo->nlpd);
+    json_put_double(w, "mae", r->loo->mae);
+    json_put_double(w, "rmse", r->loo->rmse);
+    json_put_double(w, "r", r->loo->r);
+    json_put_double(w, "r2", r->loo->r2);
+    json_put_double(w, "coverage", r->loo->coverage);
     json_end(w);
 }
 
@@ -206,7 +206,7 @@ static void put_classes(json_writer *w, const lth_gp *gp) {
     json_put_bool(w, "multi_label", lth_gp_is_multi_label(gp));
     json_begin_list(w, "classes");
     for (size_t i = 0; i < lth_gp_classes(gp); ++i) {
-        lth_class_rows c = lth_gp_class(gp, i);
+        lth_class_rows c = *lth_gp_class(gp, i);
         json_begin_object(w, NULL);
         json_put_text(w, "name", c.name);
         json_put_count(w, "rows", c.rows);
@@ -216,7 +216,7 @@ static void put_classes(json_writer *w, const lth_gp *gp) {
 }
 
 static int put_gp(json_writer *w, const lth_gp *gp) {
-    lth_gp_report r = lth_gp_reported(gp);
+    lth_gp_report r = *lth_gp_reported(gp);
     put_params(w, gp);
     put_orders(w, &r);
     int code = put_symbols(w, gp);

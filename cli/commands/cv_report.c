@@ -30,28 +30,19 @@ static const char *figure_name(const cv_report *r, size_t i) {
     return r->labels ? of_labels[i] : of_numbers[i];
 }
 
-static score score_numbers(const lth_metrics *m, double seconds, double evidence) {
-    return (score){m->count,
-                   {m->nlpd, m->mae, m->rmse, m->r, m->r2, m->coverage, seconds, evidence}};
-}
-
-/* `fold` LTH_NONE = all rows together. */
+/* `fold` LTH_NONE = all rows together, which have no evidence. */
 static score score_of(const cv_report *r, size_t target, size_t fold) {
     const lth_validation *v = r->validation;
-    const lth_cv_result *n = &r->numbers;
-    size_t first = target * r->folds->count, at = first + fold;
-    double seconds = v ? lth_validation_seconds(v, target, fold) : 0;
+    double seconds = lth_validation_seconds(v, target, fold), evidence = NAN;
     if (r->labels) {
-        lth_label_metrics m = lth_validation_label_metrics(v, target, fold);
-        return (score){m.count, {m.accuracy, m.micro_f1, m.macro_f1, m.auc, seconds, m.log_loss}};
+        const lth_label_metrics *m = lth_validation_label_metrics(v, target, fold);
+        return (score){m->count,
+                       {m->accuracy, m->micro_f1, m->macro_f1, m->auc, seconds, m->log_loss}};
     }
-    if (v) {
-        lth_metrics m = lth_validation_metrics(v, target, fold);
-        return score_numbers(&m, seconds, fold == LTH_NONE ? NAN : 0);
-    }
-    if (fold != LTH_NONE) return score_numbers(&n->fold[at], n->seconds[at], n->evidence[at]);
-    for (size_t k = 0; k < r->folds->count; ++k) seconds += n->seconds[first + k];
-    return score_numbers(&n->pooled[target], seconds, NAN);
+    const lth_metrics *m = lth_validation_metrics(v, target, fold);
+    if (fold != LTH_NONE) evidence = r->svm ? 0 : lth_validation_evidence(v, target, fold);
+    return (score){m->count,
+                   {m->nlpd, m->mae, m->rmse, m->r, m->r2, m->coverage, seconds, evidence}};
 }
 
 /* A mean over those that have the figure: r is not defined on a fold of one row. */
@@ -89,7 +80,7 @@ static score mean_over_targets(const cv_report *r) {
 /* A figure that a model does not have, or that is not defined. */
 static void print_cell(const cv_report *r, double value) {
     putchar('\t');
-    if (isnan(value) && r->validation)
+    if (isnan(value) && (r->labels || r->svm))
         putchar('-');
     else
         write_tsv_double(stdout, value);
@@ -103,7 +94,7 @@ static void print_row(const cv_report *r, const char *target, const char *fold, 
 
 static void print_classes(const cv_report *r, size_t target) {
     for (size_t c = 0; c < lth_validation_classes(r->validation, target); ++c) {
-        lth_class_metrics m = lth_validation_class_metrics(r->validation, target, c);
+        lth_class_metrics m = *lth_validation_class_metrics(r->validation, target, c);
         printf("%s\t%s\t%zu", r->targets->at[target],
                lth_validation_class(r->validation, target, c), m.support);
         print_cell(r, m.precision);
@@ -158,7 +149,7 @@ static void put_score(json_writer *w, const char *key, const cv_report *r, score
 static void put_classes(json_writer *w, const lth_validation *v, size_t target) {
     json_begin_list(w, "classes");
     for (size_t c = 0; c < lth_validation_classes(v, target); ++c) {
-        lth_class_metrics m = lth_validation_class_metrics(v, target, c);
+        lth_class_metrics m = *lth_validation_class_metrics(v, target, c);
         json_begin_object(w, NULL);
         json_put_text(w, "name", lth_validation_class(v, target, c));
         json_put_count(w, "support", m.support);
@@ -228,12 +219,10 @@ static double number_at(const lth_table *table, size_t row, size_t column) {
 }
 
 static void write_numbers(const cv_report *r, size_t target, size_t row, FILE *to) {
-    const lth_validation *v = r->validation;
     size_t column = lth_table_find(r->table, r->targets->at[target]);
-    size_t at = target * lth_table_rows(r->table) + row;
     double values[] = {number_at(r->table, row, column),
-                       v ? lth_validation_value(v, target, row) : r->numbers.mean[at],
-                       v ? NAN : r->numbers.sd[at]};
+                       lth_validation_value(r->validation, target, row),
+                       lth_validation_sd(r->validation, target, row)};
     for (size_t i = 0; i < 3; ++i) {
         putc('\t', to);
         write_tsv_double(to, values[i]);

@@ -10,8 +10,7 @@ typedef struct cv_report {
     const lth_table *table;
     const list *targets;
     const folds *folds;
-    lth_cv_result numbers;      /* of Gaussian processes for numbers, unless there is: */
-    lth_validation *validation; /* of labels, and of support vector machines           */
+    lth_validation *validation;
     bool labels, svm;
 } cv_report;
 

@@ -41,7 +41,7 @@ static void print_classes(const lth_svm *svm, const lth_svm_report *r) {
     if (r->classes == 0) return;
     printf("\nclass\trows\tsupport\n");
     for (size_t i = 0; i < r->classes; ++i) {
-        lth_svm_class c = lth_svm_class_at(svm, i);
+        lth_svm_class c = *lth_svm_class_at(svm, i);
         printf("%s\t%zu\t%zu\n", c.name, c.rows, c.support);
     }
 }
@@ -58,7 +58,7 @@ static void print_grid(const lth_svm *svm, const lth_svm_report *r) {
     if (r->points < 2) return;
     printf("\nkernel\tC\tepsilon\tnu\t%s\n", r->score);
     for (size_t i = 0; i < r->points; ++i) {
-        lth_svm_point p = lth_svm_point_at(svm, i);
+        lth_svm_point p = *lth_svm_point_at(svm, i);
         fputs(p.kernel, stdout);
         print_cell(p.C);
         print_cell(p.epsilon);
@@ -69,7 +69,7 @@ static void print_grid(const lth_svm *svm, const lth_svm_report *r) {
 }
 
 void print_svm(const lth_svm *svm) {
-    lth_svm_report r = lth_svm_reported(svm);
+    lth_svm_report r = *lth_svm_reported(svm);
     print_machine(svm, &r);
     print_classes(svm, &r);
     print_grid(svm, &r);
@@ -79,8 +79,8 @@ void print_svm(const lth_svm *svm) {
 
 static void put_classes(json_writer *w, const lth_svm *svm) {
     json_begin_list(w, "classes");
-    for (size_t i = 0; i < lth_svm_reported(svm).classes; ++i) {
-        lth_svm_class c = lth_svm_class_at(svm, i);
+    for (size_t i = 0; i < lth_svm_reported(svm)->classes; ++i) {
+        lth_svm_class c = *lth_svm_class_at(svm, i);
         json_begin_object(w, NULL);
         json_put_text(w, "name", c.name);
         json_put_count(w, "rows", c.rows);
@@ -92,8 +92,8 @@ static void put_classes(json_writer *w, const lth_svm *svm) {
 
 static void put_grid(json_writer *w, const lth_svm *svm) {
     json_begin_list(w, "grid");
-    for (size_t i = 0; i < lth_svm_reported(svm).points; ++i) {
-        lth_svm_point p = lth_svm_point_at(svm, i);
+    for (size_t i = 0; i < lth_svm_reported(svm)->points; ++i) {
+        lth_svm_point p = *lth_svm_point_at(svm, i);
         json_begin_object(w, NULL);
         json_put_text(w, "kernel", p.kernel);
         json_put_double(w, "C", p.C);
@@ -121,7 +121,7 @@ static void put_machine(json_writer *w, const lth_svm_report *r) {
 }
 
 void json_put_svm(json_writer *w, const lth_svm *svm) {
-    lth_svm_report r = lth_svm_reported(svm);
+    lth_svm_report r = *lth_svm_reported(svm);
     put_machine(w, &r);
     put_classes(w, svm);
     put_grid(w, svm);

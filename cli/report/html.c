@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <utf8proc.h>
 
 #include "luthier.h"
 
@@ -15,25 +16,11 @@ enum { NOT_UTF8 = 0xFFFD };
 
 /* The character at text[0], and how many bytes it has; NOT_UTF8 with one byte if it is none. */
 static uint32_t decode(const char *text, size_t length, size_t *bytes) {
-    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-    unsigned char lead = (unsigned char)text[0];
-    size_t count = lead < 0x80       ? 1
-                   : lead >> 5 == 6  ? 2
-                   : lead >> 4 == 14 ? 3
-                   : lead >> 3 == 30 ? 4
-                                     : 0;
-    *bytes = 1;
-    if (count == 1) return lead;
-    if (count == 0 || count > length) return NOT_UTF8;
-    uint32_t c = lead & (0xFFu >> (count + 1));
-    for (size_t i = 1; i < count; ++i) {
-        unsigned char next = (unsigned char)text[i];
-        if (next >> 6 != 2) return NOT_UTF8;
-        c = c << 6 | (next & 0x3Fu);
-    }
-    if (c < least[count] || c > 0x10FFFF || (c >= 0xD800 && c <= 0xDFFF)) return NOT_UTF8;
-    *bytes = count;
-    return c;
+    utf8proc_int32_t c;
+    utf8proc_ssize_t count =
+        utf8proc_iterate((const utf8proc_uint8_t *)text, (utf8proc_ssize_t)length, &c);
+    *bytes = count > 0 ? (size_t)count : 1;
+    return count > 0 ? (uint32_t)c : NOT_UTF8;
 }
 
 /* Characters that are not seen but change what is: C1 controls, marks of direction, line and

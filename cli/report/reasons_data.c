@@ -28,7 +28,7 @@ static void write_line(explain_writer *w, const explanation *x, const char *kind
 }
 
 static void write_summary(explain_writer *w, const explanation *x) {
-    lth_reasons_summary s = lth_reasons_summarise(x->reasons);
+    lth_reasons_summary s = *lth_reasons_summarise(x->reasons);
     const struct {
         const char *name;
         double value;
@@ -46,19 +46,19 @@ static void write_summary(explain_writer *w, const explanation *x) {
 }
 
 void explain_tsv(explain_writer *w, const explanation *x) {
-    lth_reasons_summary s = lth_reasons_summarise(x->reasons);
+    lth_reasons_summary s = *lth_reasons_summarise(x->reasons);
     if (!w->written++) fputs("row\ttarget\tclass\tkind\tcolumn\ttext\tweight\trows\n", w->out);
     if (x->table) write_summary(w, x);
     for (size_t i = 0; i < s.parts; ++i) {
-        lth_reasons_part p = lth_reasons_part_at(x->reasons, i);
+        lth_reasons_part p = *lth_reasons_part_at(x->reasons, i);
         write_line(w, x, "token", p.column, p.text, p.weight, LTH_NONE);
     }
     for (size_t i = 0; i < s.patterns; ++i) {
-        lth_reasons_pattern p = lth_reasons_pattern_at(x->reasons, i);
+        lth_reasons_pattern p = *lth_reasons_pattern_at(x->reasons, i);
         write_line(w, x, "pattern", p.column, p.text, p.weight, p.rows);
     }
     for (size_t i = 0; i < s.rows; ++i) {
-        lth_reasons_row r = lth_reasons_row_at(x->reasons, i);
+        lth_reasons_row r = *lth_reasons_row_at(x->reasons, i);
         write_line(w, x, "row", NULL, model_row_text(x->model, r.row, 0), r.weight, r.row + 1);
     }
 }
@@ -71,8 +71,8 @@ static void put_name(json_writer *w, const char *key, const char *value) {
 
 static void put_tokens(json_writer *w, const lth_reasons *r) {
     json_begin_list(w, "tokens");
-    for (size_t i = 0; i < lth_reasons_summarise(r).parts; ++i) {
-        lth_reasons_part p = lth_reasons_part_at(r, i);
+    for (size_t i = 0; i < lth_reasons_summarise(r)->parts; ++i) {
+        lth_reasons_part p = *lth_reasons_part_at(r, i);
         json_begin_object(w, NULL);
         json_put_text(w, "token", p.text);
         json_put_double(w, "weight", p.weight);
@@ -90,8 +90,8 @@ static void put_tokens(json_writer *w, const lth_reasons *r) {
 
 static void put_patterns(json_writer *w, const lth_reasons *r) {
     json_begin_list(w, "patterns");
-    for (size_t i = 0; i < lth_reasons_summarise(r).patterns; ++i) {
-        lth_reasons_pattern p = lth_reasons_pattern_at(r, i);
+    for (size_t i = 0; i < lth_reasons_summarise(r)->patterns; ++i) {
+        lth_reasons_pattern p = *lth_reasons_pattern_at(r, i);
         json_begin_object(w, NULL);
         json_put_text(w, "pattern", p.text);
         json_put_double(w, "weight", p.weight);
@@ -105,8 +105,8 @@ static void put_patterns(json_writer *w, const lth_reasons *r) {
 
 static void put_rows(json_writer *w, const explanation *x) {
     json_begin_list(w, "rows");
-    for (size_t i = 0; i < lth_reasons_summarise(x->reasons).rows; ++i) {
-        lth_reasons_row row = lth_reasons_row_at(x->reasons, i);
+    for (size_t i = 0; i < lth_reasons_summarise(x->reasons)->rows; ++i) {
+        lth_reasons_row row = *lth_reasons_row_at(x->reasons, i);
         json_begin_object(w, NULL);
         json_put_count(w, "row", row.row + 1);
         json_put_double(w, "weight", row.weight);
@@ -120,7 +120,7 @@ static void put_rows(json_writer *w, const explanation *x) {
 }
 
 void json_put_reasons(json_writer *w, const explanation *x) {
-    lth_reasons_summary s = lth_reasons_summarise(x->reasons);
+    lth_reasons_summary s = *lth_reasons_summarise(x->reasons);
     if (x->table) {
         json_put_count(w, "row", lth_table_number(x->table, x->row));
         json_put_double(w, "mean", s.mean);

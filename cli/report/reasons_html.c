@@ -24,12 +24,12 @@ static void write_part(FILE *out, const lth_reasons_part *p, const char *text, s
  */
 static size_t write_cell(FILE *out, const explanation *x, size_t first, double most) {
     const lth_reasons *r = x->reasons;
-    lth_reasons_part p = lth_reasons_part_at(r, first);
+    lth_reasons_part p = *lth_reasons_part_at(r, first);
     size_t column = lth_table_find(x->table, p.column), length = 0, at = 0, i = first;
     const char *cell = column == LTH_NONE ? "" : lth_table_cell(x->table, x->row, column, &length);
-    size_t parts = lth_reasons_summarise(r).parts;
+    size_t parts = lth_reasons_summarise(r)->parts;
     for (; i < parts; ++i) {
-        lth_reasons_part next = lth_reasons_part_at(r, i);
+        lth_reasons_part next = *lth_reasons_part_at(r, i);
         if (strcmp(next.column, p.column) != 0 || next.first == LTH_NONE || next.first < at) break;
         if (next.first + next.length > length) break;
         html_text(out, cell + at, next.first - at);
@@ -46,15 +46,15 @@ static size_t write_cell(FILE *out, const explanation *x, size_t first, double m
 
 static void write_parts(FILE *out, const explanation *x) {
     double most = heaviest_part(x->reasons);
-    size_t parts = lth_reasons_summarise(x->reasons).parts;
+    size_t parts = lth_reasons_summarise(x->reasons)->parts;
     bool nodes = false;
-    for (size_t i = 0; i < parts; ++i) nodes |= lth_reasons_part_at(x->reasons, i).depth > 0;
+    for (size_t i = 0; i < parts; ++i) nodes |= lth_reasons_part_at(x->reasons, i)->depth > 0;
     fputs("<p>", out);
     for (size_t i = 0; i < parts;) {
         if (!nodes) {
             i = write_cell(out, x, i, most);
         } else {
-            lth_reasons_part p = lth_reasons_part_at(x->reasons, i++);
+            lth_reasons_part p = *lth_reasons_part_at(x->reasons, i++);
             write_part(out, &p, p.text, strlen(p.text), most);
         }
         putc(' ', out);
@@ -63,11 +63,11 @@ static void write_parts(FILE *out, const explanation *x) {
 }
 
 static void write_patterns(FILE *out, const lth_reasons *r) {
-    size_t count = lth_reasons_summarise(r).patterns;
+    size_t count = lth_reasons_summarise(r)->patterns;
     if (count == 0) return;
     fputs("<table><tr><th>pattern</th><th>weight</th><th>rows</th></tr>\n", out);
     for (size_t i = 0; i < count; ++i) {
-        lth_reasons_pattern p = lth_reasons_pattern_at(r, i);
+        lth_reasons_pattern p = *lth_reasons_pattern_at(r, i);
         fputs("<tr><td>", out);
         html_text(out, p.text, strlen(p.text));
         fprintf(out, "</td><td>%+.4g</td><td>%zu</td></tr>\n", p.weight, p.rows);
@@ -76,13 +76,13 @@ static void write_patterns(FILE *out, const lth_reasons *r) {
 }
 
 static void write_rows(FILE *out, const explanation *x) {
-    size_t count = lth_reasons_summarise(x->reasons).rows;
+    size_t count = lth_reasons_summarise(x->reasons)->rows;
     if (count == 0) return;
     fputs(
         "<table><tr><th>training row</th><th>weight</th><th>similarity</th><th>target</th></tr>\n",
         out);
     for (size_t i = 0; i < count; ++i) {
-        lth_reasons_row row = lth_reasons_row_at(x->reasons, i);
+        lth_reasons_row row = *lth_reasons_row_at(x->reasons, i);
         const char *text = model_row_text(x->model, row.row, 0);
         fputs("<tr><td>", out);
         if (text) html_text(out, text, strlen(text));
@@ -113,7 +113,7 @@ static void write_heading(FILE *out, const explanation *x) {
 
 void explain_html(explain_writer *w, const explanation *x) {
     FILE *out = w->out;
-    lth_reasons_summary s = lth_reasons_summarise(x->reasons);
+    lth_reasons_summary s = *lth_reasons_summarise(x->reasons);
     ++w->written;
     fputs("<section>\n", out);
     write_heading(out, x);

@@ -81,17 +81,17 @@ static void write_bar(FILE *out, double weight, double most) {
 
 double heaviest_part(const lth_reasons *r) {
     double most = 0;
-    for (size_t i = 0; i < lth_reasons_summarise(r).parts; ++i)
-        most = fmax(most, fabs(lth_reasons_part_at(r, i).weight));
+    for (size_t i = 0; i < lth_reasons_summarise(r)->parts; ++i)
+        most = fmax(most, fabs(lth_reasons_part_at(r, i)->weight));
     return most;
 }
 
 /* ---- Parts ---- */
 
 static size_t end_of_column(const lth_reasons *r, size_t first) {
-    size_t i = first, parts = lth_reasons_summarise(r).parts;
-    const char *column = lth_reasons_part_at(r, first).column;
-    while (i < parts && strcmp(lth_reasons_part_at(r, i).column, column) == 0) ++i;
+    size_t i = first, parts = lth_reasons_summarise(r)->parts;
+    const char *column = lth_reasons_part_at(r, first)->column;
+    while (i < parts && strcmp(lth_reasons_part_at(r, i)->column, column) == 0) ++i;
     return i;
 }
 
@@ -99,7 +99,7 @@ static size_t end_of_column(const lth_reasons *r, size_t first) {
 static bool are_tokens(const lth_reasons *r, size_t first, size_t last) {
     size_t end = 0;
     for (size_t i = first; i < last; ++i) {
-        lth_reasons_part p = lth_reasons_part_at(r, i);
+        lth_reasons_part p = *lth_reasons_part_at(r, i);
         if (p.first == LTH_NONE || p.first < end) return false;
         end = p.first + p.length;
     }
@@ -108,12 +108,12 @@ static bool are_tokens(const lth_reasons *r, size_t first, size_t last) {
 
 static void write_coloured(explain_writer *w, const explanation *x, size_t first, size_t last,
                            double most) {
-    size_t length, at = 0,
-                   column = lth_table_find(x->table, lth_reasons_part_at(x->reasons, first).column);
+    size_t length,
+        at = 0, column = lth_table_find(x->table, lth_reasons_part_at(x->reasons, first)->column);
     const char *cell = lth_table_cell(x->table, x->row, column, &length);
     fputs("    ", w->out);
     for (size_t i = first; i < last; ++i) {
-        lth_reasons_part p = lth_reasons_part_at(x->reasons, i);
+        lth_reasons_part p = *lth_reasons_part_at(x->reasons, i);
         const char *colour = colour_of(p.weight, most);
         write_visible(w->out, cell + at, p.first - at);
         fputs(colour, w->out);
@@ -128,7 +128,7 @@ static void write_coloured(explain_writer *w, const explanation *x, size_t first
 static void write_listed(explain_writer *w, const explanation *x, size_t first, size_t last,
                          double most) {
     for (size_t i = first; i < last; ++i) {
-        lth_reasons_part p = lth_reasons_part_at(x->reasons, i);
+        lth_reasons_part p = *lth_reasons_part_at(x->reasons, i);
         fprintf(w->out, "    %*s", (int)(2 * p.depth), "");
         size_t width = 2 * p.depth + write_string(w->out, p.text);
         pad(w->out, width, 24);
@@ -141,11 +141,11 @@ static void write_listed(explain_writer *w, const explanation *x, size_t first, 
 static void write_parts(explain_writer *w, const explanation *x) {
     const lth_reasons *r = x->reasons;
     double most = heaviest_part(r);
-    for (size_t first = 0, last; first < lth_reasons_summarise(r).parts; first = last) {
+    for (size_t first = 0, last; first < lth_reasons_summarise(r)->parts; first = last) {
         last = end_of_column(r, first);
-        if (lth_reasons_part_at(r, first).first != LTH_NONE || last - first > 1) {
+        if (lth_reasons_part_at(r, first)->first != LTH_NONE || last - first > 1) {
             fputs("\n  ", w->out);
-            write_string(w->out, lth_reasons_part_at(r, first).column);
+            write_string(w->out, lth_reasons_part_at(r, first)->column);
             putc('\n', w->out);
         }
         if (w->colour && are_tokens(r, first, last))
@@ -158,10 +158,10 @@ static void write_parts(explain_writer *w, const explanation *x) {
 /* ---- Patterns, rows ---- */
 
 static void write_patterns(explain_writer *w, const explanation *x) {
-    size_t count = lth_reasons_summarise(x->reasons).patterns;
+    size_t count = lth_reasons_summarise(x->reasons)->patterns;
     if (count > 0 && x->table) fputs("\n  patterns\n", w->out);
     for (size_t i = 0; i < count; ++i) {
-        lth_reasons_pattern p = lth_reasons_pattern_at(x->reasons, i);
+        lth_reasons_pattern p = *lth_reasons_pattern_at(x->reasons, i);
         fprintf(w->out, "    %+9.4g  ", p.weight);
         size_t width = write_string(w->out, p.text);
         pad(w->out, width, 32);
@@ -170,10 +170,10 @@ static void write_patterns(explain_writer *w, const explanation *x) {
 }
 
 static void write_rows(explain_writer *w, const explanation *x) {
-    size_t count = lth_reasons_summarise(x->reasons).rows;
+    size_t count = lth_reasons_summarise(x->reasons)->rows;
     if (count > 0) fputs("\n  training rows: weight, similarity, target\n", w->out);
     for (size_t i = 0; i < count; ++i) {
-        lth_reasons_row row = lth_reasons_row_at(x->reasons, i);
+        lth_reasons_row row = *lth_reasons_row_at(x->reasons, i);
         const char *text = model_row_text(x->model, row.row, 0);
         fprintf(w->out, "    %+9.4g  %5.2f  ", row.weight, row.similarity);
         if (row.label)
@@ -190,8 +190,8 @@ static void write_rows(explain_writer *w, const explanation *x) {
 
 static void write_new_words(explain_writer *w, const explanation *x) {
     size_t new = 0;
-    for (size_t i = 0; i < lth_reasons_summarise(x->reasons).parts; ++i) {
-        lth_reasons_part p = lth_reasons_part_at(x->reasons, i);
+    for (size_t i = 0; i < lth_reasons_summarise(x->reasons)->parts; ++i) {
+        lth_reasons_part p = *lth_reasons_part_at(x->reasons, i);
         if (p.seen) continue;
         fputs(new ++? ", " : "; not in training: ", w->out);
         write_string(w->out, p.text);
@@ -199,7 +199,7 @@ static void write_new_words(explain_writer *w, const explanation *x) {
 }
 
 static void write_doubt(explain_writer *w, const explanation *x) {
-    lth_reasons_summary s = lth_reasons_summarise(x->reasons);
+    lth_reasons_summary s = *lth_reasons_summarise(x->reasons);
     if (isnan(s.distance)) return;
     fprintf(w->out, "\n  unsure by %.3g:", isnan(s.sd) ? s.distance : s.sd);
     if (!isnan(s.noise)) fprintf(w->out, " noise of the target %.3g,", s.noise);
@@ -223,7 +223,7 @@ static void write_names(explain_writer *w, const explanation *x) {
 }
 
 static void write_summary(explain_writer *w, const explanation *x) {
-    lth_reasons_summary s = lth_reasons_summarise(x->reasons);
+    lth_reasons_summary s = *lth_reasons_summarise(x->reasons);
     fprintf(w->out, "row %zu: ", lth_table_number(x->table, x->row));
     write_names(w, x);
     fprintf(w->out, " %.4g", s.mean);

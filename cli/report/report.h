@@ -65,7 +65,8 @@ typedef struct section {
 } section;
 
 bool is_always(const report *r);
-bool has_string_kernel(const report *r), has_symbols(const report *r);
+bool has_string_kernel(const report *r), has_tree_gaps(const report *r);
+bool has_symbols(const report *r);
 bool has_steps(const report *r), has_numbers(const report *r);
 bool has_labels(const report *r), has_grid(const report *r), has_held_out(const report *r);
 
@@ -73,6 +74,7 @@ void write_cards(report *r);
 int write_training(report *r);
 int write_hyperparameters(report *r);
 int write_string_kernel(report *r);
+int write_tree_gaps(report *r);
 int write_symbols(report *r);
 int write_steps(report *r);
 int write_leave_one_out(report *r);

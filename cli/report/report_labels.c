@@ -32,7 +32,7 @@ int write_classes(report *r) {
         fputs("<td class=\"n\">", r->out);
         html_percent(r->out, share);
         fputs("</td>", r->out);
-        if (svm) html_count_cell(r->out, lth_svm_class_at(svm, i).support);
+        if (svm) html_count_cell(r->out, lth_svm_class_at(svm, i)->support);
         fputs("</tr>\n", r->out);
     }
     close_table(r);
@@ -136,7 +136,11 @@ static double log_loss(const report *r, const judged *j) {
 static int write_quality(report *r, const judged *j) {
     lth_class_metrics *each = calloc(j->classes, sizeof *each);
     if (!each) return out_of_memory();
-    lth_label_metrics m = lth_label_metrics_of(j->truth, j->predicted, j->rows, j->classes, each);
+    lth_label_metrics m;
+    lth_label_metrics_of(j->truth, j->predicted, j->rows, j->classes, &m, sizeof m);
+    for (size_t c = 0; c < j->classes; ++c)
+        lth_class_metrics_of(j->truth, j->predicted, j->rows, j->classes, c, &each[c],
+                             sizeof *each);
     fputs("<ul class=\"cards\">\n", r->out);
     fprintf(r->out, "<li><b>%zu</b><span>held-out rows</span></li>\n", j->rows);
     figure(r, "accuracy", m.accuracy);

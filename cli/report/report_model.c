@@ -1,6 +1,5 @@
 /* Sections of a report on the model itself: what it was learned from, key figures, its
  * hyperparameters, how the search for them went, the grid of a support vector machine. */
-#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,17 +31,17 @@ static void count_card(report *r, size_t count, const char *what) {
 }
 
 static void gp_cards(report *r) {
-    lth_gp_report g = lth_gp_reported(r->model.gp);
+    lth_gp_report g = *lth_gp_reported(r->model.gp);
     if (has_numbers(r)) {
         bool several = model_targets(&r->model) > 1; /* the report of a model is on the first */
-        number_card(r, g.loo.r,
+        number_card(r, g.loo->r,
                     several ? "leave-one-out correlation, first target"
                             : "leave-one-out correlation");
-        number_card(r, g.loo.mae,
+        number_card(r, g.loo->mae,
                     several ? "leave-one-out mean error, first target"
                             : "leave-one-out mean error");
         open_card(r);
-        html_percent(r->out, g.loo.coverage);
+        html_percent(r->out, g.loo->coverage);
         close_card(r, "inside their 95% interval");
         number_card(r, sqrt(g.noise), "noise, standard deviation");
     } else {
@@ -52,7 +51,7 @@ static void gp_cards(report *r) {
 }
 
 static void svm_cards(report *r) {
-    lth_svm_report v = lth_svm_reported(r->model.svm);
+    lth_svm_report v = *lth_svm_reported(r->model.svm);
     open_card(r);
     fputs(v.type, r->out);
     close_card(r, "type of machine");
@@ -120,7 +119,7 @@ static void text_fact(report *r, const char *name, const char *text) {
 
 static void gp_facts(report *r) {
     const lth_gp *gp = r->model.gp;
-    lth_gp_report g = lth_gp_reported(gp);
+    lth_gp_report g = *lth_gp_reported(gp);
     if (has_labels(r)) {
         text_fact(r, "Labels", lth_gp_is_multi_label(gp) ? "several a row" : "one a row");
         text_fact(r, "Likelihood", lth_gp_likelihood(gp) == LTH_PROBIT ? "probit" : "logit");
@@ -138,7 +137,7 @@ static void gp_facts(report *r) {
 }
 
 static void svm_facts(report *r) {
-    lth_svm_report v = lth_svm_reported(r->model.svm);
+    lth_svm_report v = *lth_svm_reported(r->model.svm);
     text_fact(r, "Type", v.type);
     number_fact(r, "C", v.C);
     number_fact(r, "Epsilon", v.epsilon);
@@ -190,36 +189,19 @@ int write_training(report *r) {
 
 /* ---- Hyperparameters ---- */
 
-/* The help of "ssk2.weights[3]": that of the argument "weights" of the family "ssk". */
-static const char *argument_help(const char *path) {
-    const char *dot = strchr(path, '.');
-    if (!dot) return NULL;
-    size_t length = (size_t)(dot - path), name = strcspn(dot + 1, "[");
-    const lth_family *family = find_family(path, length);
-    while (!family && length > 0 && isdigit((unsigned char)path[length - 1]))
-        family = find_family(path, --length); /* the second of its kind */
-    for (const lth_argument *a = family ? family->arguments : NULL; a && a->name; ++a)
-        if (strlen(a->name) == name && memcmp(a->name, dot + 1, name) == 0) return a->help;
-    return NULL;
-}
-
-static const char *meaning(const char *path) {
-    if (strcmp(path, "noise") == 0)
-        return "variance of what the kernel does not explain, in the target's units squared";
-    if (strcmp(path, "scale") == 0)
+/* NULL = the model's own: noise, or scale of a classifier. */
+static const char *meaning(const report *r, const lth_argument *argument) {
+    if (!argument && lth_gp_classes(r->model.gp) > 0)
         return "how far the kernel can push the classes apart: the variance in front of it";
-    const char *dot = strchr(path, '.');
-    if (!dot && strncmp(path, "variance", 8) == 0)
-        return "how much this part of the kernel counts: a factor in front of it";
-    if (!dot && strncmp(path, "constant", 8) == 0) return "a kernel that is the same for all rows";
-    if (dot && strncmp(path, "ssk", 3) == 0 && strncmp(dot, ".weights[", 9) == 0)
+    if (!argument)
+        return "variance of what the kernel does not explain, in the target's units squared";
+    if (argument->role == LTH_ROLE_WEIGHT)
         return "weight of shared sequences with as many units as the number in brackets says";
-    const char *help = argument_help(path);
-    return help ? help : "";
+    return argument->help;
 }
 
 static void write_value(report *r, const char *path, double value, double start,
-                        const lth_gp_param *p, const char **help) {
+                        const lth_gp_param *p, const lth_argument *argument, const char **help) {
     fputs("<tr><th scope=\"row\"><code>", r->out);
     html_string(r->out, path);
     fputs("</code></th>", r->out);
@@ -235,7 +217,7 @@ static void write_value(report *r, const char *path, double value, double start,
         fprintf(r->out, "%s</td>", p->at_bound ? ", at its bound" : "");
     }
     fputs("<td class=\"w\">", r->out);
-    const char *means = meaning(path);
+    const char *means = meaning(r, argument);
     if (!*help || strcmp(*help, means) != 0)
         html_string(r->out, means); /* once for all of a group */
     *help = means;
@@ -261,12 +243,13 @@ int write_hyperparameters(report *r) {
     open_table(r, "", gp ? "parameter|value#|start#|state|meaning" : "parameter|value#|meaning");
     const char *help = NULL;
     for (size_t i = 0; i < count + (gp != NULL); ++i) {
+        lth_param own = {.path = NULL};
+        if (i < count) own = *lth_kernel_param(kernel, i);
         if (gp) {
-            lth_gp_param p = lth_gp_param_at(gp, i < count ? i : LTH_NONE);
-            write_value(r, p.path, p.value, p.start, &p, &help);
+            lth_gp_param p = *lth_gp_param_at(gp, i < count ? i : LTH_NONE);
+            write_value(r, p.path, p.value, p.start, &p, own.argument, &help);
         } else {
-            lth_param p = lth_kernel_param(kernel, i);
-            write_value(r, p.path, p.value, NAN, NULL, &help);
+            write_value(r, own.path, own.value, NAN, NULL, own.argument, &help);
         }
     }
     close_table(r);
@@ -276,7 +259,7 @@ int write_hyperparameters(report *r) {
 /* ---- The search ---- */
 
 bool has_steps(const report *r) {
-    return r->model.gp && lth_gp_step_at(r->model.gp, 1).iteration != LTH_NONE;
+    return r->model.gp && lth_gp_step_at(r->model.gp, 1) != NULL;
 }
 
 typedef struct steps {
@@ -302,12 +285,12 @@ static void find_range(steps *s) {
 }
 
 static int collect_steps(const lth_gp *gp, steps *s) {
-    while (lth_gp_step_at(gp, s->count).iteration != LTH_NONE) s->count++;
+    while (lth_gp_step_at(gp, s->count)) s->count++;
     s->at = calloc(s->count, sizeof *s->at);
     s->x = calloc(2 * s->count, sizeof *s->x);
     if (!s->at || !s->x) return out_of_memory();
     s->y = s->x + s->count;
-    for (size_t i = 0; i < s->count; ++i) s->at[i] = lth_gp_step_at(gp, i);
+    for (size_t i = 0; i < s->count; ++i) s->at[i] = *lth_gp_step_at(gp, i);
     find_range(s);
     return EXIT_DONE;
 }
@@ -382,16 +365,16 @@ int write_steps(report *r) {
 /* ---- The grid ---- */
 
 bool has_grid(const report *r) {
-    return r->model.svm && lth_svm_reported(r->model.svm).points > 1;
+    return r->model.svm && lth_svm_reported(r->model.svm)->points > 1;
 }
 
 int write_grid(report *r) {
     const lth_svm *svm = r->model.svm;
-    lth_svm_report v = lth_svm_reported(svm);
+    lth_svm_report v = *lth_svm_reported(svm);
     bool errors = strcmp(v.score, "rmse") == 0;
     double best = NAN;
     for (size_t i = 0; i < v.points; ++i) {
-        double score = lth_svm_point_at(svm, i).score;
+        double score = lth_svm_point_at(svm, i)->score;
         best = errors ? fmin(best, score) : fmax(best, score);
     }
     fprintf(r->out,
@@ -403,7 +386,7 @@ int write_grid(report *r) {
                                                : "accuracy");
     open_table(r, "", "score#||C#|epsilon#|nu#|kernel");
     for (size_t i = 0; i < v.points; ++i) {
-        lth_svm_point p = lth_svm_point_at(svm, i);
+        lth_svm_point p = *lth_svm_point_at(svm, i);
         fputs("<tr>", r->out);
         html_number_cell(r->out, p.score);
         double full = errors ? best / p.score : p.score;

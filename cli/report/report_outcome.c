@@ -26,7 +26,8 @@ static void metric(report *r, const char *name, double value) {
 }
 
 static void write_metrics(report *r, const outcome *o) {
-    lth_metrics m = lth_metrics_of(o->y, o->mean, o->sd, o->count);
+    lth_metrics m;
+    lth_metrics_of(o->y, o->mean, o->sd, o->count, &m, sizeof m);
     fputs("<div class=\"card\"><div class=\"scroll\" tabindex=\"0\"><table><tbody>\n", r->out);
     metric(r, "Rows", (double)o->count);
     metric(r, "Correlation, r", m.r);

@@ -33,13 +33,13 @@ static void write_pattern(report *r, const lth_reasons_pattern *p, double most) 
 
 /* Those of one sign, heaviest first. */
 static void write_side(report *r, const lth_reasons *reasons, bool up, double most) {
-    size_t count = lth_reasons_summarise(reasons).patterns, shown = 0;
+    size_t count = lth_reasons_summarise(reasons)->patterns, shown = 0;
     fprintf(r->out, "<div>\n<p class=\"key\"><span><i%s></i>push %s</span></p>\n",
             up ? "" : " class=\"kb\"", up ? "up" : "down");
     open_table(r, "",
                has_several_columns(r) ? "pattern|column|weight#|rows#" : "pattern|weight#|rows#");
     for (size_t i = 0; i < count; ++i) {
-        lth_reasons_pattern p = lth_reasons_pattern_at(reasons, up ? i : count - 1 - i);
+        lth_reasons_pattern p = *lth_reasons_pattern_at(reasons, up ? i : count - 1 - i);
         if (p.weight == 0 || (p.weight > 0) != up) continue;
         write_pattern(r, &p, most);
         ++shown;
@@ -55,7 +55,7 @@ static int write_patterns_of(report *r, size_t target) {
     lth_error err = {0};
     lth_status status = model_patterns(&r->model, target, PATTERNS, &reasons, &err);
     if (status == LTH_ENOMEM || status == LTH_ECANCELED) return session_fail(r->session, &err);
-    if (status != LTH_OK || lth_reasons_summarise(reasons).patterns == 0) {
+    if (status != LTH_OK || lth_reasons_summarise(reasons)->patterns == 0) {
         fputs("<p class=\"note\">There are none to show", r->out);
         if (err.message[0]) {
             fputs(": ", r->out);
@@ -66,8 +66,8 @@ static int write_patterns_of(report *r, size_t target) {
         return EXIT_DONE;
     }
     double most = 0;
-    for (size_t i = 0; i < lth_reasons_summarise(reasons).patterns; ++i)
-        most = fmax(most, fabs(lth_reasons_pattern_at(reasons, i).weight));
+    for (size_t i = 0; i < lth_reasons_summarise(reasons)->patterns; ++i)
+        most = fmax(most, fabs(lth_reasons_pattern_at(reasons, i)->weight));
     fputs("<div class=\"pair\">\n", r->out);
     write_side(r, reasons, true, most);
     write_side(r, reasons, false, most);
@@ -121,10 +121,10 @@ int write_patterns(report *r) {
 /* For each byte the weight of the smallest part that it is in: a token, or a node of a tree. */
 static void spread_weights(const lth_reasons *reasons, size_t length, double *weight,
                            size_t *size) {
-    size_t parts = lth_reasons_summarise(reasons).parts;
+    size_t parts = lth_reasons_summarise(reasons)->parts;
     for (size_t i = 0; i < length; ++i) weight[i] = 0, size[i] = LTH_NONE;
     for (size_t p = 0; p < parts; ++p) {
-        lth_reasons_part part = lth_reasons_part_at(reasons, p);
+        lth_reasons_part part = *lth_reasons_part_at(reasons, p);
         if (part.first == LTH_NONE || part.first > length || part.length > length - part.first)
             continue;
         for (size_t i = part.first; i < part.first + part.length; ++i)

@@ -10,12 +10,10 @@
 
 /* ---- Columns of the kernel ---- */
 
-typedef enum column_kind { COLUMN_TEXT, COLUMN_NUMBER, COLUMN_TREE } column_kind;
-
 typedef struct serve_column {
     char *name;
-    column_kind kind; /* for the page: cells are checked by the library */
-    char *example;    /* of a training row, or NULL                     */
+    lth_column_kind kind; /* for the page: cells are checked by the library */
+    char *example;        /* of a training row, or NULL                     */
 } serve_column;
 
 typedef struct serve_columns {

@@ -33,8 +33,8 @@ static bool make_table(worker *w, const serve_columns *columns, const serve_rows
                                  .text = rows->text + c * rows->count,
                                  .length = rows->length + c * rows->count};
     lth_error err = {0};
-    lth_status status =
-        lth_table_from_columns(w->session.ctx, column, columns->count, rows->count, out, &err);
+    lth_status status = lth_table_from_columns(w->session.ctx, column, sizeof *column,
+                                               columns->count, rows->count, out, &err);
     free(column);
     return status == LTH_OK || fail(&err, rows, why);
 }

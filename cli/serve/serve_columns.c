@@ -4,44 +4,8 @@
 
 #include "serve/serve.h"
 
-/* ---- What a column holds ---- */
-
-/* By the manual of the kernel that reads it. */
-static column_kind kind_of(const lth_family *family) {
-    if (family && family->usage && strstr(family->usage, "(COLUMNS")) return COLUMN_NUMBER;
-    if (family && family->help && strstr(family->help, "tree kernel")) return COLUMN_TREE;
-    return COLUMN_TEXT;
-}
-
-/* Whether a kernel's arguments begin with that column: `name` or `"name"`. */
-static bool begins_with(const char *arguments, const char *name) {
-    bool quoted = *arguments == '"';
-    size_t length = strlen(name);
-    arguments += quoted;
-    if (strncmp(arguments, name, length) != 0) return false;
-    char next = arguments[length];
-    return quoted ? next == '"' : next == ',' || next == ')' || next == ' ';
-}
-
-static bool is_name(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
-}
-
-static column_kind find_kind(const char *expression, const char *name) {
-    for (const char *open = expression; (open = strchr(open, '(')) != NULL; ++open) {
-        const char *family = open;
-        while (family > expression && is_name(family[-1])) --family;
-        if (family < open && begins_with(open + 1, name))
-            return kind_of(find_family(family, (size_t)(open - family)));
-    }
-    return COLUMN_TEXT;
-}
-
-/* ---- Names ---- */
-
 typedef struct finder {
     const model *model;
-    char *expression;
     serve_columns columns;
 } finder;
 
@@ -52,7 +16,7 @@ static bool has_column(const serve_columns *c, const char *name) {
 }
 
 /* Takes over the name, which may be NULL for lack of memory. */
-static bool add_column(finder *f, char *name, column_kind kind, const char *example) {
+static bool add_column(finder *f, char *name, lth_column_kind kind, const char *example) {
     serve_columns *c = &f->columns;
     if (name && has_column(c, name)) {
         free(name);
@@ -89,7 +53,8 @@ static bool add_range(finder *f, const char *range, const char *dots, char *exam
     for (size_t i = from; *is && i <= to; ++i) {
         char *name = malloc((size_t)stem + 32);
         if (name) snprintf(name, (size_t)stem + 32, "%.*s%0*zu", stem, range, width, i);
-        if (!add_column(f, name, COLUMN_NUMBER, rest ? strsep(&rest, " ") : NULL)) return false;
+        if (!add_column(f, name, LTH_COLUMN_NUMBERS, rest ? strsep(&rest, " ") : NULL))
+            return false;
     }
     return true;
 }
@@ -98,9 +63,9 @@ static bool add_columns(finder *f, const char *written, size_t i) {
     const char *kept = model_row_text(f->model, 0, i);
     char *example = kept ? strdup(kept) : NULL;
     const char *dots = strstr(written, "..");
-    column_kind kind = find_kind(f->expression, written);
+    lth_column_kind kind = lth_kernel_column_kind(model_kernel(f->model), i);
     bool is_range = false, good = true;
-    if (dots && kind == COLUMN_NUMBER) good = add_range(f, written, dots, example, &is_range);
+    if (dots && kind == LTH_COLUMN_NUMBERS) good = add_range(f, written, dots, example, &is_range);
     if (good && !is_range) good = add_column(f, strdup(written), kind, example);
     free(example);
     return good;
@@ -108,12 +73,11 @@ static bool add_columns(finder *f, const char *written, size_t i) {
 
 bool find_columns(const model *m, serve_columns *out) {
     const lth_kernel *kernel = model_kernel(m);
-    finder f = {.model = m, .expression = kernel_text(kernel)};
-    bool good = f.expression != NULL;
+    finder f = {.model = m};
+    bool good = true;
     const char *written;
     for (size_t i = 0; good && (written = lth_kernel_column(kernel, i)) != NULL; ++i)
         good = add_columns(&f, written, i);
-    free(f.expression);
     if (good)
         *out = f.columns;
     else

@@ -33,19 +33,19 @@ static const char head[] =
     "@media (prefers-reduced-motion:no-preference){#reasons{transition:opacity .15s}}\n"
     "</style>\n";
 
-static const char *const hints[] = {[COLUMN_TEXT] = "a text",
-                                    [COLUMN_NUMBER] = "a number",
-                                    [COLUMN_TREE] = "a tree: (S (NP ...) (VP ...))"};
+static const char *const hints[] = {[LTH_COLUMN_TEXT] = "a text",
+                                    [LTH_COLUMN_NUMBERS] = "a number",
+                                    [LTH_COLUMN_TREE] = "a tree: (S (NP ...) (VP ...))"};
 
 static void write_box(FILE *out, const serve_column *c, size_t number) {
     const char *example = c->example ? c->example : "";
-    bool wide = c->kind != COLUMN_NUMBER;
+    bool wide = c->kind != LTH_COLUMN_NUMBERS;
     fprintf(out, "<div%s><label for=\"box%zu\">", wide ? " class=\"wide\"" : "", number);
     html_string(out, c->name);
     fprintf(out, " <span>%s</span></label>", hints[c->kind]);
     if (wide)
         fprintf(out, "<textarea rows=\"3\" spellcheck=\"false\"%s",
-                c->kind == COLUMN_TREE ? " class=\"code\"" : "");
+                c->kind == LTH_COLUMN_TREE ? " class=\"code\"" : "");
     else
         fputs("<input type=\"number\" step=\"any\"", out);
     fprintf(out, " id=\"box%zu\" autocomplete=\"off\" data-column=\"", number);

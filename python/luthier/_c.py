@@ -16,6 +16,7 @@ Enum = c_uint  # of the C enums without negative values
 
 LogFn = CFUNCTYPE(None, c_void_p, Enum, c_char_p)
 ProgressFn = CFUNCTYPE(c_int, c_void_p, c_char_p, c_double, c_double)
+NameFn = CFUNCTYPE(c_char_p, c_void_p, c_size_t)
 
 
 class Error(Structure):
@@ -42,19 +43,21 @@ class Column(Structure):
                 ("units", c_void_p), ("dimension", c_size_t)]
 
 
-class Param(Structure):
-    _fields_ = [("path", c_char_p), ("value", c_double), ("lo", c_double), ("hi", c_double),
-                ("held", c_bool), ("tag", c_char_p)]
-
-
 class Argument(Structure):
     _fields_ = [("name", c_char_p), ("help", c_char_p), ("initial", c_char_p),
-                ("choices", c_char_p), ("learned", c_bool), ("lo", c_double), ("hi", c_double)]
+                ("choices", c_char_p), ("learned", c_bool), ("lo", c_double), ("hi", c_double),
+                ("role", Enum)]
 
 
 class Family(Structure):
     _fields_ = [("name", c_char_p), ("help", c_char_p), ("usage", c_char_p),
-                ("arguments", POINTER(Argument))]
+                ("arguments", POINTER(Argument)), ("kind", Enum)]
+
+
+class Param(Structure):
+    _fields_ = [("path", c_char_p), ("value", c_double), ("lo", c_double), ("hi", c_double),
+                ("held", c_bool), ("tag", c_char_p), ("family", POINTER(Family)),
+                ("argument", POINTER(Argument))]
 
 
 class GpStep(Structure):
@@ -98,13 +101,7 @@ class GpReport(Structure):
                 ("starts", c_size_t), ("evidence", c_double), ("noise", c_double),
                 ("jitter", c_double), ("seconds", c_double), ("converged", c_bool),
                 ("interrupted", c_bool), ("orders", c_size_t), ("nu", c_double * 64),
-                ("order_share", c_double * 64), ("loo", Metrics)]
-
-
-class CvResult(Structure):
-    _fields_ = [("fold", POINTER(Metrics)), ("seconds", POINTER(c_double)),
-                ("pooled", POINTER(Metrics)), ("mean", POINTER(c_double)),
-                ("sd", POINTER(c_double)), ("evidence", POINTER(c_double))]
+                ("order_share", c_double * 64), ("loo", POINTER(Metrics))]
 
 
 class ClassMetrics(Structure):
@@ -204,8 +201,8 @@ FUNCTIONS = {
     "lth_table_options_init": (None, [POINTER(TableOptions)]),
     "lth_table_read": (Status, [_object, c_char_p, POINTER(TableOptions), _out, _error]),
     "lth_table_from_texts": (Status, [_object, c_char_p, _array, _array, c_size_t, _out, _error]),
-    "lth_table_from_columns": (Status, [_object, POINTER(Column), c_size_t, c_size_t, _out,
-                                        _error]),
+    "lth_table_from_columns": (Status, [_object, POINTER(Column), c_size_t, c_size_t,
+                                        c_size_t, _out, _error]),
     "lth_table_free": (None, [_object]),
     "lth_table_name": (c_char_p, [_object]),
     "lth_table_rows": (c_size_t, [_object]),
@@ -219,14 +216,17 @@ FUNCTIONS = {
     "lth_kernel_free": (None, [_object]),
     "lth_kernel_print": (c_size_t, [_object, c_char_p, c_size_t]),
     "lth_kernel_column": (c_char_p, [_object, c_size_t]),
+    "lth_kernel_column_kind": (Enum, [_object, c_size_t]),
     "lth_kernel_orders": (c_size_t, [_object]),
     "lth_kernel_resolve": (Status, [_out, _object, _error]),
     "lth_kernel_needs_vectors": (c_bool, [_object]),
     "lth_kernel_params": (c_size_t, [_object]),
-    "lth_kernel_param": (Param, [_object, c_size_t]),
+    "lth_kernel_param": (POINTER(Param), [_object, c_size_t]),
     "lth_kernel_set": (Status, [_object, c_size_t, c_double, _error]),
     "lth_kernel_set_path": (Status, [_object, c_char_p, c_double, _error]),
     "lth_family_at": (POINTER(Family), [c_size_t]),
+    "lth_nearest": (c_char_p, [c_char_p, NameFn, c_void_p]),
+    "lth_family_argument": (POINTER(Argument), [POINTER(Family), c_size_t]),
     "lth_encoder_create": (Status, [_object, _object, _out, _error]),
     "lth_encoder_free": (None, [_object]),
     "lth_encode": (Status, [_object, _object, _out, _error]),
@@ -235,6 +235,7 @@ FUNCTIONS = {
     "lth_encoder_read_vectors": (Status, [_object, c_char_p, _error]),
     "lth_gram": (Status, [_object, _object, _object, _array, c_size_t, _error]),
     "lth_gram_diagonal": (Status, [_object, _object, _array, _error]),
+    "lth_gram_diagonal_pull": (Status, [_object, _object, _array, _array, _error]),
     "lth_gram_pull": (Status, [_object, _object, _object, _array, c_size_t, _array, _error]),
     "lth_gram_gradients": (Status, [_object, _object, _object, _array, _error]),
     "lth_gram_orders": (Status, [_object, _object, _object, _array, _error]),
@@ -249,53 +250,55 @@ FUNCTIONS = {
     "lth_gp_target": (c_char_p, [_object, c_size_t]),
     "lth_gp_has_labels": (Status, [_object, c_char_p, Enum, POINTER(c_bool), _error]),
     "lth_gp_classes": (c_size_t, [_object]),
-    "lth_gp_class": (ClassRows, [_object, c_size_t]),
+    "lth_gp_class": (POINTER(ClassRows), [_object, c_size_t]),
     "lth_gp_is_multi_label": (c_bool, [_object]),
     "lth_gp_likelihood": (Enum, [_object]),
-    "lth_gp_param_at": (GpParam, [_object, c_size_t]),
-    "lth_gp_symbol_at": (GpSymbol, [_object, c_size_t]),
-    "lth_metrics_of": (Metrics, [_array, _array, _array, c_size_t]),
-    "lth_gp_reported": (GpReport, [_object]),
+    "lth_gp_param_at": (POINTER(GpParam), [_object, c_size_t]),
+    "lth_gp_symbol_at": (POINTER(GpSymbol), [_object, c_size_t]),
+    "lth_metrics_of": (None, [_array, _array, _array, c_size_t, POINTER(Metrics), c_size_t]),
+    "lth_gp_reported": (POINTER(GpReport), [_object]),
     "lth_gp_use_vectors": (Status, [_object, c_char_p, _error]),
     "lth_gp_predict": (Status, [_object, _object, c_bool, _array, _array, _error]),
     "lth_gp_classify": (Status, [_object, _object, _array, _error]),
     "lth_gp_save": (Status, [_object, c_char_p, _error]),
     "lth_gp_load": (Status, [_object, c_char_p, _out, _error]),
-    "lth_gp_cv": (Status, [_object, c_char_p, _object, _names, c_size_t, _array, c_size_t,
-                           POINTER(GpOptions), POINTER(CvResult), _error]),
     "lth_folds_shuffled": (None, [c_uint64, c_size_t, c_size_t, _array]),
     "lth_gp_sample": (Status, [_object, _object, c_double, c_size_t, _array, _error]),
-    "lth_label_metrics_of": (LabelMetrics, [_array, _array, c_size_t, c_size_t,
-                                            POINTER(ClassMetrics)]),
+    "lth_label_metrics_of": (None, [_array, _array, c_size_t, c_size_t, POINTER(LabelMetrics),
+                                    c_size_t]),
+    "lth_class_metrics_of": (None, [_array, _array, c_size_t, c_size_t, c_size_t,
+                                    POINTER(ClassMetrics), c_size_t]),
     "lth_folds_stratified": (Status, [c_uint64, _object, c_char_p, Enum, c_size_t, _array,
                                       _error]),
     "lth_validation_free": (None, [_object]),
     "lth_validation_has_labels": (c_bool, [_object, c_size_t]),
-    "lth_validation_metrics": (Metrics, [_object, c_size_t, c_size_t]),
-    "lth_validation_label_metrics": (LabelMetrics, [_object, c_size_t, c_size_t]),
+    "lth_validation_metrics": (POINTER(Metrics), [_object, c_size_t, c_size_t]),
+    "lth_validation_label_metrics": (POINTER(LabelMetrics), [_object, c_size_t, c_size_t]),
     "lth_validation_seconds": (c_double, [_object, c_size_t, c_size_t]),
+    "lth_validation_evidence": (c_double, [_object, c_size_t, c_size_t]),
     "lth_validation_classes": (c_size_t, [_object, c_size_t]),
     "lth_validation_class": (c_char_p, [_object, c_size_t, c_size_t]),
-    "lth_validation_class_metrics": (ClassMetrics, [_object, c_size_t, c_size_t]),
+    "lth_validation_class_metrics": (POINTER(ClassMetrics), [_object, c_size_t, c_size_t]),
     "lth_validation_has_confusion": (c_bool, [_object, c_size_t]),
     "lth_validation_confusion": (c_size_t, [_object, c_size_t, c_size_t, c_size_t]),
     "lth_validation_value": (c_double, [_object, c_size_t, c_size_t]),
+    "lth_validation_sd": (c_double, [_object, c_size_t, c_size_t]),
     "lth_validation_predicted": (c_bool, [_object, c_size_t, c_size_t, c_size_t]),
     "lth_validation_true": (c_bool, [_object, c_size_t, c_size_t, c_size_t]),
-    "lth_gp_cv_labels": (Status, [_object, c_char_p, _object, _names, c_size_t, _array, c_size_t,
-                                  POINTER(GpOptions), _out, _error]),
+    "lth_gp_cv": (Status, [_object, c_char_p, _object, _names, c_size_t, _array, c_size_t,
+                           POINTER(GpOptions), _out, _error]),
     "lth_svm_options_init": (None, [POINTER(SvmOptions)]),
     "lth_svm_fit": (Status, [_object, c_char_p, _object, c_char_p, POINTER(SvmOptions), _out,
                              _error]),
     "lth_svm_free": (None, [_object]),
     "lth_svm_kernel": (_object, [_object]),
     "lth_svm_target": (c_char_p, [_object]),
-    "lth_svm_reported": (SvmReport, [_object]),
-    "lth_svm_class_at": (SvmClass, [_object, c_size_t]),
-    "lth_svm_point_at": (SvmPoint, [_object, c_size_t]),
+    "lth_svm_reported": (POINTER(SvmReport), [_object]),
+    "lth_svm_class_at": (POINTER(SvmClass), [_object, c_size_t]),
+    "lth_svm_point_at": (POINTER(SvmPoint), [_object, c_size_t]),
     "lth_svm_problem_at": (None, [_object, c_size_t, POINTER(c_size_t), POINTER(c_size_t)]),
     "lth_svm_use_vectors": (Status, [_object, c_char_p, _error]),
-    "lth_svm_predict": (Status, [_object, _object, POINTER(SvmPrediction), _error]),
+    "lth_svm_predict": (Status, [_object, _object, POINTER(SvmPrediction), c_size_t, _error]),
     "lth_svm_save": (Status, [_object, c_char_p, _error]),
     "lth_svm_load": (Status, [_object, c_char_p, _out, _error]),
     "lth_svm_cv": (Status, [_object, c_char_p, _object, _names, c_size_t, _array, c_size_t,
@@ -306,21 +309,21 @@ FUNCTIONS = {
     "lth_svm_explain": (Status, [_object, _object, c_size_t, POINTER(ExplainOptions), _out,
                                  _error]),
     "lth_reasons_free": (None, [_object]),
-    "lth_reasons_summarise": (ReasonsSummary, [_object]),
-    "lth_reasons_part_at": (ReasonsPart, [_object, c_size_t]),
-    "lth_reasons_pattern_at": (ReasonsPattern, [_object, c_size_t]),
-    "lth_reasons_row_at": (ReasonsRow, [_object, c_size_t]),
+    "lth_reasons_summarise": (POINTER(ReasonsSummary), [_object]),
+    "lth_reasons_part_at": (POINTER(ReasonsPart), [_object, c_size_t]),
+    "lth_reasons_pattern_at": (POINTER(ReasonsPattern), [_object, c_size_t]),
+    "lth_reasons_row_at": (POINTER(ReasonsRow), [_object, c_size_t]),
     "lth_gp_patterns": (Status, [_object, c_size_t, c_size_t, _out, _error]),
     "lth_svm_patterns": (Status, [_object, c_size_t, c_size_t, _out, _error]),
     "lth_gp_row_text": (c_char_p, [_object, c_size_t, c_size_t]),
     "lth_svm_row_text": (c_char_p, [_object, c_size_t, c_size_t]),
     "lth_gp_leave_one_out": (Status, [_object, c_size_t, _array, _array, _array, _error]),
-    "lth_gp_step_at": (GpStep, [_object, c_size_t]),
+    "lth_gp_step_at": (POINTER(GpStep), [_object, c_size_t]),
     "lth_model_kind": (Status, [c_char_p, c_char_p, _error]),
     "lth_npy_write": (Status, [c_char_p, _array, _array, c_size_t, _error]),
     "lth_npy_read": (Status, [c_char_p, _out, _array, POINTER(c_size_t), _error]),
     "lth_npy_free": (None, [_array]),
-    "lth_machine_measure": (Status, [_object, POINTER(Machine), _error]),
+    "lth_machine_measure": (Status, [_object, POINTER(Machine), c_size_t, _error]),
 }
 
 # luthier.h's name of each structure and callback above; what the header test goes by.
@@ -329,7 +332,7 @@ STRUCTURES = {
     "lth_column": Column, "lth_param": Param, "lth_argument": Argument, "lth_family": Family,
     "lth_gp_step": GpStep, "lth_gp_options": GpOptions, "lth_class_rows": ClassRows,
     "lth_gp_param": GpParam, "lth_gp_symbol": GpSymbol, "lth_metrics": Metrics,
-    "lth_gp_report": GpReport, "lth_cv_result": CvResult, "lth_class_metrics": ClassMetrics,
+    "lth_gp_report": GpReport, "lth_class_metrics": ClassMetrics,
     "lth_label_metrics": LabelMetrics, "lth_svm_options": SvmOptions,
     "lth_svm_report": SvmReport, "lth_svm_class": SvmClass, "lth_svm_point": SvmPoint,
     "lth_svm_prediction": SvmPrediction, "lth_explain_options": ExplainOptions,
@@ -337,13 +340,20 @@ STRUCTURES = {
     "lth_reasons_pattern": ReasonsPattern, "lth_reasons_row": ReasonsRow,
     "lth_machine": Machine,
 }
-CALLBACKS = {"lth_log_fn": LogFn, "lth_progress_fn": ProgressFn, "lth_gp_step_fn": GpStepFn}
+CALLBACKS = {"lth_log_fn": LogFn, "lth_progress_fn": ProgressFn, "lth_name_fn": NameFn,
+             "lth_gp_step_fn": GpStepFn}
+
+
+def _copied(pointer, _function, _arguments):
+    return type(pointer.contents).from_buffer_copy(pointer.contents) if pointer else None
 
 
 def declare(library):
-    """Give every function of a loaded library its types."""
+    """Give every function of a loaded library its types. Structures come as copies, or None."""
     for name, (result, arguments) in FUNCTIONS.items():
         function = getattr(library, name)
         function.restype = result
         function.argtypes = arguments
+        if hasattr(result, "contents"):
+            function.errcheck = _copied
     return library

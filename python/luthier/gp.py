@@ -91,7 +91,7 @@ class _GP(model.Model):
 
     def _symbols(self):
         out, i = [], 0
-        while (s := lib.lth_gp_symbol_at(self._pointer, i)).symbol is not None:
+        while s := lib.lth_gp_symbol_at(self._pointer, i):
             out.append({"symbol": s.symbol.decode(), "kernel": s.kernel.decode(),
                         "decay": s.decay, "alpha": s.alpha, "nodes": s.count})
             i += 1
@@ -183,7 +183,7 @@ class GPRegressor(RegressorMixin, _GP):
         super()._read()
         report = lib.lth_gp_reported(self._pointer)
         self.noise_ = report.noise
-        loo = report.loo
+        loo = report.loo.contents
         self.leave_one_out_ = {name: getattr(loo, name) for name, _ in _c.Metrics._fields_}
         self._several = self.n_targets_ > 1 or self.__dict__.get("_several", False)
 

@@ -140,10 +140,10 @@ def _default_units():
     """{family: what it cuts texts into unless told}."""
     out, i = {}, 0
     while family := lib.lth_family_at(i):
-        family, i, j = family.contents, i + 1, 0
-        while family.arguments and family.arguments[j].name:
-            if family.arguments[j].name == b"units":
-                out[family.name.decode()] = family.arguments[j].initial.decode()
+        i, j = i + 1, 0
+        while argument := lib.lth_family_argument(byref(family), j):
+            if argument.name == b"units":
+                out[family.name.decode()] = argument.initial.decode()
             j += 1
     return out
 

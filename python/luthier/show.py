@@ -51,7 +51,7 @@ def _gp(pointer, model):
                                    else "one a row"))
     else:
         lines.append(f"noise\t{number(r.noise)}")
-        lines += [f"leave-one-out {name}\t{number(getattr(r.loo, name))}"
+        lines += [f"leave-one-out {name}\t{number(getattr(r.loo.contents, name))}"
                   for name in ("r", "nlpd", "coverage")]
     if r.jitter > 0:
         lines.append(f"jitter\t{number(r.jitter)}")

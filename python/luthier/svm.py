@@ -1,6 +1,6 @@
 """Support vector machines: classification and regression."""
 
-from ctypes import byref, c_size_t
+from ctypes import byref, c_size_t, sizeof
 
 import numpy as np
 
@@ -187,7 +187,7 @@ class SVC(ClassifierMixin, model.Classes, _SVM):
                in arrays.items()}
         for name, array in out.items():
             setattr(to, name, array.ctypes.data)
-        self._predict_call("predict", table, byref(to))
+        self._predict_call("predict", table, byref(to), sizeof(to))
         return next(iter(out.values()))
 
     def predict(self, X):
@@ -290,7 +290,8 @@ class SVR(RegressorMixin, _SVM):
         """The number of each row."""
         table = self._new_rows(X)
         out = np.empty(table.rows)
-        self._predict_call("predict", table, byref(_c.SvmPrediction(value=out.ctypes.data)))
+        to = _c.SvmPrediction(value=out.ctypes.data)
+        self._predict_call("predict", table, byref(to), sizeof(to))
         return out
 
 

@@ -7,7 +7,7 @@ texts, numbers or vectors. Numbers and vectors stay where they are; C reads them
 import ctypes
 import re
 from collections.abc import Mapping, Sequence
-from ctypes import c_size_t, c_void_p
+from ctypes import c_size_t, c_void_p, sizeof
 
 import numpy as np
 
@@ -400,7 +400,7 @@ class Table:
         for c, (name, values) in zip(array, columns.items()):
             c.name = name.encode()
             values.fill(c)
-        pointer = context.create(lib.lth_table_from_columns, context.pointer, array, len(columns),
-                                 self.rows)
+        pointer = context.create(lib.lth_table_from_columns, context.pointer, array,
+                                 sizeof(_c.Column), len(columns), self.rows)
         self._owned = Owned(pointer, lib.lth_table_free, context, columns)
         self.pointer = pointer

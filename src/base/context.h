@@ -12,7 +12,7 @@ struct lth__gpu;
 
 struct lth_ctx {
     lth_ctx_options options;          /* `isa` resolved, `threads` at least 1 */
-    const struct lth__engine *engine; /* chosen by engine_select()            */
+    const struct lth__engine *engine; /* of lth__engine_find()                 */
     struct lth__gpu *gpu;             /* without a device its `gpus` is 0 */
     bool quiet;                       /* `progress` may cancel, but is told nothing */
 

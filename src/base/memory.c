@@ -91,6 +91,10 @@ char *lth__strndup(const char *text, size_t length) {
     return copy;
 }
 
+void lth__copy_struct(void *to, size_t to_size, const void *from, size_t from_size) {
+    memcpy(to, from, to_size < from_size ? to_size : from_size);
+}
+
 bool lth__reserve(void **array, size_t *capacity, size_t need, size_t element_size) {
     if (need <= *capacity) return true;
     size_t wanted = *capacity < 8 ? 8 : *capacity;

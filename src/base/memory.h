@@ -28,6 +28,9 @@ size_t lth__memory_available(void);
  */
 lth_status lth__memory_check(size_t bytes, const char *what, const char *advice, lth_error *err);
 
+/* Copy what two versions of a struct, of these sizes, have both; the rest of `to` stays. */
+void lth__copy_struct(void *to, size_t to_size, const void *from, size_t from_size);
+
 /* A pool of small blocks, freed together; no block moves. */
 typedef struct lth__pool {
     struct lth__pool_chunk *chunks;

@@ -38,6 +38,7 @@ typedef struct lth__loop {
     double done, reported_at;
     lth_status failure;
     size_t failed_index;
+    lth_error reason; /* of that failure, if the job gave one */
 
     atomic_bool canceled; /* written with the lock, or without workers; read without */
 } loop;
@@ -113,12 +114,13 @@ lth_status lth__parallel_ask(const lth_ctx *ctx) {
     return is_canceled(l) ? LTH_ECANCELED : LTH_OK;
 }
 
-static void note_failure(loop *l, size_t index, lth_status status) {
+static void note_failure(loop *l, size_t index, lth_status status, const lth_error *reason) {
     atomic_store_explicit(&l->stop, true, memory_order_relaxed);
     pthread_mutex_lock(&l->lock);
     if (l->failure == LTH_OK || index < l->failed_index) {
         l->failure = status;
         l->failed_index = index;
+        l->reason = *reason;
     }
     pthread_mutex_unlock(&l->lock);
 }
@@ -132,10 +134,11 @@ static void work(void *user, unsigned worker) {
     while (!atomic_load_explicit(&l->stop, memory_order_relaxed)) {
         size_t index = atomic_fetch_add_explicit(&l->next, 1, memory_order_relaxed);
         if (index >= l->count) break;
-        lth_status status = l->job(l->user, index, worker);
+        lth_error reason = {0};
+        lth_status status = l->job(l->user, index, worker, &reason);
         if (status == LTH_OK && l->outer) status = lth__parallel_ask(l->ctx);
         if (status != LTH_OK) {
-            note_failure(l, index, status);
+            note_failure(l, index, status, &reason);
             break;
         }
         pending += l->cost != NULL ? l->cost[index] : 1;
@@ -212,6 +215,10 @@ lth_status lth__parallel_by(lth_ctx *ctx, size_t workers, const char *what, size
     pthread_mutex_destroy(&l.lock);
     leave(&l);
     if (l.failure == LTH_OK) return LTH_OK;
+    if (l.reason.status == l.failure && l.failure != LTH_ECANCELED) {
+        if (err) *err = l.reason;
+        return l.failure;
+    }
     return lth__fail(err, l.failure, "%s%s%s", what ? what : "", what ? ": " : "",
                      lth_status_text(l.failure));
 }

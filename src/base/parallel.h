@@ -5,14 +5,15 @@
 #include "base/context.h"
 #include "base/status.h"
 
-/* Does job `index` with the scratch of worker `worker` (0 .. threads-1). */
-typedef lth_status lth__job_fn(void *user, size_t index, unsigned worker);
+/* Does job `index` with the scratch of worker `worker` (0 .. threads-1). `err` is never NULL, and
+ * may be left alone where there is nothing to say beyond the status. */
+typedef lth_status lth__job_fn(void *user, size_t index, unsigned worker, lth_error *err);
 
 /* Runs jobs 0 .. count-1 on the context's threads, with denormals flushed to zero in each. Stops
- * early when a job fails (the failure with the lowest index among those that ran is returned) or
- * when the progress callback cancels. `cost[i]` (NULL = all equal) measures progress. `what` names
- * the work; NULL = it is too small to be told of: then, in a quiet context, and in a loop inside of
- * another's jobs, the callback is only asked whether to go on. */
+ * early when a job fails (the failure with the lowest index is returned, and its reason: the same
+ * for any number of threads) or when the progress callback cancels. `cost[i]` (NULL = all equal)
+ * measures progress. `what` names the work; NULL = it is too small to be told of: then, in a quiet
+ * context, and in a loop inside of another's jobs, the callback is only asked whether to go on. */
 lth_status lth__parallel_for(lth_ctx *ctx, const char *what, size_t count, const double *cost,
                              lth__job_fn *job, void *user, lth_error *err);
 

@@ -1,6 +1,8 @@
 /* xoshiro256** (Blackman and Vigna 2018), seeded by splitmix64 so that near seeds share nothing. */
 #include "base/random.h"
 
+#include <math.h>
+
 static uint64_t splitmix(uint64_t *state) {
     uint64_t z = (*state += 0x9e3779b97f4a7c15);
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
@@ -40,4 +42,18 @@ uint64_t lth__random_below(lth__random *r, uint64_t bound) {
     do x = lth__random_next(r);
     while (x < refused);
     return x % bound;
+}
+
+/* Box and Muller. */
+void lth__random_normals(lth__random *r, double out[2]) {
+    double u = 1 - lth__random_uniform(r), angle = 2 * M_PI * lth__random_uniform(r);
+    double radius = sqrt(-2 * log(u));
+    out[0] = radius * cos(angle);
+    out[1] = radius * sin(angle);
+}
+
+double lth__random_normal(lth__random *r) {
+    double pair[2];
+    lth__random_normals(r, pair);
+    return pair[0];
 }

@@ -141,8 +141,7 @@ static bool one_begins_the_other(const char *a, size_t a_length, const char *b, 
     return i == shared && shared >= 2;
 }
 
-const char *lth__nearest(const char *name, const char *(*at)(const void *user, size_t i),
-                         const void *user) {
+const char *lth_nearest(const char *name, lth_name_fn *at, const void *user) {
     size_t length = strlen(name);
     if (length > NAME_MAX_LENGTH) return NULL;
     size_t allowed = length / 3 > 1 ? length / 3 : 1;

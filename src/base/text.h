@@ -1,4 +1,4 @@
-/* Small text tools: numbers, UTF-8, the nearest name, growing strings. */
+/* Small text tools: numbers, UTF-8, growing strings. */
 #ifndef LTH_TEXT_H
 #define LTH_TEXT_H
 
@@ -20,11 +20,6 @@ size_t lth__utf8_check(const char *text, size_t length);
 
 /* Number of code points in valid UTF-8. */
 size_t lth__utf8_count(const char *text, size_t length);
-
-/* The candidate nearest to `name` by edit distance, or NULL if none is near enough to suggest.
- * `at(user, i)` gives the i-th candidate and NULL past the last. */
-const char *lth__nearest(const char *name, const char *(*at)(const void *user, size_t i),
-                         const void *user);
 
 /* A string that grows; `failed` is sticky, so a run of appends needs one check at the end. */
 typedef struct lth__string {

@@ -187,7 +187,8 @@ const char *lth_table_cell(const lth_table *table, size_t row, size_t column, si
 }
 
 size_t lth_table_number(const lth_table *table, size_t row) {
-    return table->numbers && row < table->rows ? table->numbers[row] : row + 1;
+    if (row >= table->rows) return 0;
+    return table->numbers ? table->numbers[row] : row + 1;
 }
 
 size_t lth_table_line(const lth_table *table, size_t row) {

@@ -93,11 +93,8 @@ static lth_status fill(lth_table *table, const lth_column *columns, size_t count
     return status;
 }
 
-lth_status lth_table_from_columns(lth_ctx *ctx, const lth_column *columns, size_t count,
-                                  size_t rows, lth_table **out, lth_error *err) {
-    (void)ctx;
-    if (!columns || count == 0 || !out)
-        return lth__fail(err, LTH_EARG, "a table needs a column and a place to go");
+static lth_status make_table(const lth_column *columns, size_t count, size_t rows, lth_table **out,
+                             lth_error *err) {
     for (size_t j = 0; j < count; j++) LTH_TRY(check_column(&columns[j], j + 1, rows, err));
     lth_table *table;
     LTH_TRY(lth__table_create("", &table, err));
@@ -110,11 +107,25 @@ lth_status lth_table_from_columns(lth_ctx *ctx, const lth_column *columns, size_
     return LTH_OK;
 }
 
+lth_status lth_table_from_columns(lth_ctx *ctx, const lth_column *columns, size_t size,
+                                  size_t count, size_t rows, lth_table **out, lth_error *err) {
+    (void)ctx;
+    if (!columns || count == 0 || !out)
+        return lth__fail(err, LTH_EARG, "a table needs a column and a place to go");
+    lth_column *known = lth__calloc(count, sizeof *known);
+    if (!known) return lth__fail_memory(err, count * sizeof *known);
+    for (size_t j = 0; j < count; j++)
+        lth__copy_struct(&known[j], sizeof *known, (const char *)columns + j * size, size);
+    lth_status status = make_table(known, count, rows, out, err);
+    lth__free(known);
+    return status;
+}
+
 lth_status lth_table_from_texts(lth_ctx *ctx, const char *column, const char *const *text,
                                 const size_t *length, size_t count, lth_table **out,
                                 lth_error *err) {
     static const char *const none[1];
     if (!text && count == 0) text = none;
     lth_column only = {.name = column, .text = text, .length = length};
-    return lth_table_from_columns(ctx, &only, 1, count, out, err);
+    return lth_table_from_columns(ctx, &only, sizeof only, 1, count, out, err);
 }

@@ -34,7 +34,7 @@ static void list_names(const lth__symbols *names, char *out, size_t capacity) {
 static lth_status fail_no_column(const lth__symbols *names, const char *column, const char *file,
                                  size_t line, lth_error *err) {
     char list[160], hint[96] = "";
-    const char *near = lth__nearest(column, name_at, names);
+    const char *near = lth_nearest(column, name_at, names);
     if (near && strlen(near) < 64) snprintf(hint, sizeof hint, " did you mean \"%s\"?", near);
     list_names(names, list, sizeof list);
     return lth__fail_at(err, LTH_EFORMAT, file, line, 1, "no column \"%.64s\";%s %s: %s", column,

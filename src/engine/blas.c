@@ -4,6 +4,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "base/memory.h"
+
 static lth__blas loaded;
 
 enum { ROW_MAJOR = 101, NO_TRANSPOSE = 111, TRANSPOSE = 112, LOWER = 122, NON_UNIT = 131 };
@@ -58,36 +60,79 @@ static bool cholesky(size_t n, double *A, size_t lda) {
     return info == 0;
 }
 
+/* ---- Variables for the moment of loading ---- */
+
 /* The kernels for what this CPU can do, whatever its name. */
-static const char *core_for_this_cpu(void) {
+static char *entry_of_core(void) {
 #ifdef LTH_X86
+    static char skylake[] = "OPENBLAS_CORETYPE=SKYLAKEX", haswell[] = "OPENBLAS_CORETYPE=HASWELL";
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
         __builtin_cpu_supports("avx512vl"))
-        return "SKYLAKEX";
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return "HASWELL";
+        return skylake;
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return haswell;
 #endif
     return NULL;
 }
 
-/* OpenBLAS reads OPENBLAS_CORETYPE once, while it is loaded; a user's own choice is left alone. */
-static void *open_library(const char *name) {
-    const char *core = getenv("OPENBLAS_CORETYPE") ? NULL : core_for_this_cpu();
-    bool threads = getenv("OPENBLAS_NUM_THREADS") != NULL;
-    if (core) setenv("OPENBLAS_CORETYPE", core, 1);
-    if (!threads) setenv("OPENBLAS_NUM_THREADS", "1", 1); /* starts none of its own */
-    void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-    if (core) unsetenv("OPENBLAS_CORETYPE");
-    if (!threads) unsetenv("OPENBLAS_NUM_THREADS");
-    return library;
+/* setenv() and unsetenv() would change, or free, the array in which a getenv() of another thread is
+ * reading. Instead, `environ` points for the moment to a longer copy, complete before it is seen
+ * and never freed: whichever of the two a reader has in hand stays as it is. */
+extern char **environ;
+
+typedef struct extension {
+    char **host, **ours;
+    size_t count; /* entries of the host */
+    const char *added[2];
+} extension;
+
+static void add_entry(extension *x, size_t i, const char *name, char *entry) {
+    if (!entry || getenv(name)) return; /* a user's own choice is left alone */
+    x->ours[x->count + (x->added[0] != NULL)] = entry;
+    x->added[i] = name;
 }
+
+static void extend_environment(extension *x) {
+    static char one_thread[] = "OPENBLAS_NUM_THREADS=1"; /* it starts none of its own */
+    *x = (extension){.host = environ};
+    while (x->host && x->host[x->count]) x->count++;
+    x->ours = lth__calloc(x->count + 3, sizeof *x->ours);
+    if (!x->ours) return;
+    for (size_t i = 0; i < x->count; i++) x->ours[i] = x->host[i];
+    add_entry(x, 0, "OPENBLAS_CORETYPE", entry_of_core());
+    add_entry(x, 1, "OPENBLAS_NUM_THREADS", one_thread);
+    __atomic_store_n(&environ, x->ours, __ATOMIC_RELEASE);
+}
+
+static bool is_untouched(const extension *x) {
+    bool same = environ == x->ours;
+    for (size_t i = 0; same && i < x->count; i++) same = x->ours[i] == x->host[i];
+    return same;
+}
+
+/* Where another thread has called setenv() meanwhile, it has changed our array, or made its own
+ * from it and perhaps freed the host's: then that stays, less what was added. */
+static void restore_environment(const extension *x) {
+    if (!x->ours) return;
+    if (is_untouched(x)) {
+        __atomic_store_n(&environ, x->host, __ATOMIC_RELEASE);
+        return;
+    }
+    for (size_t i = 0; i < 2; i++)
+        if (x->added[i]) unsetenv(x->added[i]);
+}
+
+/* ---- Loading ---- */
 
 static void load(void) {
     static const char *const names[] = {"libopenblas.so.0", "libopenblas.so"};
     void *library = NULL;
+    static extension x;     /* with an array in which some thread may still be reading */
+    extend_environment(&x); /* OpenBLAS reads it once, while it is loaded */
     for (size_t i = 0; i < sizeof names / sizeof *names && !library; i++) {
-        library = open_library(names[i]);
+        library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
         loaded.library = names[i];
     }
+    restore_environment(&x);
     if (!library) return;
     /* Through a union: ISO C has no conversion from object to function pointers. */
     union {

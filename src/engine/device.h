@@ -104,12 +104,12 @@ typedef struct lth__device_sstk {
 
 /* A wrapper over a matrix of inner values: its number (kernel/forms.h), its parameters, the
  * self-similarities of rows and columns (on the host). */
-typedef struct lth__device_wrap {
+typedef struct lth__device_wrapper {
     int form;
     double theta[LTH__DEVICE_THETA];
     const double *a, *b;
     lth__panel panel;
-} lth__device_wrap;
+} lth__device_wrapper;
 
 typedef struct lth__device_table {
     int version;
@@ -145,12 +145,12 @@ typedef struct lth__device_table {
     lth_status (*sstk)(lth__device *d, const lth__device_sstk *job, lth_error *err);
 
     /* K becomes the wrapper's values. */
-    lth_status (*wrap)(lth__device *d, const lth__device_wrap *w, double *K, size_t ld,
+    lth_status (*wrap)(lth__device *d, const lth__device_wrapper *w, double *K, size_t ld,
                        lth_error *err);
     /* From inner values K and weights W: K becomes the wrapper's values, W the weights of the inner
      * ones; row[r] and col[c] the weights of the self-similarities, and theta[p] the derivatives by
      * its parameters (on the host). */
-    lth_status (*wrap_pull)(lth__device *d, const lth__device_wrap *w, double *K, double *W,
+    lth_status (*wrap_pull)(lth__device *d, const lth__device_wrapper *w, double *K, double *W,
                             size_t ld, double *row, double *col, double *theta, lth_error *err);
 
     /* Y = value, Y = X, Y += X, Y *= X, and sum X Y. */

@@ -41,7 +41,7 @@ static lth_status gemm_rate(const lth__blas *blas, double *flops, lth_error *err
     return LTH_OK;
 }
 
-lth_status lth_machine_measure(lth_ctx *ctx, lth_machine *out, lth_error *err) {
+lth_status lth_machine_measure(lth_ctx *ctx, lth_machine *out, size_t size, lth_error *err) {
     lth_machine machine = {.fma_f64 = fma_rate(ctx->engine->lanes[LTH_F64]),
                            .fma_f32 = fma_rate(ctx->engine->lanes[LTH_F32])};
     const lth__blas *blas;
@@ -49,6 +49,6 @@ lth_status lth_machine_measure(lth_ctx *ctx, lth_machine *out, lth_error *err) {
     LTH_TRY(gemm_rate(blas, &machine.dgemm_flops, err));
     machine.blas = blas->library;
     machine.core = blas->core;
-    *out = machine;
+    lth__copy_struct(out, size, &machine, sizeof machine);
     return LTH_OK;
 }

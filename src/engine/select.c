@@ -69,8 +69,7 @@ static lth_ctx_options complete_options(const lth_ctx_options *given) {
     lth_ctx_options options;
     lth_ctx_options_init(&options);
     if (given) {
-        size_t size = given->size < sizeof options ? given->size : sizeof options;
-        memcpy(&options, given, size);
+        lth__copy_struct(&options, sizeof options, given, given->size);
         options.size = sizeof options;
     }
     return options;

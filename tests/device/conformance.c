@@ -148,7 +148,7 @@ static void judge_gradient(const comparison *c, const double *want, const double
         if (error > own) own = error;
     }
     for (size_t p = 0; p < params; p++)
-        judge(c, lth_kernel_param(kernel, p).path, &want[p], &got[p], own, 1, fabs(want[p]) + size,
+        judge(c, lth_kernel_param(kernel, p)->path, &want[p], &got[p], own, 1, fabs(want[p]) + size,
               1e-11);
 }
 
@@ -203,14 +203,15 @@ static void check_kernels(const contexts *c, const conformance_options *o,
 
 /* ---- Models ---- */
 
-enum { MODEL_ROWS = 60 };
+enum { MODEL_ROWS = 60, CLASSES = 3 };
 
+/* Of labels, `mean` has the probabilities. */
 typedef struct model_answers {
-    double evidence, mean[MODEL_ROWS], sd[MODEL_ROWS];
+    double evidence, mean[MODEL_ROWS * CLASSES], sd[MODEL_ROWS];
 } model_answers;
 
-static bool fit(lth_ctx *ctx, const char *expression, const conformance_tables *t,
-                model_answers *out) {
+static bool fit(lth_ctx *ctx, const char *expression, const char *target,
+                const conformance_tables *t, model_answers *out) {
     lth_error err = {0};
     lth_table *table = NULL;
     lth_gp *gp = NULL;
@@ -219,26 +220,29 @@ static bool fit(lth_ctx *ctx, const char *expression, const conformance_tables *
     options.restarts = 0;
     options.max_iter = 8;
     options.vectors = t->vectors;
-    const char *target = "y";
+    *out = (model_answers){0};
     lth_status status = lth_table_read(ctx, t->a, NULL, &table, &err);
     if (!status) status = lth_gp_fit(ctx, expression, table, &target, 1, &options, &gp, &err);
-    if (!status) status = lth_gp_predict(gp, table, false, out->mean, out->sd, &err);
-    if (!status) out->evidence = lth_gp_reported(gp).evidence;
+    if (!status && lth_gp_classes(gp) == CLASSES)
+        status = lth_gp_classify(gp, table, out->mean, &err);
+    else if (!status)
+        status = lth_gp_predict(gp, table, false, out->mean, out->sd, &err);
+    if (!status) out->evidence = lth_gp_reported(gp)->evidence;
     if (status) conformance_fail(expression, &err);
     lth_gp_free(gp);
     lth_table_free(table);
     return !status;
 }
 
-static void check_model(const contexts *c, const char *expression, const conformance_tables *t,
-                        size_t rows) {
+static void check_model(const contexts *c, const char *expression, const char *target,
+                        const conformance_tables *t, size_t rows) {
     model_answers want, got;
     comparison x = {.expression = expression};
-    if (!fit(c->cpu, expression, t, &want)) return;
+    if (!fit(c->cpu, expression, target, t, &want)) return;
     for (int i = 0; i < F32; i++) {
-        if (!fit(c->device[i], expression, t, &got)) continue;
+        if (!fit(c->device[i], expression, target, t, &got)) continue;
         judge(&x, "evidence", &want.evidence, &got.evidence, -1, 1, 0, 1e-7);
-        judge(&x, "means", want.mean, got.mean, -1, rows, 1, 1e-5);
+        judge(&x, "means", want.mean, got.mean, -1, rows * CLASSES, 1, 1e-5);
         judge(&x, "sds", want.sd, got.sd, -1, rows, 1, 1e-5);
     }
 }
@@ -247,9 +251,11 @@ static void check_models(const contexts *c, const conformance_options *o,
                          const conformance_tables *t) {
     size_t rows = o->quick ? 30 : MODEL_ROWS;
     conformance_tables_write(t, 1, rows, 1, o->quick);
-    check_model(c, "normalize(ssk(text, order=3))", t, rows);
-    check_model(c, "rq(normalize(ssk(text, order=3, sim=cosine))) + rbf(f1..f2)", t, rows);
-    check_model(c, "1 * normalize(sstk(tree)) + linear(f1..f2)", t, rows);
+    check_model(c, "normalize(ssk(text, order=3))", "y", t, rows);
+    check_model(c, "rq(normalize(ssk(text, order=3, sim=cosine))) + rbf(f1..f2)", "y", t, rows);
+    check_model(c, "1 * normalize(sstk(tree)) + linear(f1..f2)", "y", t, rows);
+    check_model(c, "normalize(ssk(text, order=2))", "kind", t, rows); /* learns `scale` too */
+    check_model(c, "rbf(f1..f2) + normalize(sstk(tree))", "kind", t, rows);
 }
 
 /* ---- All of it ---- */

@@ -99,15 +99,16 @@ static void write_tree(FILE *out, unsigned depth) {
 static void write_table(const char *path, size_t shape, size_t rows, bool quick) {
     FILE *out = fopen(path, "w");
     if (!out) return; /* reading it will fail */
-    fprintf(out, "text\ttree\tf1\tf2\ty\n");
+    fprintf(out, "text\ttree\tf1\tf2\ty\tkind\n");
     for (size_t i = 0; i < rows; i++) {
         unsigned length = length_of(shape, i, quick);
         for (unsigned k = 0; k < length; k++)
             fprintf(out, "%sw%u", k ? " " : "", conformance_below(30));
         fputc('\t', out);
         write_tree(out, quick ? 3 : 4);
-        for (int k = 0; k < 3; k++) fprintf(out, "\t%.3f", number());
-        fputc('\n', out);
+        double y = 0;
+        for (int k = 0; k < 3; k++) fprintf(out, "\t%.3f", y = number());
+        fprintf(out, "\t%s\n", i % 3 == 0 ? "third" : y > 0 ? "above" : "below");
     }
     fclose(out);
 }

@@ -112,9 +112,9 @@ static lth_status call_pull(lth_ctx *ctx, const conformance_tables *t, lth_error
     return status;
 }
 
-static lth_status call_fit(lth_ctx *ctx, const conformance_tables *t, lth_error *err) {
-    double mean[ROWS], sd[ROWS];
-    const char *target = "y";
+static lth_status fit(lth_ctx *ctx, const char *target, const conformance_tables *t,
+                      lth_error *err) {
+    double mean[3 * ROWS], sd[ROWS];
     lth_table *table = NULL;
     lth_gp *gp = NULL;
     lth_gp_options options;
@@ -123,10 +123,20 @@ static lth_status call_fit(lth_ctx *ctx, const conformance_tables *t, lth_error 
     options.max_iter = 1;
     lth_status status = lth_table_read(ctx, t->a, NULL, &table, err);
     if (!status) status = lth_gp_fit(ctx, expression, table, &target, 1, &options, &gp, err);
-    if (!status) status = lth_gp_predict(gp, table, false, mean, sd, err);
+    if (!status)
+        status = lth_gp_classes(gp) ? lth_gp_classify(gp, table, mean, err)
+                                    : lth_gp_predict(gp, table, false, mean, sd, err);
     lth_gp_free(gp);
     lth_table_free(table);
     return status;
+}
+
+static lth_status call_fit(lth_ctx *ctx, const conformance_tables *t, lth_error *err) {
+    return fit(ctx, "y", t, err);
+}
+
+static lth_status call_classify(lth_ctx *ctx, const conformance_tables *t, lth_error *err) {
+    return fit(ctx, "kind", t, err);
 }
 
 /* One call on a context of its own: opening it sets the device's limits. */
@@ -189,6 +199,7 @@ static void check_memory(const conformance_options *o) {
     fail_everywhere(o, "orders", call_orders, &t);
     fail_everywhere(o, "a pull-back", call_pull, &t);
     fail_everywhere(o, "a fit", call_fit, &t);
+    fail_everywhere(o, "a fit to labels", call_classify, &t);
     check_bound(o, &t);
     conformance_tables_remove(&t);
 }

@@ -1,4 +1,5 @@
-/* The plug-in's string kernel by itself, against a plain recursion.
+/* The plug-in's string kernel by itself, against a plain recursion; and wrappers that it cannot
+ * know.
  *
  *     plugin_ssk LIBRARY            checks
  *     plugin_ssk LIBRARY --quick    a few of them, for compute-sanitizer
@@ -241,6 +242,25 @@ static void measure(size_t count, unsigned length, unsigned order, lth_precision
     free(a.symbols), free(a.start);
 }
 
+/* Nothing is computed by another wrapper's formula. */
+static void check_unknown_wrappers(void) {
+    static const int unknown[] = {-1, 0, 1000};
+    double self = 1, row, col, theta[LTH__DEVICE_THETA], *K;
+    void *memory;
+    must(t->alloc(d, 2 * sizeof *K, &memory, &err), "alloc");
+    K = memory;
+    for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++) {
+        lth__device_wrapper w = {
+            .form = unknown[i], .a = &self, .b = &self, .panel = {.rows = 1, .cols = 1}};
+        bool refused =
+            t->wrap(d, &w, K, 1, &err) == LTH_EUNSUPPORTED &&
+            t->wrap_pull(d, &w, K, K + 1, 1, &row, &col, theta, &err) == LTH_EUNSUPPORTED;
+        checks++;
+        if (!refused) failures++, printf("wrapper %d was not refused\n", unknown[i]);
+    }
+    t->release(d, memory);
+}
+
 int main(int argc, char **argv) {
     void *library = dlopen(argc > 1 ? argv[1] : "libluthier_cuda.so", RTLD_NOW);
     if (!library) return printf("%s\n", dlerror()), 1;
@@ -254,6 +274,7 @@ int main(int argc, char **argv) {
     size_t free_bytes, total;
     t->describe(d, name, sizeof name, &free_bytes, &total);
     printf("%s, %zu MiB free\n", name, free_bytes >> 20);
+    check_unknown_wrappers();
     bool quick = argc > 2 && strcmp(argv[2], "--quick") == 0;
     unsigned first = quick ? 5 : 1, last = quick ? 5 : LTH__DEVICE_ORDERS;
     for (int precision = 0; precision < 2; precision++)

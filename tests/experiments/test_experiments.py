@@ -106,7 +106,12 @@ class Fake(unittest.TestCase):
     def test_interrupted(self):
         self.write("wait", "")
         child = subprocess.Popen(
-            self.command(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
+            self.command(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell in the background ignores it
         )
         for _ in range(200):
             if self.calls() >= 3:

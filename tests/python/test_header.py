@@ -82,7 +82,7 @@ def test_types_of(name):
 
 
 def test_callbacks():
-    found = set(re.findall(r"typedef \w+ (lth_\w+_fn)\(", header()))
+    found = set(re.findall(r"typedef [\w *]+?(lth_\w+_fn)\(", header()))
     assert found == set(_c.CALLBACKS)
     for name in found:
         arguments = re.search(rf"\b{name}\((.*?)\);", header(), re.S)[1]

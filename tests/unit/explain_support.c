@@ -40,7 +40,7 @@ lth_reasons *explain_new(lth_gp *gp, const lth_table *table, size_t row, size_t 
 
 double explain_sum(const lth_reasons *r) {
     double sum = 0;
-    for (size_t i = 0; i < lth_reasons_summarise(r).parts; i++)
-        sum += lth_reasons_part_at(r, i).weight;
+    for (size_t i = 0; i < lth_reasons_summarise(r)->parts; i++)
+        sum += lth_reasons_part_at(r, i)->weight;
     return sum;
 }

@@ -125,7 +125,7 @@ lth_gp *support_fit(lth_ctx *ctx, const char *kernel, const lth_table *table, si
 size_t support_param(const lth_gp *gp, const char *path) {
     const lth_kernel *kernel = lth_gp_kernel(gp);
     for (size_t i = 0; i < lth_kernel_params(kernel); i++) {
-        if (strcmp(lth_kernel_param(kernel, i).path, path) == 0) return i;
+        if (strcmp(lth_kernel_param(kernel, i)->path, path) == 0) return i;
     }
     fail_msg("there is no %s", path);
     return LTH_NONE;

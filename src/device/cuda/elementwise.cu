@@ -94,37 +94,10 @@ struct Wrapper {
 
     __device__ bool is_self(size_t r, size_t c) const { return same && first_row + r == first_col + c; }
 
-    __device__ lth__wrapped at(size_t r, size_t c, double k) const {
-        double x = a[r], y = b[c];
-        switch (form) {
-        case LTH__FORM_LINEAR: return lth__linear_at(theta, k, x, y, 0);
-        case LTH__FORM_RBF: return lth__rbf_at(theta, k, x, y, lth__rbf_aid(theta, k, x, y));
-        case LTH__FORM_MATERN32: return lth__matern32_at(theta, k, x, y, lth__matern32_aid(theta, k, x, y));
-        case LTH__FORM_MATERN52: return lth__matern52_at(theta, k, x, y, lth__matern52_aid(theta, k, x, y));
-        case LTH__FORM_RQ: return lth__rq_at(theta, k, x, y, lth__rq_aid(theta, k, x, y));
-        case LTH__FORM_ARCCOS0: return lth__arccos0_at(theta, k, x, y, 0);
-        case LTH__FORM_ARCCOS1: return lth__arccos1_at(theta, k, x, y, 0);
-        case LTH__FORM_TANIMOTO: return lth__tanimoto_at(theta, k, x, y, 0);
-        default: return lth__normalize_at(theta, k, x, y, 0);
-        }
-    }
-
-    // An item with itself, as a function of its self-similarity alone: `da` is the whole derivative.
-    __device__ lth__wrapped self(size_t r) const {
-        switch (form) {
-        case LTH__FORM_LINEAR:
-        case LTH__FORM_ARCCOS1: return lth__linear_self(theta, a[r]);
-        case LTH__FORM_ARCCOS0: return lth__arccos0_self(theta, a[r]);
-        case LTH__FORM_NORMALIZE:
-        case LTH__FORM_TANIMOTO: return lth__normalize_self(theta, a[r]);
-        default: return lth__radial_self(theta, a[r]);
-        }
-    }
-
-    __device__ lth__wrapped value(size_t r, size_t c, double k) const {
-        if (!is_self(r, c)) return at(r, c, k);
-        lth__wrapped x = self(r);
-        x.dk = x.db = 0;
+    __device__ lth__wrapper_value value(size_t r, size_t c, double k) const {
+        if (!is_self(r, c)) return lth__form_at(form, theta, k, a[r], b[c]);
+        lth__wrapper_value x = lth__form_self(form, theta, a[r]);
+        x.dk = x.db = 0; // `da` is the whole derivative
         return x;
     }
 };
@@ -151,7 +124,7 @@ __global__ void wrap_rows(Wrapper w, double *K, double *W, size_t ld, double *ro
         double sum[sums] = {};
         for (size_t c = threadIdx.x; c < w.cols; c += threads) {
             double weight = W[r * ld + c];
-            lth__wrapped x = w.value(r, c, K[r * ld + c]);
+            lth__wrapper_value x = w.value(r, c, K[r * ld + c]);
             K[r * ld + c] = x.value;
             W[r * ld + c] = weight * x.dk;
             sum[0] += weight * x.da;
@@ -169,8 +142,10 @@ struct Upload {
     Room<double> a, b;
     Wrapper w;
 
-    lth_status make(const lth__device_wrap *from, lth_error *err) {
+    lth_status make(const lth__device_wrapper *from, lth_error *err) {
         const lth__panel &p = from->panel;
+        if (!lth__form_is_known(from->form))
+            return fail(err, LTH_EUNSUPPORTED, "the plug-in for GPUs has no wrapper %d", from->form);
         LTH_DO(a.put(from->a, p.rows, err));
         LTH_DO(b.put(from->b, p.cols, err));
         w = {from->form, {}, a, b, p.rows, p.cols, p.first_row, p.first_col, p.same};
@@ -179,7 +154,7 @@ struct Upload {
     }
 };
 
-lth_status wrap(lth__device *, const lth__device_wrap *w, double *K, size_t ld, lth_error *err) {
+lth_status wrap(lth__device *, const lth__device_wrapper *w, double *K, size_t ld, lth_error *err) {
     Upload up;
     LTH_DO(up.make(w, err));
     wrap_values<<<unsigned(w->panel.rows < 65536 ? w->panel.rows : 65536), threads>>>(up.w, K, ld);
@@ -187,7 +162,7 @@ lth_status wrap(lth__device *, const lth__device_wrap *w, double *K, size_t ld, 
     return check(cudaDeviceSynchronize(), "wrapper", err); // before the self-similarities go
 }
 
-lth_status wrap_pull(lth__device *, const lth__device_wrap *w, double *K, double *W, size_t ld, double *row, double *col,
+lth_status wrap_pull(lth__device *, const lth__device_wrapper *w, double *K, double *W, size_t ld, double *row, double *col,
                      double *theta, lth_error *err) {
     constexpr size_t sums = 1 + LTH__DEVICE_THETA;
     size_t rows = w->panel.rows, cols = w->panel.cols, chunks = (rows + row_chunk - 1) / row_chunk;

@@ -35,9 +35,32 @@ static lth_status number_pull(const lth__node *node, const lth__eval *eval, cons
     return K ? number_tile(node, eval, tile, K, err) : LTH_OK;
 }
 
+static const lth_argument number_arguments[] = {
+    {.name = "variance",
+     .help = "how much this part of the kernel counts: a factor in front of it",
+     .initial = "1",
+     .choices = "",
+     .learned = true,
+     .lo = 0,
+     .hi = 1e12,
+     .role = LTH_ROLE_VARIANCE},
+    {.name = "constant",
+     .help = "a kernel that is the same for all rows",
+     .initial = "1",
+     .choices = "",
+     .learned = true,
+     .lo = 0,
+     .hi = 1e12,
+     .role = LTH_ROLE_VARIANCE},
+    {0},
+};
+
 const lth__family lth__family_number = {
-    .manual = {.name = "number", .help = "a variance in front of a kernel, or a constant kernel"},
-    .traits = LTH__IS_OPERATOR,
+    .manual = {.name = "number",
+               .help = "a variance in front of a kernel, or a constant kernel",
+               .arguments = number_arguments,
+               .kind = LTH_FAMILY_OPERATOR},
+    .rule = LTH__RULE_NUMBER,
     .diagonal = number_diagonal,
     .tile = number_tile,
     .pull = number_pull,
@@ -106,8 +129,8 @@ static bool sum_is_linear(const lth__node *node, const bool *varies) {
 }
 
 const lth__family lth__family_sum = {
-    .manual = {.name = "+", .help = "the sum of kernels"},
-    .traits = LTH__IS_OPERATOR,
+    .manual = {.name = "+", .help = "the sum of kernels", .kind = LTH_FAMILY_OPERATOR},
+    .rule = LTH__RULE_SUM,
     .diagonal = sum_diagonal,
     .tile = sum_tile,
     .pull = sum_parts,
@@ -222,8 +245,8 @@ static bool product_is_linear(const lth__node *node, const bool *varies) {
 }
 
 const lth__family lth__family_product = {
-    .manual = {.name = "*", .help = "the product of kernels"},
-    .traits = LTH__IS_OPERATOR,
+    .manual = {.name = "*", .help = "the product of kernels", .kind = LTH_FAMILY_OPERATOR},
+    .rule = LTH__RULE_PRODUCT,
     .diagonal = product_diagonal,
     .tile = product_tile,
     .pull = product_pull,

@@ -10,13 +10,13 @@
  * tanimoto(k) is a kernel whatever k is: k_ab is at most (k_aa + k_bb) / 2, so it is the sum of all
  * powers of k_ab / (k_aa + k_bb), and 1 / (k_aa + k_bb) is a kernel, too.
  */
-#include "kernel/compose/wrap.h"
+#include "kernel/compose/wrapper.h"
 #include "kernel/core/encode.h"
 
 static lth_status prepare(const lth__node *node, lth__eval *eval, void **state, lth_error *err) {
-    LTH_TRY(lth__wrap_prepare(node, eval, state, err));
+    LTH_TRY(lth__wrapper_prepare(node, eval, state, err));
     size_t count, empty = 0, first = 0;
-    const double *selves = lth__wrap_selves(*state, &count);
+    const double *selves = lth__wrapper_selves(*state, &count);
     for (size_t i = count; i-- > 0;) {
         if (selves[i] <= 0) empty++, first = i;
     }
@@ -31,14 +31,9 @@ static lth_status prepare(const lth__node *node, lth__eval *eval, void **state, 
 
 static const lth_argument arguments[] = {{0}};
 
-#define FAMILY(name_, form_, linear_, help_)                                                       \
-    LTH__WRAPPER(name_, form_, 0, linear_, false, lth__no_aid, lth__##name_##_at,                  \
-                 lth__normalize_self);                                                             \
-    static lth__wrap_config name_##_config = {.wrapper = &name_};                                  \
+#define FAMILY(name_, rule_, help_)                                                                \
     static lth_status name_##_configure(lth_kernel *kernel, lth__node *node, lth_error *err) {     \
-        (void)kernel, (void)err;                                                                   \
-        node->config = &name_##_config;                                                            \
-        return LTH_OK;                                                                             \
+        return lth__wrapper_configure(kernel, node, &name_, err);                                  \
     }                                                                                              \
     const lth__family lth__family_##name_ = {                                                      \
         .manual = {.name = #name_,                                                                 \
@@ -46,20 +41,18 @@ static const lth_argument arguments[] = {{0}};
                    .usage = #name_ "(KERNEL)",                                                     \
                    .arguments = arguments},                                                        \
         .traits = LTH__TAKES_KERNEL,                                                               \
+        .rule = rule_,                                                                             \
         .configure = name_##_configure,                                                            \
         .prepare = prepare,                                                                        \
-        .release = lth__wrap_release,                                                              \
-        .diagonal = lth__wrap_diagonal,                                                            \
-        .tile = lth__wrap_tile,                                                                    \
-        .pull = lth__wrap_pull,                                                                    \
-        .device_tile = lth__wrap_device_tile,                                                      \
-        .device_pull = lth__wrap_device_pull,                                                      \
-        .combine = lth__wrap_combine,                                                              \
-        .is_linear = lth__wrap_is_linear,                                                          \
+        LTH__WRAPPER_OTHER_FUNCTIONS,                                                              \
     }
 
-FAMILY(normalize, LTH__FORM_NORMALIZE, true,
+LTH__WRAPPER(normalize, lth__normalize_at, lth__normalize_self, .form = LTH__FORM_NORMALIZE,
+             .linear = true);
+LTH__WRAPPER(tanimoto, lth__tanimoto_at, lth__normalize_self, .form = LTH__FORM_TANIMOTO);
+
+FAMILY(normalize, LTH__RULE_NORMALIZE,
        "any kernel scaled so that every item's similarity with itself is 1 (0 for an empty item)");
-FAMILY(tanimoto, LTH__FORM_TANIMOTO, false,
+FAMILY(tanimoto, LTH__RULE_OWN,
        "what two items have in common, as a share of what either has: 1 for an item with itself (0 "
        "for an empty item)");

@@ -1,32 +1,30 @@
 /* Kernels on a feature space: number columns, a feature map, or the space of any other kernel.
  * Their formulas are in forms.h. */
-#include "kernel/compose/wrap.h"
+#include "kernel/compose/wrapper.h"
 
 /* ---- Families ---- */
 
-LTH__WRAPPER(wrap_linear, LTH__FORM_LINEAR, 1, true, false, lth__no_aid, lth__linear_at,
-             lth__linear_self);
-LTH__WRAPPER(wrap_rbf, LTH__FORM_RBF, 2, false, true, lth__rbf_aid, lth__rbf_at, lth__radial_self);
-LTH__WRAPPER(wrap_matern32, LTH__FORM_MATERN32, 2, false, true, lth__matern32_aid, lth__matern32_at,
-             lth__radial_self);
-LTH__WRAPPER(wrap_matern52, LTH__FORM_MATERN52, 2, false, true, lth__matern52_aid, lth__matern52_at,
-             lth__radial_self);
-LTH__WRAPPER(wrap_rq, LTH__FORM_RQ, 3, false, true, lth__rq_aid, lth__rq_at, lth__radial_self);
-LTH__WRAPPER(wrap_arccos0, LTH__FORM_ARCCOS0, 1, false, false, lth__no_aid, lth__arccos0_at,
-             lth__arccos0_self);
-LTH__WRAPPER(wrap_arccos1, LTH__FORM_ARCCOS1, 1, false, false, lth__no_aid, lth__arccos1_at,
-             lth__linear_self);
+LTH__WRAPPER(linear, lth__linear_at, lth__linear_self, .form = LTH__FORM_LINEAR, .linear = true);
+LTH__WRAPPER(arccos0, lth__arccos0_at, lth__arccos0_self, .form = LTH__FORM_ARCCOS0);
+LTH__WRAPPER(arccos1, lth__arccos1_at, lth__linear_self, .form = LTH__FORM_ARCCOS1);
+LTH__WRAPPER_WITH_AID(rbf, lth__rbf_aid, lth__rbf_at, lth__radial_self, .form = LTH__FORM_RBF);
+LTH__WRAPPER_WITH_AID(matern32, lth__matern32_aid, lth__matern32_at, lth__radial_self,
+                      .form = LTH__FORM_MATERN32);
+LTH__WRAPPER_WITH_AID(matern52, lth__matern52_aid, lth__matern52_at, lth__radial_self,
+                      .form = LTH__FORM_MATERN52);
+LTH__WRAPPER_WITH_AID(rq, lth__rq_aid, lth__rq_at, lth__radial_self, .form = LTH__FORM_RQ);
 
 #define VARIANCE_ARGUMENT                                                                          \
     {                                                                                              \
         .name = "variance", .help = "factor", .initial = "1", .choices = "", .learned = true,      \
-        .lo = 0, .hi = 1e9                                                                         \
+        .lo = 0, .hi = 1e9, .role = LTH_ROLE_VARIANCE                                              \
     }
 #define LENGTHSCALE_ARGUMENT                                                                       \
     {                                                                                              \
         .name = "lengthscale",                                                                     \
         .help = "distance over which the kernel falls off; one for each feature with ard=yes",     \
-        .initial = "1", .choices = "", .learned = true, .lo = 1e-6, .hi = 1e6                      \
+        .initial = "1", .choices = "", .learned = true, .lo = 1e-6, .hi = 1e6,                     \
+        .role = LTH_ROLE_LENGTHSCALE                                                               \
     }
 #define ARD_ARGUMENT                                                                               \
     {                                                                                              \
@@ -48,34 +46,9 @@ static const lth_argument rq_arguments[] = {
     ARD_ARGUMENT, VARIANCE_ARGUMENT, LENGTHSCALE_ARGUMENT, ALPHA_ARGUMENT, {0}};
 static const lth_argument arccos_arguments[] = {DEGREE_ARGUMENT, VARIANCE_ARGUMENT, {0}};
 
-static lth_status configure(lth_kernel *kernel, lth__node *node, const lth__wrapper *wrapper,
-                            lth_error *err) {
-    lth__wrap_config *c = lth__pool_alloc(&kernel->pool, sizeof *c);
-    if (!c) return lth__fail_memory(err, sizeof *c);
-    *c = (lth__wrap_config){.wrapper = wrapper};
-    node->config = c;
-    int ard = 0;
-    if (wrapper->params > LTH__LENGTHSCALE) LTH_TRY(lth__node_choice(node, "ard", 0, &ard, err));
-    const lth__expr *input = node->expr->inputs[0];
-    if (ard && input->kind != LTH__EXPR_COLUMN) {
-        return lth__fail_at(err, LTH_EFORMAT, NULL, 0, input->column,
-                            "ard=yes needs number columns, such as %s(f1..f17, ard=yes)",
-                            node->family->manual.name);
-    }
-    c->ard = ard;
-    static const char *const names[] = {"variance", "lengthscale", "alpha"};
-    for (size_t i = 0, row = 0; i < wrapper->params; i++) {
-        /* With ard the columns are divided by their own length scales; the common one is 1. */
-        c->row[i] = ard && i == LTH__LENGTHSCALE ? LTH_NONE : row++;
-        if (c->row[i] != LTH_NONE)
-            LTH_TRY(lth__node_param(kernel, node, names[i], 0, 1, false, err));
-    }
-    return LTH_OK;
-}
-
-#define FAMILY(name_, help_, arguments_)                                                           \
+#define FAMILY(name_, rule_, help_, arguments_)                                                    \
     static lth_status configure_##name_(lth_kernel *kernel, lth__node *node, lth_error *err) {     \
-        return configure(kernel, node, &wrap_##name_, err);                                        \
+        return lth__wrapper_configure(kernel, node, &name_, err);                                  \
     }                                                                                              \
     const lth__family lth__family_##name_ = {                                                      \
         .manual = {.name = #name_,                                                                 \
@@ -83,20 +56,21 @@ static lth_status configure(lth_kernel *kernel, lth__node *node, const lth__wrap
                    .usage = #name_ "(COLUMNS | MAP | KERNEL, ...)",                                \
                    .arguments = arguments_},                                                       \
         .traits = LTH__TAKES_COLUMN | LTH__TAKES_RANGE | LTH__TAKES_KERNEL,                        \
+        .rule = rule_,                                                                             \
         .configure = configure_##name_,                                                            \
-        LTH__WRAP_FUNCTIONS,                                                                       \
+        LTH__WRAPPER_FUNCTIONS,                                                                    \
     }
 
-FAMILY(linear, "inner product", linear_arguments);
-FAMILY(rbf, "squared exponential of the distance", radial_arguments);
-FAMILY(matern32, "Matern kernel, once differentiable", radial_arguments);
-FAMILY(matern52, "Matern kernel, twice differentiable", radial_arguments);
-FAMILY(rq, "rational quadratic: a mixture of rbf kernels", rq_arguments);
+FAMILY(linear, LTH__RULE_SCALE, "inner product", linear_arguments);
+FAMILY(rbf, LTH__RULE_OWN, "squared exponential of the distance", radial_arguments);
+FAMILY(matern32, LTH__RULE_OWN, "Matern kernel, once differentiable", radial_arguments);
+FAMILY(matern52, LTH__RULE_OWN, "Matern kernel, twice differentiable", radial_arguments);
+FAMILY(rq, LTH__RULE_OWN, "rational quadratic: a mixture of rbf kernels", rq_arguments);
 
 static lth_status configure_arccos(lth_kernel *kernel, lth__node *node, lth_error *err) {
     long degree;
     LTH_TRY(lth__node_integer(node, "degree", 0, 1, 1, &degree, err));
-    return configure(kernel, node, degree == 0 ? &wrap_arccos0 : &wrap_arccos1, err);
+    return lth__wrapper_configure(kernel, node, degree == 0 ? &arccos0 : &arccos1, err);
 }
 
 const lth__family lth__family_arccos = {
@@ -106,5 +80,5 @@ const lth__family lth__family_arccos = {
                .arguments = arccos_arguments},
     .traits = LTH__TAKES_COLUMN | LTH__TAKES_RANGE | LTH__TAKES_KERNEL,
     .configure = configure_arccos,
-    LTH__WRAP_FUNCTIONS,
+    LTH__WRAPPER_FUNCTIONS,
 };

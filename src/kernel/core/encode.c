@@ -38,10 +38,10 @@ static void free_lexicon(lth__lexicon *l) {
     lth__tree_index_free(l->index);
 }
 
-static bool create_lexicon(lth__field_kind kind, lth__lexicon *l) {
+static bool create_lexicon(lth_column_kind kind, lth__lexicon *l) {
     l->symbols = lth__symbols_create();
-    if (kind == LTH__FIELD_TREE) l->forest = lth__forest_create();
-    return l->symbols && (kind != LTH__FIELD_TREE || l->forest);
+    if (kind == LTH_COLUMN_TREE) l->forest = lth__forest_create();
+    return l->symbols && (kind != LTH_COLUMN_TREE || l->forest);
 }
 
 static lth_status check_resolved(const lth_kernel *kernel, lth_error *err) {
@@ -279,10 +279,10 @@ static lth_status encode_field(const lth_encoder *e, size_t field, const lth_tab
                                lth__sequences *out, lth_error *err) {
     const lth__field_def *def = &e->kernel->fields[field];
     lth__lexicon *l = &e->lexicons[field];
-    if (def->kind == LTH__FIELD_NUMBERS) return encode_numbers(def, table, out, err);
+    if (def->kind == LTH_COLUMN_NUMBERS) return encode_numbers(def, table, out, err);
     size_t column;
     LTH_TRY(lth__table_column_at(table, def->column, &column, err));
-    if (def->kind == LTH__FIELD_TREE)
+    if (def->kind == LTH_COLUMN_TREE)
         return lth__tree_field_encode(def, table, column, l->symbols, l->forest, out, err);
     bool vectors = lth__table_kind(table, column) == LTH__COLUMN_VECTORS;
     if (e->has_encoded) LTH_TRY(check_kind(l, table, column, vectors, err));
@@ -324,7 +324,7 @@ lth_status lth__items_features(lth_items *items, lth_error *err) {
     for (size_t f = 0; f < kernel->field_count; f++)
         LTH_TRY(index_trees(&items->encoder->lexicons[f], err));
     for (size_t f = 0; !items->encoder->has_encoded && f < kernel->field_count; f++) {
-        if (kernel->fields[f].kind != LTH__FIELD_NUMBERS)
+        if (kernel->fields[f].kind != LTH_COLUMN_NUMBERS)
             LTH_TRY(count_symbols(&items->fields[f], &items->encoder->lexicons[f], err));
     }
     for (size_t n = 0; n < kernel->node_count; n++) {

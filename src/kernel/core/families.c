@@ -28,3 +28,9 @@ const lth__family *lth__family_find(const char *name) {
 const lth_family *lth_family_at(size_t i) {
     return i < FAMILIES ? &families[i]->manual : NULL;
 }
+
+const lth_argument *lth_family_argument(const lth_family *family, size_t i) {
+    const lth_argument *a = family->arguments;
+    while (a && a->name && i > 0) a++, i--;
+    return a && a->name ? a : NULL;
+}

@@ -142,7 +142,9 @@ static lth_status pull_back(const work *w, size_t index, const lth__tile *tile, 
     return LTH_OK;
 }
 
-static lth_status do_block(const work *w, size_t index, lth_error *err) {
+static lth_status run_block(void *user, size_t index, unsigned worker, lth_error *err) {
+    (void)worker;
+    const work *w = user;
     const lth__block *b = &w->cut.blocks[index];
     lth__tile tile = {.row = w->cut.rows.item + b->row,
                       .rows = b->rows,
@@ -231,8 +233,8 @@ typedef struct mirror_job {
 
 /* Entries in rows and columns first .. first+MIRROR of K and of its transpose: whichever of the two
  * was computed is copied to the other. */
-static lth_status mirror_rows(void *user, size_t index, unsigned worker) {
-    (void)worker;
+static lth_status mirror_rows(void *user, size_t index, unsigned worker, lth_error *err) {
+    (void)worker, (void)err;
     const mirror_job *m = user;
     size_t n = m->w->cut.rows.count, first = index * MIRROR;
     size_t last = first + MIRROR < n ? first + MIRROR : n;
@@ -269,54 +271,13 @@ static lth_status mirror(const work *w, double *K, size_t ld, size_t planes, lth
 
 /* ---- Running ---- */
 
-/* The first failure among the tiles, with its reason. */
-typedef struct jobs {
-    const work *w;
-    lth_error *errors; /* one for each worker                       */
-    size_t *failed;    /* lowest tile that failed there, from 1; 0 = none */
-} jobs;
-
-static lth_status run_block(void *user, size_t index, unsigned worker) {
-    jobs *j = user;
-    lth_error err = {0};
-    lth_status status = do_block(j->w, index, &err);
-    if (status != LTH_OK && (j->failed[worker] == 0 || index < j->failed[worker] - 1)) {
-        j->errors[worker] = err;
-        j->failed[worker] = index + 1;
-    }
-    return status;
-}
-
-static void report_first_failure(const jobs *j, unsigned workers, lth_status status,
-                                 lth_error *err) {
-    const lth_error *first = NULL;
-    size_t lowest = 0;
-    for (unsigned i = 0; i < workers; i++) {
-        if (j->failed[i] == 0 || (first && j->failed[i] > lowest)) continue;
-        first = &j->errors[i];
-        lowest = j->failed[i];
-    }
-    if (first && err && first->status == status) *err = *first;
-}
-
 static lth_status run_blocks(work *w, lth_error *err) {
-    lth_ctx *ctx = w->eval.ctx;
-    unsigned workers = ctx->options.threads;
     double *cost = lth__alloc(w->cut.block_count, sizeof *cost);
-    jobs j = {.w = w,
-              .errors = lth__alloc(workers, sizeof *j.errors),
-              .failed = lth__calloc(workers, sizeof *j.failed)};
-    lth_status status = LTH_OK;
-    if (!cost || !j.errors || !j.failed) status = lth__fail_memory(err, 0);
-    if (status == LTH_OK) {
-        for (size_t i = 0; i < w->cut.block_count; i++) cost[i] = w->cut.blocks[i].cost;
-        status =
-            lth__parallel_for(ctx, "Gram matrix", w->cut.block_count, cost, run_block, &j, err);
-        if (status != LTH_OK) report_first_failure(&j, workers, status, err);
-    }
+    if (!cost) return lth__fail_memory(err, w->cut.block_count * sizeof *cost);
+    for (size_t i = 0; i < w->cut.block_count; i++) cost[i] = w->cut.blocks[i].cost;
+    lth_status status =
+        lth__parallel_for(w->eval.ctx, "Gram matrix", w->cut.block_count, cost, run_block, w, err);
     lth__free(cost);
-    lth__free(j.errors);
-    lth__free(j.failed);
     return status;
 }
 
@@ -413,6 +374,48 @@ lth_status lth_gram_pull(const lth_kernel *kernel, const lth_items *rows, const 
     return status;
 }
 
+/* Slopes of a slice of the diagonal, weighed and added. */
+static lth_status pull_slice(const lth_kernel *kernel, const lth_items *rows, const double *w,
+                             double *room, double *grad, lth_error *err) {
+    size_t params = kernel->param_count, count = rows->count;
+    double *a = room + params * count;
+    lth__eval eval = {.ctx = kernel->ctx,
+                      .kernel = kernel,
+                      .rows = rows,
+                      .cols = rows,
+                      .gradients = true,
+                      .selves = true};
+    memset(room, 0, params * count * sizeof *room);
+    lth_status status = lth__eval_prepare(&eval, err);
+    if (status == LTH_OK)
+        status = kernel->root->family->diagonal(kernel->root, &eval, rows, a, room, err);
+    for (size_t p = 0; p < params && status == LTH_OK; p++) {
+        for (size_t i = 0; i < count; i++) grad[p] += w[i] * room[p * count + i];
+    }
+    lth__eval_release(&eval);
+    return status;
+}
+
+lth_status lth_gram_diagonal_pull(const lth_kernel *kernel, const lth_items *rows, const double *w,
+                                  double *grad, lth_error *err) {
+    enum { SLICE = 512 };
+    size_t params = kernel->param_count, cells = (params + 1) * SLICE;
+    LTH_TRY(check_items(kernel, rows, NULL, err));
+    double *room = lth__alloc(cells, sizeof *room);
+    if (!room) return lth__fail_memory(err, cells * sizeof *room);
+    memset(grad, 0, params * sizeof *grad);
+    lth_status status = LTH_OK;
+    for (size_t first = 0; first < rows->count && status == LTH_OK; first += SLICE) {
+        lth_items *slice = NULL;
+        size_t count = rows->count - first < SLICE ? rows->count - first : SLICE;
+        status = lth__items_slice(rows, first, count, &slice, err);
+        if (status == LTH_OK) status = pull_slice(kernel, slice, w + first, room, grad, err);
+        lth_items_free(slice);
+    }
+    lth__free(room);
+    return status == LTH_OK ? check_gradient(kernel, grad, err) : status;
+}
+
 lth_status lth_gram_gradients(const lth_kernel *kernel, const lth_items *rows,
                               const lth_items *cols, double *G, lth_error *err) {
     work w = {.each = G};
@@ -487,14 +490,20 @@ lth_status lth__memo_constant(const lth__node *node, const lth__eval *eval, cons
     return LTH_OK;
 }
 
-lth_status lth__gram_create(const lth_kernel *kernel, const lth_items *items, lth__gram **out,
-                            lth_error *err) {
-    LTH_TRY(check_items(kernel, items, NULL, err));
+lth_status lth__gram_create(const lth_kernel *kernel, const lth_items *rows, const lth_items *cols,
+                            lth__gram **out, lth_error *err) {
+    LTH_TRY(check_items(kernel, rows, cols, err));
     lth__gram *g = lth__calloc(1, sizeof *g);
     if (!g) return lth__fail_memory(err, sizeof *g);
-    g->w.eval = (lth__eval){
-        .ctx = kernel->ctx, .kernel = kernel, .rows = items, .cols = items, .gradients = true};
-    lth_status status = lth__device_eval_create(&g->w.eval, &g->w.eval.device, err);
+    g->w.eval = (lth__eval){.ctx = kernel->ctx,
+                            .kernel = kernel,
+                            .rows = rows,
+                            .cols = cols ? cols : rows,
+                            .gradients = true};
+    g->w.W_is_symmetric = g->w.eval.rows == g->w.eval.cols;
+    lth_status status = LTH_OK;
+    if (g->w.W_is_symmetric) /* a device keeps whole squares only */
+        status = lth__device_eval_create(&g->w.eval, &g->w.eval.device, err);
     if (status != LTH_OK) {
         lth__free(g);
         return status;
@@ -523,21 +532,10 @@ lth__device_eval *lth__gram_device(const lth__gram *g) {
     return g->w.eval.device;
 }
 
-lth_status lth__gram_values_there(lth__gram *g, double *K, lth_error *err) {
-    LTH_TRY(prepare_again(g, err));
-    return lth__device_square(g->w.eval.device, K, err);
-}
-
-lth_status lth__gram_pull_there(lth__gram *g, double *W, double *grad, lth_error *err) {
-    const lth_kernel *kernel = g->w.eval.kernel;
-    LTH_TRY(lth__device_square_pull(g->w.eval.device, W, grad, err));
-    return check_gradient(kernel, grad, err);
-}
-
 lth_status lth__gram_values(lth__gram *g, double *K, size_t ld, lth_error *err) {
     work *w = &g->w;
     LTH_TRY(prepare_again(g, err));
-    if (w->eval.device) return lth__device_gram(w->eval.device, K, ld, err);
+    if (w->eval.device) return lth__device_square(w->eval.device, K, err);
     if (!g->is_cut) {
         LTH_TRY(lth__cut_make(w->eval.rows, w->eval.cols, w->eval.by_size, &w->cut, err));
         g->is_cut = true;
@@ -547,18 +545,17 @@ lth_status lth__gram_values(lth__gram *g, double *K, size_t ld, lth_error *err) 
     w->K = K;
     w->ld = ld;
     LTH_TRY(run_blocks(w, err));
-    return mirror(w, K, ld, 1, err);
+    return w->cut.symmetric ? mirror(w, K, ld, 1, err) : LTH_OK;
 }
 
-lth_status lth__gram_pull(lth__gram *g, const double *W, size_t ld, double *grad, lth_error *err) {
+lth_status lth__gram_pull(lth__gram *g, double *W, size_t ld, double *grad, lth_error *err) {
     work *w = &g->w;
     if (w->eval.device) {
-        LTH_TRY(lth__device_gram_pull(w->eval.device, W, ld, grad, err));
+        LTH_TRY(lth__device_square_pull(w->eval.device, W, grad, err));
         return check_gradient(w->eval.kernel, grad, err);
     }
     w->K = NULL;
     w->W = W;
-    w->W_is_symmetric = true;
     w->ld = ld;
     size_t size = w->cut.block_count * w->eval.kernel->param_count;
     if (!w->partial) w->partial = lth__alloc(size, sizeof *w->partial);

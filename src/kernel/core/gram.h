@@ -7,21 +7,19 @@
 
 typedef struct lth__gram lth__gram;
 
-/* Both are borrowed; the kernel's values may change between calls. */
-lth_status lth__gram_create(const lth_kernel *kernel, const lth_items *items, lth__gram **out,
-                            lth_error *err);
+/* Rows against `cols`, NULL = against themselves. All are borrowed; the kernel's values may change
+ * between calls. */
+lth_status lth__gram_create(const lth_kernel *kernel, const lth_items *rows, const lth_items *cols,
+                            lth__gram **out, lth_error *err);
 void lth__gram_free(lth__gram *g);
 
-/* Like lth_gram() and lth_gram_pull(), for a symmetric W. The pull-back is at the values of the
- * last lth__gram_values(). */
-lth_status lth__gram_values(lth__gram *g, double *K, size_t ld, lth_error *err);
-lth_status lth__gram_pull(lth__gram *g, const double *W, size_t ld, double *grad, lth_error *err);
-
-/* The device that computes it, or NULL; and the same with matrices in its memory, count x count.
- * The pull-back overwrites W. */
+/* The device that computes it, or NULL. Then the matrices below lie in its memory, without gaps. */
 lth__device_eval *lth__gram_device(const lth__gram *g);
-lth_status lth__gram_values_there(lth__gram *g, double *K, lth_error *err);
-lth_status lth__gram_pull_there(lth__gram *g, double *W, double *grad, lth_error *err);
+
+/* Like lth_gram() and lth_gram_pull(). W is symmetric where the matrix is, and may be overwritten.
+ * The pull-back is at the values of the last lth__gram_values(). */
+lth_status lth__gram_values(lth__gram *g, double *K, size_t ld, lth_error *err);
+lth_status lth__gram_pull(lth__gram *g, double *W, size_t ld, double *grad, lth_error *err);
 
 /* Give the parameters that the expression does not give, and that are not held, a start that suits
  * the items, so that k(x,x) is about `scale`. */

@@ -1,12 +1,14 @@
-/* Where to start learning: values that suit the items at hand. */
+/* Where to start learning: values that suit the items at hand; and what can be learned at all. */
 #include "kernel/core/encode.h"
 #include "kernel/core/gram.h"
 
 /* The share of the scale that an input of a node should have. */
 static double input_scale(const lth__node *node, size_t input, double scale) {
-    if (node->family == &lth__family_sum) return scale / (double)node->input_count;
-    if (node->family == &lth__family_product) return input == 0 ? scale : 1;
-    return 1; /* wrappers bring a variance of their own, or none */
+    switch (node->family->rule) {
+    case LTH__RULE_SUM: return scale / (double)node->input_count;
+    case LTH__RULE_PRODUCT: return input == 0 ? scale : 1;
+    default: return 1; /* wrappers bring a variance of their own, or none */
+    }
 }
 
 static lth_status guess_node(lth_kernel *kernel, const lth__node *node, const lth_items *items,
@@ -28,8 +30,9 @@ static lth_status guess_node(lth_kernel *kernel, const lth__node *node, const lt
     if (status == LTH_OK) status = node->family->guess(node, &eval, scale, value, err);
     lth__eval_release(&eval);
     for (size_t i = 0; i < node->param_count && status == LTH_OK; i++) {
-        lth__param *p = &kernel->params[node->first_param + i];
-        if (p->given || held[node->first_param + i]) continue;
+        size_t place = node->first_param + i;
+        lth_param *p = &kernel->params[place];
+        if (kernel->origins[place].given || held[place]) continue;
         p->value = value[i] < p->lo ? p->lo : value[i] > p->hi ? p->hi : value[i];
     }
     lth__free(value);
@@ -40,4 +43,39 @@ lth_status lth__kernel_guess(lth_kernel *kernel, const lth_items *items, const b
                              double scale, lth_error *err) {
     if (lth_items_count(items) == 0) return LTH_OK;
     return guess_node(kernel, kernel->root, items, held, scale, err);
+}
+
+/* ---- What a kernel has ---- */
+
+static bool gives_size(const lth_param *p, bool held) {
+    return p->argument->role == LTH_ROLE_VARIANCE ||
+           (p->argument->role == LTH_ROLE_WEIGHT && !held);
+}
+
+static bool has_size(const lth_kernel *kernel, const lth__node *node, const bool *held) {
+    size_t having = 0;
+    for (size_t i = 0; i < node->input_count; i++)
+        having += has_size(kernel, node->inputs[i], held);
+    switch (node->family->rule) {
+    case LTH__RULE_NUMBER: return true;
+    case LTH__RULE_SUM: return having == node->input_count;
+    case LTH__RULE_PRODUCT: return having > 0;
+    default: break;
+    }
+    bool any = false;
+    for (size_t i = node->first_param; i < node->first_param + node->param_count; i++)
+        any |= gives_size(&kernel->params[i], held[i]);
+    return any;
+}
+
+bool lth__kernel_has_size(const lth_kernel *kernel, const bool *held) {
+    return has_size(kernel, kernel->root, held);
+}
+
+bool lth__kernel_needs_all_rows(const lth_kernel *kernel) {
+    bool any = false;
+    for (size_t n = 0; n < kernel->node_count; n++) any |= kernel->nodes[n]->family->encode != NULL;
+    for (size_t p = 0; p < kernel->param_count; p++)
+        any |= kernel->params[p].argument->role == LTH_ROLE_RARITY;
+    return any;
 }

@@ -100,7 +100,7 @@ static lth_status check_arguments(const lth__node *node, lth_error *err) {
         const lth_family *manual = &node->family->manual;
         if (manual->arguments && manual_argument(node->family, a->name)) continue;
         const char *near =
-            manual->arguments ? lth__nearest(a->name, argument_name_at, manual->arguments) : NULL;
+            manual->arguments ? lth_nearest(a->name, argument_name_at, manual->arguments) : NULL;
         return lth__fail_at(err, LTH_EFORMAT, NULL, 0, a->column,
                             near ? "%s has no argument \"%s\"; did you mean \"%s\"?"
                                  : "%s has no argument \"%s\"; see luthier kernels %s",
@@ -111,12 +111,13 @@ static lth_status check_arguments(const lth__node *node, lth_error *err) {
 
 /* ---- Parameters ---- */
 
-static lth_status new_param(lth_kernel *kernel, lth__param **out, lth_error *err) {
-    if (!lth__reserve((void **)&kernel->params, &kernel->param_capacity, kernel->param_count + 1,
-                      sizeof *kernel->params))
-        return lth__fail_memory(err, 0);
-    *out = &kernel->params[kernel->param_count];
-    return LTH_OK;
+static lth_status new_param(lth_kernel *kernel, lth_error *err) {
+    size_t count = kernel->param_count + 1;
+    bool room = lth__reserve((void **)&kernel->params, &kernel->param_capacity, count,
+                             sizeof *kernel->params) &&
+                lth__reserve((void **)&kernel->origins, &kernel->origin_capacity, count,
+                             sizeof *kernel->origins);
+    return room ? LTH_OK : lth__fail_memory(err, 0);
 }
 
 /* Which of the rows of a parameter: the i-th of a list, or that of a name; neither for a scalar. */
@@ -138,54 +139,55 @@ static lth_status make_path(lth_kernel *kernel, const char *node_path, const cha
     return *out ? LTH_OK : lth__fail_memory(err, 0);
 }
 
-/* The value another place gave to this tag, if any. */
-static const lth__param *find_tag(const lth_kernel *kernel, const char *tag) {
-    for (size_t i = 0; i < kernel->param_count; i++) {
-        if (kernel->params[i].tag && strcmp(kernel->params[i].tag, tag) == 0)
-            return &kernel->params[i];
+/* A parameter that has this tag already, or LTH_NONE. */
+static size_t find_tag(const lth_kernel *kernel, const char *tag) {
+    for (size_t i = 0; tag && i < kernel->param_count; i++) {
+        if (kernel->params[i].tag && strcmp(kernel->params[i].tag, tag) == 0) return i;
     }
-    return NULL;
+    return LTH_NONE;
 }
 
 /* `column` is 0 when the value does not come from an expression. */
-static lth_status check_bounds(const lth__param *p, double value, size_t column, lth_error *err) {
+static lth_status check_bounds(const lth_param *p, double value, size_t column, lth_error *err) {
     if (value >= p->lo && value <= p->hi) return LTH_OK;
     return lth__fail_at(err, column > 0 ? LTH_EFORMAT : LTH_EARG, NULL, 0, column,
                         "%s is %g, but must lie in [%g, %g]", p->path, value, p->lo, p->hi);
 }
 
-static bool share_a_tag(const lth__param *a, const lth__param *b) {
+static bool share_a_tag(const lth_param *a, const lth_param *b) {
     return a->tag && b->tag && strcmp(a->tag, b->tag) == 0;
 }
 
 /* Give all parameters of this one's tag its value and state; none, if one cannot have it. */
-static lth_status share_value(lth_kernel *kernel, const lth__param *p, size_t column,
+static lth_status share_value(lth_kernel *kernel, const lth_param *p, bool given, size_t column,
                               lth_error *err) {
     for (size_t i = 0; i < kernel->param_count; i++) {
         if (share_a_tag(&kernel->params[i], p))
             LTH_TRY(check_bounds(&kernel->params[i], p->value, column, err));
     }
     for (size_t i = 0; i < kernel->param_count; i++) {
-        lth__param *other = &kernel->params[i];
+        lth_param *other = &kernel->params[i];
         if (!share_a_tag(other, p)) continue;
         other->value = p->value;
         other->held = p->held;
-        other->tag_given = p->tag_given;
+        kernel->origins[i].tag_given = given;
     }
     return LTH_OK;
 }
 
-static lth_status apply_value(lth_kernel *kernel, lth__param *p, const lth__value *v,
-                              lth_error *err) {
+static lth_status apply_value(lth_kernel *kernel, lth_param *p, lth__param_origin *origin,
+                              const lth__value *v, lth_error *err) {
     if (v->kind != LTH__VALUE_NUMBER) {
         return lth__fail_at(err, LTH_EFORMAT, NULL, 0, v->column, "%s is a number, such as %g",
-                            p->path, p->initial);
+                            p->path, origin->initial);
     }
-    p->given = true;
+    origin->given = true;
     p->held = v->held;
     if (v->given) p->value = v->number;
-    const lth__param *shared = v->tag ? find_tag(kernel, v->tag) : NULL;
-    if (shared && v->given && shared->tag_given && shared->value != p->value) {
+    size_t place = find_tag(kernel, v->tag);
+    const lth_param *shared = place == LTH_NONE ? NULL : &kernel->params[place];
+    bool shared_given = shared && kernel->origins[place].tag_given;
+    if (shared_given && v->given && shared->value != p->value) {
         return lth__fail_at(err, LTH_EFORMAT, NULL, 0, v->column,
                             "$%s has two values, %g and %g: give it once", v->tag, shared->value,
                             p->value);
@@ -195,28 +197,34 @@ static lth_status apply_value(lth_kernel *kernel, lth__param *p, const lth__valu
         p->held = shared->held;
     }
     p->tag = v->tag;
-    p->tag_given = v->given || (shared && shared->tag_given);
+    origin->tag_given = v->given || shared_given;
     LTH_TRY(check_bounds(p, p->value, v->column, err));
-    return v->given ? share_value(kernel, p, v->column, err) : LTH_OK;
+    return v->given ? share_value(kernel, p, true, v->column, err) : LTH_OK;
 }
 
 static lth_status add_param(lth_kernel *kernel, lth__node *node, const lth__node *source,
-                            const char *name, row_key key, lth__param start, const lth__value *v,
+                            const char *name, row_key key, lth_param start, const lth__value *v,
                             lth_error *err) {
-    lth__param *p = NULL;
-    LTH_TRY(new_param(kernel, &p, err));
+    LTH_TRY(new_param(kernel, err));
+    lth_param *p = &kernel->params[kernel->param_count];
+    lth__param_origin *origin = &kernel->origins[kernel->param_count];
     *p = start;
+    *origin = (lth__param_origin){.initial = start.value};
     LTH_TRY(make_path(kernel, source->path, name, key, &p->path, err));
-    if (v) LTH_TRY(apply_value(kernel, p, v, err));
+    if (v) LTH_TRY(apply_value(kernel, p, origin, v, err));
     kernel->param_count++;
     node->param_count++;
     return LTH_OK;
 }
 
-static lth__param start_of(const lth__node *source, const char *name, double initial, bool held) {
+static lth_param start_of(const lth__node *source, const char *name, double initial, bool held) {
     const lth_argument *manual = manual_argument(source->family, name);
-    return (lth__param){
-        .value = initial, .initial = initial, .lo = manual->lo, .hi = manual->hi, .held = held};
+    return (lth_param){.value = initial,
+                       .lo = manual->lo,
+                       .hi = manual->hi,
+                       .held = held,
+                       .family = &source->family->manual,
+                       .argument = manual};
 }
 
 static const lth__value *given_value(const lth__node *source, const char *name) {
@@ -240,7 +248,7 @@ static lth_status declare(lth_kernel *kernel, lth__node *node, const lth__node *
                           const char *name, size_t count, double initial, bool held,
                           lth_error *err) {
     const lth__value *v = given_value(source, name);
-    lth__param start = start_of(source, name, initial, held);
+    lth_param start = start_of(source, name, initial, held);
     if (count == 0) return add_param(kernel, node, source, name, (row_key){0}, start, v, err);
     LTH_TRY(check_count(source, name, v, count, err));
     for (size_t i = 0; i < count; i++) {
@@ -254,7 +262,7 @@ lth_status lth__node_param_named(lth_kernel *kernel, lth__node *node, const char
                                  const char *const *names, size_t count, double initial, bool held,
                                  lth_error *err) {
     const lth__value *v = given_value(node, name);
-    lth__param start = start_of(node, name, initial, held);
+    lth_param start = start_of(node, name, initial, held);
     LTH_TRY(check_count(node, name, v, count + 1, err));
     for (size_t i = 0; i <= count; i++) {
         row_key key = {.name = i > 0 ? names[i - 1] : NULL};
@@ -328,7 +336,8 @@ static lth_status new_node(lth_kernel *kernel, const lth__expr *expr, const lth_
                         .expr = expr,
                         .path_name = path_name,
                         .index = kernel->node_count,
-                        .first_param = kernel->param_count};
+                        .first_param = kernel->param_count,
+                        .field = LTH_NONE};
     if (path_name) LTH_TRY(name_node(kernel, node, err));
     kernel->nodes[kernel->node_count++] = node;
     *out = node;
@@ -400,7 +409,7 @@ static const char *family_name_at(const void *unused, size_t i) {
 }
 
 static lth_status unknown_kernel(const lth__expr *expr, lth_error *err) {
-    const char *near = lth__nearest(expr->name, family_name_at, NULL);
+    const char *near = lth_nearest(expr->name, family_name_at, NULL);
     return lth__fail_at(err, LTH_EFORMAT, NULL, 0, expr->column,
                         near ? "unknown kernel \"%s\"; did you mean \"%s\"?"
                              : "unknown kernel \"%s\"; `luthier kernels` lists them",
@@ -426,7 +435,7 @@ static lth_status build_number(lth_kernel *kernel, const lth__expr *expr, bool f
                                lth__node **out, lth_error *err) {
     const char *name = factor ? "variance" : "constant";
     LTH_TRY(new_node(kernel, expr, &lth__family_number, name, out, err));
-    lth__param start = {.value = 1, .initial = 1, .lo = 0, .hi = 1e12};
+    lth_param start = start_of(*out, name, 1, false);
     return add_param(kernel, *out, *out, NULL, (row_key){0}, start, &expr->number, err);
 }
 
@@ -474,19 +483,31 @@ void lth_kernel_free(lth_kernel *kernel) {
     if (!kernel) return;
     lth__free(kernel->nodes);
     lth__free(kernel->params);
+    lth__free(kernel->origins);
     lth__free(kernel->fields);
     lth__pool_free(&kernel->pool);
     lth__free(kernel);
 }
 
-const char *lth_kernel_column(const lth_kernel *kernel, size_t i) {
+/* The first field of the i-th column, or NULL. */
+static const lth__field_def *column_at(const lth_kernel *kernel, size_t i) {
     for (size_t f = 0; f < kernel->field_count; f++) {
         bool repeated = false;
         for (size_t e = 0; e < f; e++)
             repeated |= strcmp(kernel->fields[e].column, kernel->fields[f].column) == 0;
-        if (!repeated && i-- == 0) return kernel->fields[f].column;
+        if (!repeated && i-- == 0) return &kernel->fields[f];
     }
     return NULL;
+}
+
+const char *lth_kernel_column(const lth_kernel *kernel, size_t i) {
+    const lth__field_def *field = column_at(kernel, i);
+    return field ? field->column : NULL;
+}
+
+lth_column_kind lth_kernel_column_kind(const lth_kernel *kernel, size_t i) {
+    const lth__field_def *field = column_at(kernel, i);
+    return field ? field->kind : LTH_COLUMN_TEXT;
 }
 
 size_t lth_kernel_orders(const lth_kernel *kernel) {
@@ -505,14 +526,8 @@ size_t lth_kernel_params(const lth_kernel *kernel) {
     return kernel->param_count;
 }
 
-lth_param lth_kernel_param(const lth_kernel *kernel, size_t i) {
-    const lth__param *p = &kernel->params[i];
-    return (lth_param){.path = p->path,
-                       .value = p->value,
-                       .lo = p->lo,
-                       .hi = p->hi,
-                       .held = p->held,
-                       .tag = p->tag};
+const lth_param *lth_kernel_param(const lth_kernel *kernel, size_t i) {
+    return i < kernel->param_count ? &kernel->params[i] : NULL;
 }
 
 lth_status lth_kernel_set(lth_kernel *kernel, size_t i, double value, lth_error *err) {
@@ -520,10 +535,10 @@ lth_status lth_kernel_set(lth_kernel *kernel, size_t i, double value, lth_error 
         return lth__fail(err, LTH_EARG, "there is no parameter %zu; the kernel has %zu", i,
                          kernel->param_count);
     }
-    lth__param *p = &kernel->params[i], changed = *p;
+    lth_param *p = &kernel->params[i], changed = *p;
     LTH_TRY(check_bounds(p, value, 0, err));
     changed.value = value;
-    LTH_TRY(share_value(kernel, &changed, 0, err));
+    LTH_TRY(share_value(kernel, &changed, kernel->origins[i].tag_given, 0, err));
     p->value = value;
     return LTH_OK;
 }
@@ -537,7 +552,7 @@ lth_status lth_kernel_set_path(lth_kernel *kernel, const char *path, double valu
     for (size_t i = 0; i < kernel->param_count; i++) {
         if (strcmp(kernel->params[i].path, path) == 0) return lth_kernel_set(kernel, i, value, err);
     }
-    const char *near = lth__nearest(path, param_path_at, kernel);
+    const char *near = lth_nearest(path, param_path_at, kernel);
     return lth__fail(err, LTH_EARG,
                      near ? "the kernel has no parameter \"%s\"; did you mean \"%s\"?"
                           : "the kernel has no parameter \"%s\"",

@@ -23,15 +23,13 @@ struct lth__panel;
 
 /* ---- Parameters: one row for each scalar, in the order of every gradient ---- */
 
-typedef struct lth__param {
-    const char *path; /* "ssk.weights[2]"                                     */
-    double value, lo, hi;
-    bool held, given; /* `given`: written in the expression, so printed always */
-    const char *tag;  /* shared with every parameter of the same tag, or NULL */
-    bool tag_given;   /* some place gave the tag its value                    */
-    double initial;   /* default of the family                                */
-    bool linear;      /* learned as it is, not by its logarithm: 0 may be the best value */
-} lth__param;
+/* What lth_param does not tell. */
+typedef struct lth__param_origin {
+    bool given;     /* written in the expression, so printed always */
+    bool tag_given; /* some place gave the tag its value            */
+    bool linear;    /* learned as it is, not by its logarithm: 0 may be the best value */
+    double initial; /* default of the family                        */
+} lth__param_origin;
 
 /* ---- Nodes ---- */
 
@@ -44,21 +42,15 @@ typedef struct lth__node {
     struct lth__node **inputs;
     size_t input_count;
     size_t first_param, param_count, params_end; /* its own; end of those below it too */
-    size_t field;                                /* encoded column it reads; leaves     */
+    size_t field;                                /* encoded column it reads, or LTH_NONE */
     void *config;                                /* structural arguments, by the family */
     bool unresolved; /* its parameters depend on the data: see lth_kernel_resolve() */
 } lth__node;
 
-typedef enum lth__field_kind {
-    LTH__FIELD_TEXT,
-    LTH__FIELD_NUMBERS,
-    LTH__FIELD_TREE
-} lth__field_kind;
-
 /* A column that some node reads, and how it is to be encoded; nodes that agree share one field. */
 typedef struct lth__field_def {
     const char *column; /* or a range, first..last                          */
-    lth__field_kind kind;
+    lth_column_kind kind;
     int units;      /* TEXT: lth__units                                     */
     int format;     /* TREE: lth__tree_format                               */
     unsigned strip; /* TREE: what is left out of labels and trees           */
@@ -75,8 +67,9 @@ struct lth_kernel {
     lth__node *root;
     lth__node **nodes;
     size_t node_count, node_capacity;
-    lth__param *params;
-    size_t param_count, param_capacity;
+    lth_param *params;
+    lth__param_origin *origins; /* of each parameter */
+    size_t param_count, param_capacity, origin_capacity;
     lth__field_def *fields;
     size_t field_count, field_capacity;
 };
@@ -172,13 +165,25 @@ typedef lth_status lth__fragment_fn(void *user, const char *text, size_t length,
 enum {
     LTH__TAKES_COLUMN = 1, /* its input is one column                */
     LTH__TAKES_KERNEL = 2, /* its input is one kernel                */
-    LTH__TAKES_RANGE = 8,  /* its column may be a range first..last  */
-    LTH__IS_OPERATOR = 4,  /* written +, * or as a number, not called */
+    LTH__TAKES_RANGE = 4,  /* its column may be a range first..last  */
 };
+
+/* How the values of a node come about, where others may make use of it: an SVM that needs no Gram
+ * matrix, the size of a kernel. */
+typedef enum lth__rule {
+    LTH__RULE_OWN,       /* in no way of these                                   */
+    LTH__RULE_NUMBER,    /* its one parameter                                    */
+    LTH__RULE_SUM,       /* the sum of its inputs                                */
+    LTH__RULE_PRODUCT,   /* their product                                        */
+    LTH__RULE_SCALE,     /* its first parameter times its input                  */
+    LTH__RULE_NORMALIZE, /* its input divided by the lengths of the two items    */
+    LTH__RULE_FEATURES   /* the inner product of items->features[node->index]    */
+} lth__rule;
 
 struct lth__family {
     lth_family manual;
     unsigned traits;
+    lth__rule rule;
 
     /* Required for called families: read structural arguments, declare parameters and fields. */
     lth_status (*configure)(lth_kernel *kernel, lth__node *node, lth_error *err);
@@ -295,6 +300,12 @@ typedef lth_status lth__fill_fn(const lth__node *node, const lth__eval *eval, co
                                 double *K, lth_error *err);
 lth_status lth__memo_constant(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
                               lth__fill_fn *fill, double *K, lth_error *err);
+
+/* Whether the kernel can be any number of times as large by parameters of its own: a factor in
+ * front of it would say the same again. */
+bool lth__kernel_has_size(const lth_kernel *kernel, const bool *held);
+/* Whether its values depend on the rows that were encoded first. */
+bool lth__kernel_needs_all_rows(const lth_kernel *kernel);
 
 /* The family of that name, or NULL; and those that are not called by name. */
 const lth__family *lth__family_find(const char *name);

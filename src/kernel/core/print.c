@@ -16,14 +16,14 @@ static void print_number(printer *p, double x) {
 }
 
 /* The first parameter of a tag carries the value, the others only the tag. */
-static bool leads_its_tag(const lth_kernel *kernel, const lth__param *param) {
-    for (const lth__param *other = kernel->params; other < param; other++) {
+static bool leads_its_tag(const lth_kernel *kernel, const lth_param *param) {
+    for (const lth_param *other = kernel->params; other < param; other++) {
         if (other->tag && strcmp(other->tag, param->tag) == 0) return false;
     }
     return true;
 }
 
-static void print_param(printer *p, const lth__param *param, bool hold) {
+static void print_param(printer *p, const lth_param *param, bool hold) {
     if (param->tag) {
         lth__string_format(&p->text, "$%s", param->tag);
         if (!leads_its_tag(p->kernel, param)) return;
@@ -33,14 +33,15 @@ static void print_param(printer *p, const lth__param *param, bool hold) {
     if (hold && param->held) lth__string_format(&p->text, "!");
 }
 
-static bool worth_printing(const lth__param *first, size_t count) {
+static bool worth_printing(const lth_kernel *kernel, const lth_param *first, size_t count) {
+    const lth__param_origin *origin = &kernel->origins[first - kernel->params];
     for (size_t i = 0; i < count; i++) {
-        if (first[i].given || first[i].value != first[i].initial) return true;
+        if (origin[i].given || first[i].value != origin[i].initial) return true;
     }
     return false;
 }
 
-static void print_list(printer *p, const lth__param *first, size_t count) {
+static void print_list(printer *p, const lth_param *first, size_t count) {
     bool all_held = true;
     for (size_t i = 0; i < count; i++) all_held &= first[i].held && !first[i].tag;
     for (size_t i = 0; i < count; i++) {
@@ -75,7 +76,7 @@ static void print_value(printer *p, const lth__value *v) {
 }
 
 /* Whether one number can stand for all rows of a parameter with names. */
-static bool is_same(const lth__param *first, size_t count) {
+static bool is_same(const lth_param *first, size_t count) {
     for (size_t i = 1; i < count; i++) {
         const char *a = first->tag, *b = first[i].tag;
         if (first[i].value != first->value || first[i].held != first->held) return false;
@@ -87,7 +88,7 @@ static bool is_same(const lth__param *first, size_t count) {
 /* The rows of parameter `name`: those whose paths are "NODE.name", "NODE.name[i]" or
  * "NODE.name[SYMBOL]". */
 static size_t find_rows(const lth_kernel *kernel, const lth__node *node, const char *name,
-                        const lth__param **first) {
+                        const lth_param **first) {
     size_t count = 0, prefix = strlen(node->path), length = strlen(name);
     for (size_t i = node->first_param; i < node->params_end; i++) {
         const char *path = kernel->params[i].path;
@@ -107,9 +108,9 @@ static void print_argument(printer *p, const lth__node *node, const lth_argument
         print_value(p, &given->value);
         return;
     }
-    const lth__param *first = NULL;
+    const lth_param *first = NULL;
     size_t count = find_rows(p->kernel, node, manual->name, &first);
-    if (count == 0 || !worth_printing(first, count)) return;
+    if (count == 0 || !worth_printing(p->kernel, first, count)) return;
     lth__string_format(&p->text, ", %s=", manual->name);
     bool list = first->path[strlen(node->path) + 1 + strlen(manual->name)] == '[';
     if (list || !is_same(first, count))

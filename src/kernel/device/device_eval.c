@@ -102,7 +102,8 @@ typedef struct host_job {
 } host_job;
 
 /* One tile of the panel, copied out of it and back into it. */
-static lth_status host_block(const host_job *j, size_t strip, size_t left, double *buffer) {
+static lth_status host_block(const host_job *j, size_t strip, size_t left, double *buffer,
+                             lth_error *err) {
     const lth__panel *p = j->panel;
     size_t top = strip * STRIP, rows = p->rows - top < STRIP ? p->rows - top : STRIP;
     size_t cols = p->cols - left < STRIP ? p->cols - left : STRIP;
@@ -113,24 +114,23 @@ static lth_status host_block(const host_job *j, size_t strip, size_t left, doubl
             memcpy(weights + r * cols, j->W + (top + r) * p->cols + left, cols * sizeof *weights);
         lth__sink sink = {.sum = j->partial + strip * j->eval->kernel->param_count,
                           .pairs = rows * cols};
-        LTH_TRY(
-            lth__node_pull(j->node, j->eval, &tile, weights, j->K ? values : NULL, &sink, NULL));
+        LTH_TRY(lth__node_pull(j->node, j->eval, &tile, weights, j->K ? values : NULL, &sink, err));
     } else {
-        LTH_TRY(lth__node_tile(j->node, j->eval, &tile, values, NULL));
+        LTH_TRY(lth__node_tile(j->node, j->eval, &tile, values, err));
     }
     for (size_t r = 0; j->K && r < rows; r++)
         memcpy(j->K + (top + r) * p->cols + left, values + r * cols, cols * sizeof *values);
     return LTH_OK;
 }
 
-static lth_status host_strip(void *user, size_t strip, unsigned worker) {
+static lth_status host_strip(void *user, size_t strip, unsigned worker, lth_error *err) {
     (void)worker;
     const host_job *j = user;
     double *buffer = lth__alloc(2 * STRIP * STRIP, sizeof *buffer);
-    if (!buffer) return LTH_ENOMEM;
+    if (!buffer) return lth__fail_memory(err, 2 * STRIP * STRIP * sizeof *buffer);
     lth_status status = LTH_OK;
     for (size_t left = 0; left < j->panel->cols && status == LTH_OK; left += STRIP)
-        status = host_block(j, strip, left, buffer);
+        status = host_block(j, strip, left, buffer, err);
     lth__free(buffer);
     return status;
 }

@@ -1,7 +1,6 @@
 /* Whole matrices on devices, in panels of rows. The handles of a context take panels from one
  * queue, each in a thread of its own: while the results of one are carried to the host another
  * computes, and several GPUs share the work. */
-#include <pthread.h>
 #include <string.h>
 
 #include "base/parallel.h"
@@ -25,9 +24,6 @@ typedef struct sharing {
     const double *W;
     double *sums;
     size_t ld;
-    pthread_mutex_t lock; /* of the failure with the lowest number */
-    size_t failed;
-    lth_error err;
 } sharing;
 
 static lth__panel panel_at(const lth__eval *eval, size_t first, size_t rows) {
@@ -84,26 +80,13 @@ static size_t matrices_needed(const lth__device_eval *e) {
 
 /* ---- Sharing ---- */
 
-static void note_failure(sharing *s, size_t index, const lth_error *err) {
-    pthread_mutex_lock(&s->lock);
-    if (s->err.status == LTH_OK || index < s->failed) {
-        s->failed = index;
-        s->err = *err;
-    }
-    pthread_mutex_unlock(&s->lock);
-}
-
-static lth_status run_panel(void *user, size_t index, unsigned worker) {
+static lth_status run_panel(void *user, size_t index, unsigned worker, lth_error *err) {
     sharing *s = user;
     lth__device_eval *e = s->first;
     for (unsigned i = 0; i < worker; i++) e = e->next;
     lth__panel p = panel_at(e->eval, index * s->rows, s->rows);
-    lth_error err = {0};
-    lth_status status = lth__parallel_ask(e->eval->ctx);
-    if (status != LTH_OK) return status;
-    status = s->run(s, e, &p, index, &err);
-    if (status != LTH_OK) note_failure(s, index, &err);
-    return status;
+    LTH_TRY(lth__parallel_ask(e->eval->ctx));
+    return s->run(s, e, &p, index, err);
 }
 
 static lth_status share(sharing *s, size_t handles, lth_error *err) {
@@ -114,12 +97,9 @@ static lth_status share(sharing *s, size_t handles, lth_error *err) {
         lth__panel p = panel_at(eval, i * s->rows, s->rows);
         cost[i] = (double)p.rows * (double)p.cols;
     }
-    pthread_mutex_init(&s->lock, NULL);
     lth_status status =
         lth__parallel_by(eval->ctx, handles, "Gram matrix", s->count, cost, run_panel, s, err);
-    pthread_mutex_destroy(&s->lock);
     lth__free(cost);
-    if (status != LTH_OK && s->err.status == status && err) *err = s->err;
     return status;
 }
 
@@ -150,8 +130,8 @@ typedef struct mirror_job {
     size_t ld, n, rows; /* rows: of a panel */
 } mirror_job;
 
-static lth_status mirror_rows(void *user, size_t index, unsigned worker) {
-    (void)worker;
+static lth_status mirror_rows(void *user, size_t index, unsigned worker, lth_error *err) {
+    (void)worker, (void)err;
     const mirror_job *m = user;
     size_t first = index * MIRROR, last = first + MIRROR < m->n ? first + MIRROR : m->n;
     for (size_t left = 0; left < last; left += MIRROR) {

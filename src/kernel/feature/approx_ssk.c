@@ -293,7 +293,8 @@ static lth_status keep_found(const double *weight, size_t features, double facto
     return LTH_OK;
 }
 
-static lth_status weigh_text(void *user, size_t text, unsigned worker) {
+static lth_status weigh_text(void *user, size_t text, unsigned worker, lth_error *err) {
+    (void)err;
     const jobs *j = user;
     const trie *t = j->trie;
     const config *c = j->config;
@@ -513,7 +514,8 @@ const lth__family lth__family_approx_ssk = {
                .help = "feature map: the string kernel of order n of a text with each of some "
                        "n-grams, which approximates the string kernel of two texts",
                .usage = "approx_ssk(COLUMN, n=3), as in normalize(approx_ssk(text, n=5))",
-               .arguments = arguments},
+               .arguments = arguments,
+               .kind = LTH_FAMILY_MAP},
     .traits = LTH__TAKES_COLUMN,
     .configure = configure,
     .encode = encode,

@@ -10,7 +10,7 @@
 
 #include "data/units.h"
 #include "engine/blas.h"
-#include "kernel/compose/wrap.h"
+#include "kernel/compose/wrapper.h"
 #include "kernel/device/device_eval.h"
 
 /* Features of one side, divided by their length scales: count x width. */
@@ -24,7 +24,7 @@ typedef struct state {
     bool symmetric;
     side rows, cols; /* the same pointer when symmetric */
     const lth__blas *blas;
-    const lth__param *scale; /* length scales, or NULL */
+    const lth_param *scale; /* length scales, or NULL */
 } state;
 
 /* ---- State ---- */
@@ -333,9 +333,9 @@ static size_t count_columns(const lth__expr *column) {
 
 lth_status lth__columns_configure(lth_kernel *kernel, lth__node *node, const lth__node *wrapper,
                                   lth_error *err) {
-    lth__field_def field = {.column = node->expr->name, .kind = LTH__FIELD_NUMBERS};
+    lth__field_def field = {.column = node->expr->name, .kind = LTH_COLUMN_NUMBERS};
     LTH_TRY(lth__kernel_field(kernel, &field, &node->field, err));
-    const lth__wrap_config *config = wrapper->config;
+    const lth__wrapper_config *config = wrapper->config;
     if (!config || !config->ard) return LTH_OK;
     size_t count = count_columns(node->expr);
     if (count == 0 || count > 100000) {
@@ -347,8 +347,7 @@ lth_status lth__columns_configure(lth_kernel *kernel, lth__node *node, const lth
 }
 
 const lth__family lth__family_columns = {
-    .manual = {.name = "columns", .help = "number columns"},
-    .traits = LTH__IS_OPERATOR,
+    .manual = {.name = "columns", .help = "number columns", .kind = LTH_FAMILY_MAP},
     .prepare = prepare_columns,
     .release = release,
     .diagonal = diagonal,
@@ -385,7 +384,8 @@ const lth__family lth__family_mean = {
                .help = "feature map: the mean of a text's word vectors; as a kernel, their inner "
                        "product",
                .usage = "mean(COLUMN), as in rbf(mean(text))",
-               .arguments = mean_arguments},
+               .arguments = mean_arguments,
+               .kind = LTH_FAMILY_MAP},
     .traits = LTH__TAKES_COLUMN,
     .configure = configure_mean,
     .prepare = prepare_mean,

@@ -209,7 +209,8 @@ const lth__family lth__family_semantic = {
                    "it in WordNet; needs the package wordnet-base when a table is first read, "
                    "but not to predict",
                .usage = "semantic(COLUMN), as in normalize(semantic(text))",
-               .arguments = arguments},
+               .arguments = arguments,
+               .kind = LTH_FAMILY_MAP},
     .traits = LTH__TAKES_COLUMN,
     .configure = configure,
     .encode = encode,

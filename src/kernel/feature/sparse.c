@@ -259,7 +259,11 @@ static lth_status configure_ngrams(lth_kernel *kernel, lth__node *node, lth_erro
 
 #define FAMILY(name_, help_, usage_, arguments_)                                                   \
     const lth__family lth__family_##name_ = {                                                      \
-        .manual = {.name = #name_, .help = help_, .usage = usage_, .arguments = arguments_},       \
+        .manual = {.name = #name_,                                                                 \
+                   .help = help_,                                                                  \
+                   .usage = usage_,                                                                \
+                   .arguments = arguments_,                                                        \
+                   .kind = LTH_FAMILY_MAP},                                                        \
         .traits = LTH__TAKES_COLUMN,                                                               \
         .configure = configure_##name_,                                                            \
         .encode = lth__sparse_encode,                                                              \

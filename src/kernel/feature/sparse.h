@@ -49,8 +49,9 @@ size_t lth__sparse_feature_units(const lth__node *node, const lth_encoder *encod
                                  uint32_t feature, uint32_t *unit, size_t most);
 
 #define LTH__SPARSE_FUNCTIONS                                                                      \
-    .diagonal = lth__sparse_diagonal, .tile = lth__sparse_tile, .pull = lth__sparse_pull,          \
-    .memo_planes = lth__sparse_memo_planes, .attribute = lth__sparse_attribute
+    .rule = LTH__RULE_FEATURES, .diagonal = lth__sparse_diagonal, .tile = lth__sparse_tile,        \
+    .pull = lth__sparse_pull, .memo_planes = lth__sparse_memo_planes,                              \
+    .attribute = lth__sparse_attribute
 
 /* ---- Arguments in manuals ---- */
 

@@ -114,8 +114,8 @@ static size_t rows_of_block(const lth__similarity *s, size_t index) {
 }
 
 /* Inner products of a few symbols with all. */
-static lth_status fill_dots(void *user, size_t index, unsigned worker) {
-    (void)worker;
+static lth_status fill_dots(void *user, size_t index, unsigned worker, lth_error *err) {
+    (void)worker, (void)err;
     const table_job *job = user;
     const lth__similarity *s = job->s;
     size_t first = index * BLOCK, d = s->dimension;
@@ -126,8 +126,8 @@ static lth_status fill_dots(void *user, size_t index, unsigned worker) {
 
 /* The rows of a few symbols from their own columns on, in every table, and the same as columns. A
  * square of it at a time: what is written down the columns then stays in the cache. */
-static lth_status fill_rows(void *user, size_t index, unsigned worker) {
-    (void)worker;
+static lth_status fill_rows(void *user, size_t index, unsigned worker, lth_error *err) {
+    (void)worker, (void)err;
     const table_job *job = user;
     lth__similarity *s = job->s;
     enum { SQUARE = 64 };

@@ -21,7 +21,11 @@
 #include "kernel/string/ssk.h"
 
 static const lth_argument arguments[] = {
-    {.name = "order", .help = "longest subsequence", .initial = "5", .choices = "1..64"},
+    {.name = "order",
+     .help = "longest subsequence",
+     .initial = "5",
+     .choices = "1..64",
+     .role = LTH_ROLE_ORDER},
     {.name = "units",
      .help = "what a text is cut into: words at white space, tokens with punctuation apart, chars "
              "(code points), bytes",
@@ -46,7 +50,8 @@ static const lth_argument arguments[] = {
      .choices = "",
      .learned = true,
      .lo = 0,
-     .hi = 1},
+     .hi = 1,
+     .role = LTH_ROLE_GAP},
     {.name = "match",
      .help = "factor for each position matched, in either string; held at 1 unless given",
      .initial = "1",
@@ -60,7 +65,8 @@ static const lth_argument arguments[] = {
      .choices = "",
      .learned = true,
      .lo = 0,
-     .hi = 1e9},
+     .hi = 1e9,
+     .role = LTH_ROLE_WEIGHT},
     {.name = "temperature",
      .help = "with sim=exp: how far words may be apart and still match",
      .initial = "0.6",
@@ -74,7 +80,8 @@ static const lth_argument arguments[] = {
      .choices = "",
      .learned = true,
      .lo = 1e-7,
-     .hi = 1e3},
+     .hi = 1e3,
+     .role = LTH_ROLE_RARITY},
     {0},
 };
 
@@ -475,12 +482,12 @@ typedef struct selves {
     const lth__sequences *sequences;
 } selves;
 
-static lth_status compare_selves(void *user, size_t index, unsigned worker) {
+static lth_status compare_selves(void *user, size_t index, unsigned worker, lth_error *err) {
     (void)worker;
     selves *s = user;
     size_t first = index * SELVES, last = first + SELVES;
     if (last > s->sequences->count) last = s->sequences->count;
-    return lth__ssk_compare_selves(&s->plan, s->sequences, first, last, take_diagonal, &s->t, NULL);
+    return lth__ssk_compare_selves(&s->plan, s->sequences, first, last, take_diagonal, &s->t, err);
 }
 
 static lth_status diagonal(const lth__node *node, const lth__eval *eval, const lth_items *items,
@@ -573,7 +580,8 @@ const lth__family lth__family_ssk = {
                .help = "string subsequence kernel: all subsequences up to a length in common, with "
                        "gaps, found in one pass",
                .usage = "ssk(COLUMN, order=5, units=words, sim=exact, gap=0.5, ...)",
-               .arguments = arguments},
+               .arguments = arguments,
+               .kind = LTH_FAMILY_STRING},
     .traits = LTH__TAKES_COLUMN,
     .configure = configure,
     .prepare = prepare,

@@ -452,7 +452,7 @@ typedef struct selves {
     double *a, *slope;
 } selves;
 
-static lth_status compare_selves(void *user, size_t index, unsigned worker) {
+static lth_status compare_selves(void *user, size_t index, unsigned worker, lth_error *err) {
     (void)worker;
     const selves *s = user;
     size_t first = index * SELVES, last = first + SELVES < s->count ? first + SELVES : s->count;
@@ -461,7 +461,7 @@ static lth_status compare_selves(void *user, size_t index, unsigned worker) {
     for (size_t i = first; i < last && status == LTH_OK; i++) {
         double gradient[PARAMS] = {0};
         status = compare(s->st, &s->trees[i], &s->trees[i], &room, 1, &s->a[i],
-                         s->slope ? gradient : NULL, NULL);
+                         s->slope ? gradient : NULL, err);
         for (size_t p = 0; s->slope && p < PARAMS; p++)
             s->slope[(s->node->first_param + p) * s->count + i] = gradient[p];
     }
@@ -510,7 +510,8 @@ static const lth_argument arguments[] = {
      .choices = "",
      .learned = true,
      .lo = 0,
-     .hi = 1},
+     .hi = 1,
+     .role = LTH_ROLE_GAP},
     LTH__TREE_ARGUMENTS,
     {0},
 };
@@ -535,7 +536,8 @@ const lth__family lth__family_ptk = {
                .help = "partial tree kernel: fragments whose nodes keep any of their children, in "
                        "order, with gaps",
                .usage = "ptk(COLUMN, decay=0.4, gap=0.4, sim=exact, ...)",
-               .arguments = arguments},
+               .arguments = arguments,
+               .kind = LTH_FAMILY_TREE},
     .traits = LTH__TAKES_COLUMN,
     .configure = configure,
     .prepare = prepare,

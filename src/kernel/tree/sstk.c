@@ -104,7 +104,7 @@ static lth_status configure(lth_kernel *kernel, lth__node *node, bool learns_alp
     if (!learns_alpha) return LTH_OK;
     LTH_TRY(lth__node_param_named(kernel, node, "alpha", s->names, s->count, 1, false, err));
     size_t first = node->first_param + owners_of(c);
-    for (size_t i = 0; i < owners_of(c); i++) kernel->params[first + i].linear = true;
+    for (size_t i = 0; i < owners_of(c); i++) kernel->origins[first + i].linear = true;
     return LTH_OK;
 }
 
@@ -344,25 +344,25 @@ typedef struct selves {
     double *a, *slope;
 } selves;
 
-static lth_status compare_self(const selves *s, pairwise *x, size_t item) {
+static lth_status compare_self(const selves *s, pairwise *x, size_t item, lth_error *err) {
     lth__tree_view *view = NULL;
     LTH_TRY(lth__tree_view_create(s->plan, lth__sequence_symbols(s->trees, item),
-                                  lth__sequence_length(s->trees, item), &view, NULL));
-    lth_status status = compare_pair(x, view, view, s->slope ? 1 : 0, &s->a[item], NULL);
+                                  lth__sequence_length(s->trees, item), &view, err));
+    lth_status status = compare_pair(x, view, view, s->slope ? 1 : 0, &s->a[item], err);
     lth__tree_view_free(view);
     for (size_t p = 0; status == LTH_OK && s->slope && p < s->node->param_count; p++)
         s->slope[(s->node->first_param + p) * s->trees->count + item] = x->by_param[p];
     return status;
 }
 
-static lth_status compare_selves(void *user, size_t index, unsigned worker) {
+static lth_status compare_selves(void *user, size_t index, unsigned worker, lth_error *err) {
     (void)worker;
     const selves *s = user;
     size_t first = index * SELVES, last = first + SELVES;
     if (last > s->trees->count) last = s->trees->count;
     pairwise x;
-    lth_status status = open_pairwise(&x, s->node, s->plan, NULL);
-    for (size_t i = first; i < last && status == LTH_OK; i++) status = compare_self(s, &x, i);
+    lth_status status = open_pairwise(&x, s->node, s->plan, err);
+    for (size_t i = first; i < last && status == LTH_OK; i++) status = compare_self(s, &x, i, err);
     close_pairwise(&x);
     return status;
 }
@@ -424,7 +424,7 @@ static bool symbol(const lth__node *node, const lth_kernel *kernel, const lth_it
                    size_t i, lth_gp_symbol *out) {
     const config *c = node->config;
     if (i >= c->symbols.count) return false;
-    const lth__param *decay = &kernel->params[node->first_param + 1 + i];
+    const lth_param *decay = &kernel->params[node->first_param + 1 + i];
     const lth__lexicon *l = &items->encoder->lexicons[node->field];
     *out =
         (lth_gp_symbol){.kernel = node->path,
@@ -442,7 +442,8 @@ static bool symbol(const lth__node *node, const lth_kernel *kernel, const lth_it
         .manual = {.name = #name_,                                                                 \
                    .help = help_,                                                                  \
                    .usage = usage_,                                                                \
-                   .arguments = name_##_arguments},                                                \
+                   .arguments = name_##_arguments,                                                 \
+                   .kind = LTH_FAMILY_TREE},                                                       \
         .traits = LTH__TAKES_COLUMN,                                                               \
         .configure = configure_##name_,                                                            \
         .encode = encode,                                                                          \

@@ -41,7 +41,7 @@ static lth_status read_strip(const lth__node *node, unsigned *strip, lth_error *
 }
 
 lth_status lth__tree_field(lth_kernel *kernel, lth__node *node, lth_error *err) {
-    lth__field_def field = {.column = node->expr->inputs[0]->name, .kind = LTH__FIELD_TREE};
+    lth__field_def field = {.column = node->expr->inputs[0]->name, .kind = LTH_COLUMN_TREE};
     int lower;
     LTH_TRY(lth__node_choice(node, "format", LTH__TREE_BRACKETS, &field.format, err));
     LTH_TRY(read_strip(node, &field.strip, err));

@@ -209,6 +209,29 @@ size_t lth__labels_find(const lth__labels *labels, const char *name, size_t leng
     return LTH_NONE;
 }
 
+static bool is_all_blank(const char *text, size_t length) {
+    for (size_t i = 0; i < length; i++) {
+        if (text[i] != ' ') return false;
+    }
+    return true;
+}
+
+lth_status lth_gp_has_labels(const lth_table *table, const char *target, lth_task task, bool *out,
+                             lth_error *err) {
+    size_t column, length;
+    bool decided, labels = false;
+    LTH_TRY(lth__labels_decided(table, target, task, &column, &decided, &labels, err));
+    for (size_t i = 0; !decided && i < lth_table_rows(table); i++) {
+        const char *cell = lth_table_cell(table, i, column, &length);
+        double value;
+        if (is_all_blank(cell, length)) continue;
+        labels = !lth__parse_double(cell, length, &value);
+        break;
+    }
+    *out = labels;
+    return LTH_OK;
+}
+
 /* ---- Numbers ---- */
 
 lth_status lth__read_targets(const lth_table *table, const char *const *names, size_t count,

@@ -59,8 +59,8 @@ static void factor_diagonal(factoring *f, size_t first, double *inverse) {
 
 /* A block of rows below the panel's diagonal. The first of them completes the rows that the next
  * diagonal block depends on, so it does that as well, while the others are at work. */
-static lth_status factor_rows(void *user, size_t index, unsigned worker) {
-    (void)worker;
+static lth_status factor_rows(void *user, size_t index, unsigned worker, lth_error *err) {
+    (void)worker, (void)err;
     factoring *f = user;
     size_t row = f->first + f->size + index * BLOCK, rows = clip(f->n - row, BLOCK);
     double *A = f->A + row * f->n + f->first;
@@ -123,8 +123,8 @@ typedef struct inverting {
         *diagonal; /* BLOCK columns: inverses of L's diagonal blocks, later those of the product */
 } inverting;
 
-static lth_status invert_diagonal(void *user, size_t index, unsigned worker) {
-    (void)worker;
+static lth_status invert_diagonal(void *user, size_t index, unsigned worker, lth_error *err) {
+    (void)worker, (void)err;
     const inverting *j = user;
     size_t first = index * BLOCK, size = clip(j->n - first, BLOCK);
     invert_block(j->blas, size, j->L + first * j->n + first, j->n, j->diagonal + first * BLOCK);
@@ -132,8 +132,8 @@ static lth_status invert_diagonal(void *user, size_t index, unsigned worker) {
 }
 
 /* One block of columns of M from the diagonal down: M_ij = -L_ii^-1 sum_k L_ik M_kj. */
-static lth_status invert_columns(void *user, size_t index, unsigned worker) {
-    (void)worker;
+static lth_status invert_columns(void *user, size_t index, unsigned worker, lth_error *err) {
+    (void)worker, (void)err;
     const inverting *j = user;
     size_t n = j->n, first = index * BLOCK, cols = clip(n - first, BLOCK);
     block sum;
@@ -153,8 +153,8 @@ static lth_status invert_columns(void *user, size_t index, unsigned worker) {
 
 /* One block of columns of M^T M above its diagonal block, and that block by itself: M is still
  * there. */
-static lth_status multiply_columns(void *user, size_t index, unsigned worker) {
-    (void)worker;
+static lth_status multiply_columns(void *user, size_t index, unsigned worker, lth_error *err) {
+    (void)worker, (void)err;
     const inverting *j = user;
     size_t n = j->n, first = index * BLOCK, cols = clip(n - first, BLOCK), below = n - first;
     const double *M = j->X + first * n;
@@ -165,8 +165,8 @@ static lth_status multiply_columns(void *user, size_t index, unsigned worker) {
 }
 
 /* The rows of a block from its diagonal block and from the columns above that. */
-static lth_status mirror_rows(void *user, size_t index, unsigned worker) {
-    (void)worker;
+static lth_status mirror_rows(void *user, size_t index, unsigned worker, lth_error *err) {
+    (void)worker, (void)err;
     const inverting *j = user;
     size_t n = j->n, first = index * BLOCK, rows = clip(n - first, BLOCK);
     for (size_t r = first; r < first + rows; r++) {

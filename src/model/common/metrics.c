@@ -1,7 +1,9 @@
 /* How good predictions are: likelihood, errors, correlation, and how honest the intervals are. */
+#include "model/common/metrics.h"
+
 #include <math.h>
 
-#include "luthier.h"
+#include "base/memory.h"
 
 static const double half_log_two_pi = 0.91893853320467274178;
 static const double half_width_95 = 1.959964; /* standard deviations either side of the mean */
@@ -47,10 +49,16 @@ static void judge_deviations(const double *y, const double *mean, const double *
     m->coverage = (double)covered / (double)m->count;
 }
 
-lth_metrics lth_metrics_of(const double *y, const double *mean, const double *sd, size_t count) {
+lth_metrics lth__metrics_of(const double *y, const double *mean, const double *sd, size_t count) {
     lth_metrics m = {count, NAN, NAN, NAN, NAN, NAN, NAN};
     if (count == 0) return m;
     judge_means(y, mean, &m);
     if (sd != NULL) judge_deviations(y, mean, sd, &m);
     return m;
+}
+
+void lth_metrics_of(const double *y, const double *mean, const double *sd, size_t count,
+                    lth_metrics *out, size_t size) {
+    lth_metrics m = lth__metrics_of(y, mean, sd, count);
+    lth__copy_struct(out, size, &m, sizeof m);
 }

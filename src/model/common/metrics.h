@@ -1,8 +1,16 @@
-/* Figures beside those that can be asked for one by one. */
+/* How good predictions are. */
 #ifndef LTH_METRICS_H
 #define LTH_METRICS_H
 
 #include "base/status.h"
+
+/* lth_metrics_of(), lth_label_metrics_of() and lth_class_metrics_of(), for structs of our own size.
+ */
+lth_metrics lth__metrics_of(const double *y, const double *mean, const double *sd, size_t count);
+lth_label_metrics lth__label_metrics_of(const bool *truth, const bool *predicted, size_t count,
+                                        size_t classes);
+lth_class_metrics lth__class_metrics_of(const bool *truth, const bool *predicted, size_t count,
+                                        size_t classes, size_t class);
 
 /* Area under the ROC curve: how often a positive row scores higher than a negative one, ties half.
  * NaN without both. */

@@ -49,15 +49,26 @@ static size_t count_accurate(const bool *truth, const bool *predicted, size_t co
     return accurate;
 }
 
-lth_label_metrics lth_label_metrics_of(const bool *truth, const bool *predicted, size_t count,
-                                       size_t classes, lth_class_metrics *each) {
+lth_class_metrics lth__class_metrics_of(const bool *truth, const bool *predicted, size_t count,
+                                        size_t classes, size_t class) {
+    counts n = count_class(truth, predicted, count, classes, class);
+    return figures_of(&n);
+}
+
+void lth_class_metrics_of(const bool *truth, const bool *predicted, size_t count, size_t classes,
+                          size_t class_number, lth_class_metrics *out, size_t size) {
+    lth_class_metrics m = lth__class_metrics_of(truth, predicted, count, classes, class_number);
+    lth__copy_struct(out, size, &m, sizeof m);
+}
+
+lth_label_metrics lth__label_metrics_of(const bool *truth, const bool *predicted, size_t count,
+                                        size_t classes) {
     lth_label_metrics m = {.count = count, .auc = NAN, .log_loss = NAN};
     counts all = {0};
     size_t occurring = 0;
     for (size_t c = 0; c < classes; c++) {
         counts n = count_class(truth, predicted, count, classes, c);
         lth_class_metrics own = figures_of(&n);
-        if (each) each[c] = own;
         if (n.predicted + n.support == 0) continue;
         occurring++;
         m.macro_precision += own.precision;
@@ -75,6 +86,12 @@ lth_label_metrics lth_label_metrics_of(const bool *truth, const bool *predicted,
     m.micro_f1 = micro.f1;
     m.accuracy = share(count_accurate(truth, predicted, count, classes), count);
     return m;
+}
+
+void lth_label_metrics_of(const bool *truth, const bool *predicted, size_t count, size_t classes,
+                          lth_label_metrics *out, size_t size) {
+    lth_label_metrics m = lth__label_metrics_of(truth, predicted, count, classes);
+    lth__copy_struct(out, size, &m, sizeof m);
 }
 
 /* ---- Probabilities ---- */

@@ -280,7 +280,7 @@ static lth_status load_contextual(const loader *l, size_t field, lth__lexicon *l
     snprintf(name, sizeof name, "field.%zu.contextual", field);
     if (!lth__tensors_find(l->file, name)) return LTH_OK;
     LTH_TRY(get(l, name, LTH__U8, 1, 1, 0, &t));
-    bool usable = def->kind == LTH__FIELD_TEXT && def->vectors && !def->exact;
+    bool usable = def->kind == LTH_COLUMN_TEXT && def->vectors && !def->exact;
     if (*(const uint8_t *)t->data != is_contextual || !usable || !is_numbered(lexicon))
         return damaged(l, "its column of vectors");
     lexicon->contextual = true;
@@ -356,8 +356,7 @@ static bool fits_columns(const lth_kernel *kernel, size_t field, size_t width) {
     if (width != 1 && width != lth__columns_count(kernel->fields[field].column)) return false;
     for (size_t n = 0; n < kernel->node_count; n++) {
         const lth__node *node = kernel->nodes[n];
-        bool scales =
-            node->family == &lth__family_columns && node->field == field && node->param_count > 0;
+        bool scales = node->field == field && node->param_count > 0;
         if (scales && node->param_count != width) return false;
     }
     return true;
@@ -368,7 +367,7 @@ static lth_status load_fields(const loader *l) {
     for (size_t f = 0; f < kernel->field_count; f++) {
         lth__sequences *q = &l->items->fields[f];
         lth__lexicon *lexicon = &l->encoder->lexicons[f];
-        if (kernel->fields[f].kind == LTH__FIELD_NUMBERS) {
+        if (kernel->fields[f].kind == LTH_COLUMN_NUMBERS) {
             const lth__tensor *t;
             LTH_TRY(get_field(l, f, "numbers", LTH__F64, 2, l->rows, LTH_NONE, &t));
             if (!fits_columns(kernel, f, t->shape[1])) return damaged(l, "its number columns");

@@ -24,9 +24,9 @@ void lth_validation_free(lth_validation *v) {
     for (size_t i = 0; v && i < v->target_count; i++) {
         lth__validated *t = &v->targets[i];
         for (size_t c = 0; t->class_name && c < t->class_count; c++) lth__free(t->class_name[c]);
-        void *blocks[] = {t->class_name, t->y,        t->value,       t->truth,
-                          t->predicted,  t->decision, t->probability, t->seconds,
-                          t->metrics,    t->labels,   t->each,        t->confusion};
+        void *blocks[] = {t->class_name, t->y,           t->value,   t->truth,   t->predicted,
+                          t->decision,   t->probability, t->seconds, t->metrics, t->labels,
+                          t->each,       t->confusion,   t->sd,      t->evidence};
         for (size_t k = 0; k < sizeof blocks / sizeof *blocks; k++) lth__free(blocks[k]);
     }
     if (v) lth__free(v->targets);
@@ -70,9 +70,11 @@ lth_status lth__validation_add(lth_validation *v, const double *y, const lth__la
     lth__validated *t = &v->targets[v->target_count++];
     t->rows = rows;
     t->seconds = lth__calloc(v->folds, sizeof *t->seconds);
+    t->evidence = lth__alloc(v->folds, sizeof *t->evidence);
     t->metrics = lth__calloc(v->folds + 1, sizeof *t->metrics);
     t->labels = lth__calloc(v->folds + 1, sizeof *t->labels);
-    bool ok = t->seconds && t->metrics && t->labels;
+    bool ok = t->seconds && t->evidence && t->metrics && t->labels;
+    for (size_t f = 0; ok && f < v->folds; f++) t->evidence[f] = NAN;
     ok = ok && (y ? copy_numbers(t, y) : copy_labels(t, labels));
     return ok ? LTH_OK : lth__fail_memory(err, 0);
 }
@@ -82,7 +84,7 @@ lth_status lth__validation_add(lth_validation *v, const double *y, const lth__la
 /* The rows of a fold (LTH_NONE = all), copied together. */
 typedef struct part {
     size_t count;
-    double *y, *value, *probability;
+    double *y, *value, *sd, *probability;
     bool *truth, *predicted;
 } part;
 
@@ -101,6 +103,7 @@ static void copy_part(const lth__validated *t, const size_t *fold, size_t wanted
         } else {
             p->y[p->count] = t->y[i];
             p->value[p->count] = t->value[i];
+            if (t->sd) p->sd[p->count] = t->sd[i];
         }
         p->count++;
     }
@@ -109,12 +112,14 @@ static void copy_part(const lth__validated *t, const size_t *fold, size_t wanted
 static lth_status judge_part(lth__validated *t, const part *p, size_t at, bool all,
                              lth_error *err) {
     if (!t->has_labels) {
-        t->metrics[at] = lth_metrics_of(p->y, p->value, NULL, p->count);
+        t->metrics[at] = lth__metrics_of(p->y, p->value, t->sd ? p->sd : NULL, p->count);
         return LTH_OK;
     }
     size_t n = t->class_count;
     lth_label_metrics *m = &t->labels[at];
-    *m = lth_label_metrics_of(p->truth, p->predicted, p->count, n, all ? t->each : NULL);
+    *m = lth__label_metrics_of(p->truth, p->predicted, p->count, n);
+    for (size_t c = 0; all && c < n; c++)
+        t->each[c] = lth__class_metrics_of(p->truth, p->predicted, p->count, n, c);
     if (t->probability)
         m->log_loss = lth__log_loss(p->truth, p->probability, p->count, n, t->multi);
     if (!t->decision) return LTH_OK;
@@ -145,10 +150,11 @@ static lth_status judge_target(const lth_validation *v, lth__validated *t, const
     size_t cells = t->rows * (t->class_count + 1);
     part p = {.y = lth__alloc(t->rows, sizeof *p.y),
               .value = lth__alloc(t->rows, sizeof *p.value),
+              .sd = lth__alloc(t->sd ? t->rows : 0, sizeof *p.sd),
               .probability = lth__alloc(t->probability ? cells : 0, sizeof *p.probability),
               .truth = lth__alloc(cells, sizeof *p.truth),
               .predicted = lth__alloc(cells, sizeof *p.predicted)};
-    bool room = p.y && p.value && p.probability && p.truth && p.predicted;
+    bool room = p.y && p.value && p.sd && p.probability && p.truth && p.predicted;
     lth_status status = room ? LTH_OK : lth__fail_memory(err, 0);
     for (size_t f = 0; f <= v->folds && status == LTH_OK; f++) {
         copy_part(t, fold, f < v->folds ? f : LTH_NONE, &p);
@@ -157,6 +163,7 @@ static lth_status judge_target(const lth_validation *v, lth__validated *t, const
     fill_confusion(t);
     lth__free(p.y);
     lth__free(p.value);
+    lth__free(p.sd);
     lth__free(p.probability);
     lth__free(p.truth);
     lth__free(p.predicted);
@@ -171,63 +178,99 @@ lth_status lth__validation_judge(lth_validation *v, const size_t *fold, lth_erro
 
 /* ---- Looking at it ---- */
 
-bool lth_validation_has_labels(const lth_validation *v, size_t target) {
-    return v->targets[target].has_labels;
+/* A target, and one that has classes; NULL where there is none. */
+static const lth__validated *target_at(const lth_validation *v, size_t target) {
+    return target < v->target_count ? &v->targets[target] : NULL;
 }
 
+static const lth__validated *labels_at(const lth_validation *v, size_t target) {
+    const lth__validated *t = target_at(v, target);
+    return t && t->has_labels ? t : NULL;
+}
+
+/* Where a fold's figures are; past them for none. */
 static size_t place_of(const lth_validation *v, size_t fold) {
-    return fold < v->folds ? fold : v->folds;
+    return fold == LTH_NONE ? v->folds : fold < v->folds ? fold : LTH_NONE;
 }
 
-lth_metrics lth_validation_metrics(const lth_validation *v, size_t target, size_t fold) {
-    return v->targets[target].metrics[place_of(v, fold)];
+bool lth_validation_has_labels(const lth_validation *v, size_t target) {
+    return labels_at(v, target) != NULL;
 }
 
-lth_label_metrics lth_validation_label_metrics(const lth_validation *v, size_t target,
-                                               size_t fold) {
-    return v->targets[target].labels[place_of(v, fold)];
+const lth_metrics *lth_validation_metrics(const lth_validation *v, size_t target, size_t fold) {
+    const lth__validated *t = target_at(v, target);
+    size_t at = place_of(v, fold);
+    return t && !t->has_labels && at != LTH_NONE ? &t->metrics[at] : NULL;
+}
+
+const lth_label_metrics *lth_validation_label_metrics(const lth_validation *v, size_t target,
+                                                      size_t fold) {
+    const lth__validated *t = labels_at(v, target);
+    size_t at = place_of(v, fold);
+    return t && at != LTH_NONE ? &t->labels[at] : NULL;
 }
 
 double lth_validation_seconds(const lth_validation *v, size_t target, size_t fold) {
+    const lth__validated *t = target_at(v, target);
     double sum = 0;
-    for (size_t f = 0; f < v->folds; f++) {
-        if (f == fold || fold == LTH_NONE) sum += v->targets[target].seconds[f];
+    for (size_t f = 0; t && f < v->folds; f++) {
+        if (f == fold || fold == LTH_NONE) sum += t->seconds[f];
     }
     return sum;
 }
 
+double lth_validation_evidence(const lth_validation *v, size_t target, size_t fold) {
+    const lth__validated *t = target_at(v, target);
+    return t && fold < v->folds ? t->evidence[fold] : NAN;
+}
+
 size_t lth_validation_classes(const lth_validation *v, size_t target) {
-    return v->targets[target].class_count;
+    const lth__validated *t = labels_at(v, target);
+    return t ? t->class_count : 0;
 }
 
 const char *lth_validation_class(const lth_validation *v, size_t target, size_t i) {
-    return v->targets[target].class_name[i];
+    return i < lth_validation_classes(v, target) ? v->targets[target].class_name[i] : NULL;
 }
 
-lth_class_metrics lth_validation_class_metrics(const lth_validation *v, size_t target, size_t i) {
-    return v->targets[target].each[i];
+const lth_class_metrics *lth_validation_class_metrics(const lth_validation *v, size_t target,
+                                                      size_t i) {
+    return i < lth_validation_classes(v, target) ? &v->targets[target].each[i] : NULL;
 }
 
 bool lth_validation_has_confusion(const lth_validation *v, size_t target) {
-    return v->targets[target].confusion != NULL;
+    const lth__validated *t = labels_at(v, target);
+    return t && t->confusion;
 }
 
 size_t lth_validation_confusion(const lth_validation *v, size_t target, size_t truth,
                                 size_t predicted) {
-    const lth__validated *t = &v->targets[target];
-    return t->confusion[truth * t->class_count + predicted];
+    size_t n = lth_validation_classes(v, target);
+    if (truth >= n || predicted >= n || !lth_validation_has_confusion(v, target)) return 0;
+    return v->targets[target].confusion[truth * n + predicted];
 }
 
 double lth_validation_value(const lth_validation *v, size_t target, size_t row) {
-    return v->targets[target].value[row];
+    const lth__validated *t = target_at(v, target);
+    return t && t->value && row < t->rows ? t->value[row] : NAN;
+}
+
+double lth_validation_sd(const lth_validation *v, size_t target, size_t row) {
+    const lth__validated *t = target_at(v, target);
+    return t && t->sd && row < t->rows ? t->sd[row] : NAN;
+}
+
+/* Whether a table of rows and classes says so. */
+static bool has_class(const lth__validated *t, const bool *has, size_t row, size_t i) {
+    return row < t->rows && i < t->class_count && has[row * t->class_count + i];
 }
 
 bool lth_validation_predicted(const lth_validation *v, size_t target, size_t row, size_t i) {
-    const lth__validated *t = &v->targets[target];
-    return t->predicted[row * t->class_count + i];
+    const lth__validated *t = labels_at(v, target);
+    return t && has_class(t, t->predicted, row, i);
 }
 
 bool lth_validation_true(const lth_validation *v, size_t target, size_t row, size_t i) {
-    const lth__validated *t = &v->targets[target];
-    return t->truth[row * t->class_count + i];
+    const lth__validated *t = labels_at(v, target);
+    return t && has_class(t, t->truth, row, i);
 }

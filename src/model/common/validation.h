@@ -11,11 +11,13 @@ typedef struct lth__validated {
     char **class_name;
     double *y;     /* numbers: the truth                                           */
     double *value; /* and what was predicted                                       */
+    double *sd;    /* with these deviations; NULL = there are none                 */
     bool *truth;   /* labels, both by [row * classes + class]                      */
     bool *predicted;
     double *decision;          /* two classes: for class 0, by row; NULL otherwise             */
     double *probability;       /* by [row * classes + class]; NULL = there are none            */
     double *seconds;           /* by fold                                                      */
+    double *evidence;          /* likewise, of the rows learned from; NaN = there is none      */
     lth_metrics *metrics;      /* by fold, then of all rows                           */
     lth_label_metrics *labels; /* likewise                                            */
     lth_class_metrics *each;   /* by class, of all rows                               */

@@ -14,7 +14,7 @@ lth_explain_options lth__explain_options_complete(const lth_explain_options *giv
     lth_explain_options options;
     lth_explain_options_init(&options);
     if (given) {
-        memcpy(&options, given, given->size < sizeof options ? given->size : sizeof options);
+        lth__copy_struct(&options, sizeof options, given, given->size);
         options.size = sizeof options;
     }
     return options;
@@ -45,20 +45,20 @@ void lth_reasons_free(lth_reasons *r) {
     lth__free(r);
 }
 
-lth_reasons_summary lth_reasons_summarise(const lth_reasons *r) {
-    return r->summary;
+const lth_reasons_summary *lth_reasons_summarise(const lth_reasons *r) {
+    return &r->summary;
 }
 
-lth_reasons_part lth_reasons_part_at(const lth_reasons *r, size_t i) {
-    return i < r->summary.parts ? r->parts[i] : (lth_reasons_part){0};
+const lth_reasons_part *lth_reasons_part_at(const lth_reasons *r, size_t i) {
+    return i < r->summary.parts ? &r->parts[i] : NULL;
 }
 
-lth_reasons_pattern lth_reasons_pattern_at(const lth_reasons *r, size_t i) {
-    return i < r->summary.patterns ? r->patterns[i] : (lth_reasons_pattern){0};
+const lth_reasons_pattern *lth_reasons_pattern_at(const lth_reasons *r, size_t i) {
+    return i < r->summary.patterns ? &r->patterns[i] : NULL;
 }
 
-lth_reasons_row lth_reasons_row_at(const lth_reasons *r, size_t i) {
-    return i < r->summary.rows ? r->rows[i] : (lth_reasons_row){0};
+const lth_reasons_row *lth_reasons_row_at(const lth_reasons *r, size_t i) {
+    return i < r->summary.rows ? &r->rows[i] : NULL;
 }
 
 /* ---- The row ---- */

@@ -10,34 +10,22 @@
 
 /* ---- The model ---- */
 
-/* Of two classes there is one problem, for the second of them. */
-static size_t problem_of(const lth_gp *gp, size_t target, double *sign) {
-    bool one = gp->classes->problem_count < gp->classes->class_count;
-    *sign = one && target == 0 ? -1 : 1;
-    return one ? 0 : target;
+/* The latent function of a target or class, and what it is multiplied by to be in its units. */
+static size_t latent_of(const lth_gp *gp, size_t target, double *unit) {
+    if (gp->classes) return lth__classes_latent_of(gp->classes, target, unit);
+    *unit = gp->targets[target].scale;
+    return target;
 }
 
-static double latent_offset(const lth_gp *gp) {
-    double zero = 0;
-    lth__gp_classes_latent(gp, &zero, 1);
-    return zero;
-}
-
-static void weigh_classes(const lth_gp *gp, size_t target, lth__explained *out) {
-    double sign, sum = 0;
-    const double *a = gp->classes->a + problem_of(gp, target, &sign) * gp->rows;
+/* f = sum_a w_a (scale k(x, a) + variance of the mean) */
+static void weigh(const lth_gp *gp, size_t target, lth__explained *out) {
+    double unit, sum = 0;
+    gp->posterior->weigh(gp, latent_of(gp, target, &unit), out->w);
     for (size_t i = 0; i < gp->rows; i++) {
-        out->w[i] = sign * gp->noise * a[i];
-        sum += sign * a[i];
+        sum += unit * out->w[i];
+        out->w[i] = unit * lth__gp_scale(gp) * out->w[i];
     }
-    out->bias = latent_offset(gp) * sum;
-}
-
-static void weigh_numbers(const lth_gp *gp, size_t target, lth__explained *out) {
-    const lth__target *t = &gp->targets[target];
-    for (size_t i = 0; i < gp->rows; i++)
-        out->w[i] = t->scale * gp->alpha[i * gp->target_count + target];
-    out->bias = t->shift;
+    out->bias = gp->mean->variance * sum + (gp->classes ? 0 : gp->targets[target].shift);
 }
 
 static lth_status open_model(lth_gp *gp, size_t target, lth__explained *out, lth_error *err) {
@@ -52,79 +40,64 @@ static lth_status open_model(lth_gp *gp, size_t target, lth__explained *out, lth
                             .cols = gp->items,
                             .w = lth__alloc(gp->rows, sizeof *out->w)};
     if (!out->w) return lth__fail_memory(err, gp->rows * sizeof *out->w);
-    if (gp->classes)
-        weigh_classes(gp, target, out);
-    else
-        weigh_numbers(gp, target, out);
+    weigh(gp, target, out);
     return LTH_OK;
 }
 
 /* ---- How sure it is ---- */
 
-/* What is left of a variance when the rows with these values of k are known. */
-static lth_status remaining(const lth_gp *gp, const double *L, double *k, double *variance,
-                            lth_error *err) {
-    const lth__blas *blas;
-    LTH_TRY(lth__blas_get(&blas, err));
-    blas->solve_right(1, gp->rows, L, gp->rows, k, gp->rows);
-    for (size_t i = 0; i < gp->rows; i++) *variance -= k[i] * k[i];
-    if (*variance < 0) *variance = 0;
-    return LTH_OK;
-}
-
-static lth_status judge_number(const lth_gp *gp, size_t target, const lth__explaining *x, double *k,
-                               lth_reasons_summary *s, lth_error *err) {
-    double scale = gp->targets[target].scale, variance = x->self;
-    memcpy(k, x->path.K, gp->rows * sizeof *k);
-    LTH_TRY(remaining(gp, gp->L, k, &variance, err));
-    s->prior = scale * sqrt(x->self);
-    s->distance = scale * sqrt(variance);
-    s->noise = scale * sqrt(gp->noise);
-    s->sd = scale * sqrt(variance + gp->noise);
-    return LTH_OK;
-}
-
-static lth_status judge_class(lth_gp *gp, size_t target, const lth__explaining *x, double *k,
-                              lth_reasons_summary *s, lth_error *err) {
-    const lth__classes *c = gp->classes;
-    double *p = lth__alloc(c->class_count, sizeof *p);
-    if (!p) return lth__fail_memory(err, c->class_count * sizeof *p);
-    lth_status status = lth__gp_classify_items(gp, x->items, p, err);
-    if (status == LTH_OK) s->probability = p[target];
-    lth__free(p);
-    LTH_TRY(status);
-    double sign, variance = x->self;
-    size_t n = gp->rows, problem = problem_of(gp, target, &sign);
+/* The variance of the latent function before and after the training rows are known. */
+static lth_status vary(const lth_gp *gp, size_t latent, const lth__explaining *x, double *prior,
+                       double *variance, lth_error *err) {
+    size_t n = gp->rows, count = gp->latents;
+    double *k = lth__alloc(n + 2 * count, sizeof *k), *mean = k + n, *variances = mean + count;
+    if (!k) return lth__fail_memory(err, (n + 2 * count) * sizeof *k);
     memcpy(k, x->path.K, n * sizeof *k);
-    lth__gp_classes_latent(gp, k, n);
-    lth__gp_classes_latent(gp, &variance, 1);
-    s->prior = sqrt(variance);
-    for (size_t i = 0; i < n; i++) k[i] *= c->root_w[problem * n + i];
-    LTH_TRY(remaining(gp, c->L + problem * n * n, k, &variance, err));
-    s->distance = sqrt(variance);
-    return LTH_OK;
-}
-
-static lth_status judge(lth_gp *gp, size_t target, const lth__explaining *x, lth_reasons *out,
-                        lth_error *err) {
-    double *k = lth__alloc(gp->rows, sizeof *k);
-    if (!k) return lth__fail_memory(err, gp->rows * sizeof *k);
-    lth_status status = gp->classes ? judge_class(gp, target, x, k, &out->summary, err)
-                                    : judge_number(gp, target, x, k, &out->summary, err);
+    *prior = x->self;
+    lth__gp_prior(gp, k, n);
+    lth__gp_prior(gp, prior, 1);
+    lth_status status = gp->posterior->predict(gp, 1, k, prior, mean, variances, err);
+    if (status == LTH_OK) *variance = variances[latent];
     lth__free(k);
     return status;
 }
 
+static lth_status classify(const lth_gp *gp, size_t target, const lth__explaining *x, double *out,
+                           lth_error *err) {
+    size_t classes = gp->classes->class_count;
+    double *p = lth__alloc(classes, sizeof *p);
+    if (!p) return lth__fail_memory(err, classes * sizeof *p);
+    lth_status status = lth__gp_classify_items(gp, x->items, p, err);
+    if (status == LTH_OK) *out = p[target];
+    lth__free(p);
+    return status;
+}
+
+static lth_status judge(const lth_gp *gp, size_t target, const lth__explaining *x,
+                        lth_reasons_summary *s, lth_error *err) {
+    double unit, prior, variance, mean = 0, noise = 0;
+    LTH_TRY(vary(gp, latent_of(gp, target, &unit), x, &prior, &variance, err));
+    s->prior = fabs(unit) * sqrt(prior);
+    s->distance = fabs(unit) * sqrt(variance);
+    if (gp->classes) return classify(gp, target, x, &s->probability, err);
+    gp->likelihood->moments(gp->own, &mean, &noise);
+    gp->likelihood->moments(gp->own, &mean, &variance);
+    s->noise = unit * sqrt(noise);
+    s->sd = unit * sqrt(variance);
+    return LTH_OK;
+}
+
 /* ---- What the rows were ---- */
 
-static lth_status name_labels(const lth__classes *c, lth_reasons_row *row, lth_reasons *out,
+static lth_status name_labels(const lth_gp *gp, lth_reasons_row *row, lth_reasons *out,
                               lth_error *err) {
+    const lth__classes *c = gp->classes;
     lth__string text = {0};
-    bool one = c->problem_count < c->class_count;
     for (size_t k = 0; k < c->class_count; k++) {
-        double y = c->y[(one ? 0 : k) * c->rows + row->row];
-        if (one && k == 0) y = -y;
-        if (y > 0) lth__string_format(&text, "%s%s", text.length > 0 ? "," : "", c->name[k]);
+        double sign;
+        size_t latent = lth__classes_latent_of(c, k, &sign);
+        if (sign * gp->y[latent * gp->rows + row->row] > 0)
+            lth__string_format(&text, "%s%s", text.length > 0 ? "," : "", c->name[k]);
     }
     if (!text.failed)
         row->label = lth__pool_strndup(&out->pool, text.bytes ? text.bytes : "", text.length);
@@ -136,11 +109,11 @@ static lth_status describe_rows(const lth_gp *gp, size_t target, lth_reasons *ou
     for (size_t i = 0; i < out->summary.rows; i++) {
         lth_reasons_row *row = &out->rows[i];
         if (gp->classes) {
-            LTH_TRY(name_labels(gp->classes, row, out, err));
+            LTH_TRY(name_labels(gp, row, out, err));
             continue;
         }
         const lth__target *t = &gp->targets[target];
-        row->y = t->shift + t->scale * gp->y[row->row * gp->target_count + target];
+        row->y = t->shift + t->scale * gp->y[target * gp->rows + row->row];
     }
     return LTH_OK;
 }
@@ -156,7 +129,7 @@ lth_status lth_gp_explain(lth_gp *gp, const lth_table *table, size_t row,
     lth_reasons *reasons = lth__reasons_create();
     lth_status status = reasons ? LTH_OK : lth__fail_memory(err, sizeof *reasons);
     if (status == LTH_OK) status = lth__explain(&model, table, row, &options, &x, reasons, err);
-    if (status == LTH_OK) status = judge(gp, options.target, &x, reasons, err);
+    if (status == LTH_OK) status = judge(gp, options.target, &x, &reasons->summary, err);
     if (status == LTH_OK) status = describe_rows(gp, options.target, reasons, err);
     lth__explaining_close(&x);
     lth__free(model.w);

@@ -186,9 +186,9 @@ static lth_status find_group(builder *b, size_t field, const group **out) {
     if (!column) return lth__fail_memory(b->err, 0);
     size_t *order = NULL;
     switch (def->kind) {
-    case LTH__FIELD_TEXT: LTH_TRY(list_units(b, g, field, column)); break;
-    case LTH__FIELD_NUMBERS: LTH_TRY(list_numbers(b, g)); break;
-    case LTH__FIELD_TREE:
+    case LTH_COLUMN_TEXT: LTH_TRY(list_units(b, g, field, column)); break;
+    case LTH_COLUMN_NUMBERS: LTH_TRY(list_numbers(b, g)); break;
+    case LTH_COLUMN_TREE:
         LTH_TRY(read_nodes(b, def, field, column, &order));
         lth__free(order);
         break;
@@ -202,7 +202,7 @@ static lth_status add_shares(builder *b, size_t field, const double *share) {
     const group *g = NULL;
     LTH_TRY(find_group(b, field, &g));
     lth_reasons_part *part = b->reasons->parts + g->first;
-    if (g->def->kind != LTH__FIELD_TREE) {
+    if (g->def->kind != LTH_COLUMN_TREE) {
         for (size_t k = 0; k < g->count; k++) part[k].weight += share[k];
         return LTH_OK;
     }

@@ -16,7 +16,7 @@ static bool is_leaf(const lth__node *node) {
 }
 
 static lth_status check_node(const lth__node *node, lth_error *err) {
-    if (is_leaf(node) || node->family == &lth__family_number) return LTH_OK;
+    if (is_leaf(node) || node->family->rule == LTH__RULE_NUMBER) return LTH_OK;
     if (!node->family->combine)
         return lth__fail(err, LTH_EUNSUPPORTED, "%s cannot be explained",
                          node->family->manual.name);
@@ -128,7 +128,6 @@ typedef struct columns {
     uint32_t row;
     double *partial; /* [job][part] */
     size_t parts;
-    lth_error *errors; /* by job */
 } columns;
 
 static lth__tile tile_of(const columns *c, size_t job) {
@@ -141,30 +140,20 @@ static lth__tile tile_of(const columns *c, size_t job) {
 
 static lth_status run_columns(columns *c, lth__job_fn *job, lth_error *err) {
     size_t jobs = (c->path->model->cols->count + CHUNK - 1) / CHUNK;
-    c->errors = lth__calloc(jobs, sizeof *c->errors);
-    if (!c->errors) return lth__fail_memory(err, jobs * sizeof *c->errors);
-    lth_status status = lth__parallel_for(c->path->model->ctx, NULL, jobs, NULL, job, c, err);
-    for (size_t j = 0; status != LTH_OK && err && j < jobs; j++) {
-        if (c->errors[j].status != status) continue;
-        *err = c->errors[j];
-        break;
-    }
-    lth__free(c->errors);
-    return status;
+    return lth__parallel_for(c->path->model->ctx, NULL, jobs, NULL, job, c, err);
 }
 
-static lth_status fill_values(void *user, size_t job, unsigned worker) {
+static lth_status fill_values(void *user, size_t job, unsigned worker, lth_error *err) {
     (void)worker;
     const columns *c = user;
     const lth__leaf *leaf = c->leaf;
     const lth__family *family = leaf->node->family;
     lth__tile tile = tile_of(c, job);
     double *K = lth__alloc(leaf->degrees * tile.cols, sizeof *K);
-    if (!K) return lth__fail_memory(&c->errors[job], leaf->degrees * tile.cols * sizeof *K);
-    lth_status status =
-        family->tile_degrees
-            ? family->tile_degrees(leaf->node, &c->path->eval, &tile, K, &c->errors[job])
-            : family->tile(leaf->node, &c->path->eval, &tile, K, &c->errors[job]);
+    if (!K) return lth__fail_memory(err, leaf->degrees * tile.cols * sizeof *K);
+    lth_status status = family->tile_degrees
+                            ? family->tile_degrees(leaf->node, &c->path->eval, &tile, K, err)
+                            : family->tile(leaf->node, &c->path->eval, &tile, K, err);
     for (size_t p = 0; status == LTH_OK && p < leaf->degrees; p++) {
         memcpy(leaf->value + p * c->path->model->cols->count + job * CHUNK, K + p * tile.cols,
                tile.cols * sizeof *K);
@@ -173,19 +162,19 @@ static lth_status fill_values(void *user, size_t job, unsigned worker) {
     return status;
 }
 
-static lth_status attribute_columns(void *user, size_t job, unsigned worker) {
+static lth_status attribute_columns(void *user, size_t job, unsigned worker, lth_error *err) {
     (void)worker;
     const columns *c = user;
     const lth__leaf *leaf = c->leaf;
     lth__tile tile = tile_of(c, job);
     double *W = lth__alloc(leaf->degrees * tile.cols, sizeof *W);
-    if (!W) return lth__fail_memory(&c->errors[job], leaf->degrees * tile.cols * sizeof *W);
+    if (!W) return lth__fail_memory(err, leaf->degrees * tile.cols * sizeof *W);
     for (size_t p = 0; p < leaf->degrees; p++) {
         memcpy(W + p * tile.cols, leaf->omega + p * c->path->model->cols->count + job * CHUNK,
                tile.cols * sizeof *W);
     }
     lth_status status = leaf->node->family->attribute(leaf->node, &c->path->eval, &tile, W,
-                                                      c->partial + job * c->parts, &c->errors[job]);
+                                                      c->partial + job * c->parts, err);
     lth__free(W);
     return status;
 }

@@ -35,7 +35,6 @@ typedef struct scoring {
     lth__eval eval; /* candidates against the rows */
     const size_t *degree;
     double *weight;
-    lth_error *errors; /* by job */
 } scoring;
 
 static double sum_tile(const scoring *s, const lth__tile *tile, const double *K, size_t r) {
@@ -50,7 +49,7 @@ static double sum_tile(const scoring *s, const lth__tile *tile, const double *K,
     return sum;
 }
 
-static lth_status score_rows(void *user, size_t job, unsigned worker) {
+static lth_status score_rows(void *user, size_t job, unsigned worker, lth_error *err) {
     (void)worker;
     const scoring *s = user;
     const lth__node *node = s->leaf->node;
@@ -59,13 +58,13 @@ static lth_status score_rows(void *user, size_t job, unsigned worker) {
     lth__tile tile = {.row = row, .rows = count - first < TILE_ROWS ? count - first : TILE_ROWS};
     for (size_t r = 0; r < tile.rows; r++) row[r] = (uint32_t)(first + r);
     double *K = lth__alloc(s->leaf->degrees * TILE_ROWS * TILE_COLS, sizeof *K);
-    lth_status status = K ? LTH_OK : lth__fail_memory(&s->errors[job], 0);
+    lth_status status = K ? LTH_OK : lth__fail_memory(err, 0);
     for (size_t c = 0; c < n && status == LTH_OK; c += TILE_COLS) {
         tile.col = s->path->col + c;
         tile.cols = n - c < TILE_COLS ? n - c : TILE_COLS;
         status = node->family->tile_degrees
-                     ? node->family->tile_degrees(node, &s->eval, &tile, K, &s->errors[job])
-                     : node->family->tile(node, &s->eval, &tile, K, &s->errors[job]);
+                     ? node->family->tile_degrees(node, &s->eval, &tile, K, err)
+                     : node->family->tile(node, &s->eval, &tile, K, err);
         for (size_t r = 0; status == LTH_OK && r < tile.rows; r++)
             s->weight[first + r] += sum_tile(s, &tile, K, r);
     }
@@ -75,17 +74,7 @@ static lth_status score_rows(void *user, size_t job, unsigned worker) {
 
 static lth_status score_all(scoring *s, lth_error *err) {
     size_t jobs = (s->eval.rows->count + TILE_ROWS - 1) / TILE_ROWS;
-    s->errors = lth__calloc(jobs, sizeof *s->errors);
-    if (!s->errors) return lth__fail_memory(err, jobs * sizeof *s->errors);
-    lth_status status =
-        lth__parallel_for(s->path->model->ctx, NULL, jobs, NULL, score_rows, s, err);
-    for (size_t j = 0; status != LTH_OK && err && j < jobs; j++) {
-        if (s->errors[j].status != status) continue;
-        *err = s->errors[j];
-        break;
-    }
-    lth__free(s->errors);
-    return status;
+    return lth__parallel_for(s->path->model->ctx, NULL, jobs, NULL, score_rows, s, err);
 }
 
 /* Only the leaf's own state is made anew: the candidates have nothing for other nodes. */

@@ -66,7 +66,7 @@ const char *lth__row_text(const lth_items *items, size_t row, size_t column, lth
     bool ok = true;
     if (s->numbers)
         write_numbers(s, row, room);
-    else if (kernel->fields[field].kind == LTH__FIELD_TEXT)
+    else if (kernel->fields[field].kind == LTH_COLUMN_TEXT)
         lth__units_write(items->encoder, field, lth__sequence_symbols(s, row), NULL,
                          lth__sequence_length(s, row), room);
     else if (lth__sequence_length(s, row) > 0)

@@ -1,14 +1,24 @@
-/* Inside a Gaussian process: the model, its evidence, and the search for the best parameters. */
+/* Inside a Gaussian process: a kernel, a mean, a likelihood and a posterior; its evidence, and the
+ * search for the best parameters.
+ *
+ * Each latent function f has the prior N(mean, scale k + variance of the mean). Numbers have one
+ * for each target; two classes one (the second class against the first), more classes one for each
+ * against the rest, several labels a row one for each label. All of them share the kernel.
+ */
 #ifndef LTH_GP_H
 #define LTH_GP_H
 
 #include "base/text.h"
 #include "kernel/core/encode.h"
 #include "kernel/core/gram.h"
-#include "model/common/linalg.h"
+#include "model/gp/likelihood.h"
+#include "model/gp/mean.h"
+#include "model/gp/posterior.h"
 
-/* Targets are centred and scaled inside: y_scaled = (y - shift) / scale. The kernel's parameters
- * and `noise` belong to the scaled targets. */
+struct lth__classes;
+
+/* Targets are centred and scaled inside: y_scaled = (y - shift) / scale. Parameters belong to the
+ * scaled targets. Labels are as they are. */
 typedef struct lth__target {
     char *name;
     double shift, scale;
@@ -23,40 +33,56 @@ struct lth_gp {
     bool borrowed;    /* kernel, encoder and items belong to someone else */
     char *vectors;    /* file for words that training did not have, or NULL */
 
-    size_t rows, target_count;
+    size_t rows, latents, target_count;
+    double *y; /* [latent][row]: scaled numbers, or -1 and 1 */
     lth__target *targets;
-    double *y; /* scaled, rows x targets */
+    struct lth__classes *classes; /* of labels; NULL = numbers */
 
-    struct lth__classes
-        *classes; /* of a classifier, which has neither y nor L and alpha; or NULL */
-
-    double noise; /* variance, scaled; of a classifier the scale of its kernel */
+    const lth__mean *mean;
+    const lth__likelihood *likelihood;
+    double own[LTH__MOST_OWN]; /* parameters beside the kernel's: the likelihood's, then `scale` */
     double jitter;
-    double *L;     /* factor of K + noise + jitter   */
-    double *alpha; /* (L L^T)^-1 y, rows x targets  */
+    const lth__posterior *posterior;
+    void *solution; /* of the posterior */
 
     /* How it came about. */
-    double *start;  /* of each parameter, then of the noise */
+    double *start;  /* of each parameter, the kernel's first */
     bool *held;     /* likewise                              */
     bool *at_bound; /* likewise                             */
     lth_gp_report report;
+    lth_metrics loo;       /* the report's; none for labels     */
+    lth_gp_param *learned; /* of each parameter, then of its own */
+    lth_gp_symbol *symbols;
+    size_t symbol_count;
     lth__string row_text; /* of lth_gp_row_text() */
     lth_gp_step *steps;   /* of the search, all starts; thinned when there are many */
     size_t step_count, steps_seen, step_every;
 };
 
+/* ---- Parameters beside the kernel's ---- */
+
+size_t lth__gp_own_count(const lth_gp *gp);
+const lth__own_param *lth__gp_own(const lth_gp *gp, size_t i);
+/* Of the kernel, then those. */
+size_t lth__gp_param_count(const lth_gp *gp);
+const char *lth__gp_path(const lth_gp *gp, size_t param);
+double *lth__gp_value(lth_gp *gp, size_t param);
+
+/* ---- The prior ---- */
+
+/* The factor of the kernel: 1 where f is in the targets' units. */
+double lth__gp_scale(const lth_gp *gp);
+/* From kernel values to covariances of f. */
+void lth__gp_prior(const lth_gp *gp, double *K, size_t count);
+/* The same for the Gram matrix of the training rows, with jitter, and `noise` on the diagonal. */
+lth_status lth__gp_prior_matrix(const lth_gp *gp, double noise, lth__matrix *K, lth_error *err);
+
 /* ---- Evidence ---- */
 
-/* Log evidence of the scaled targets at the kernel's values and gp->noise; with `gradient` not NULL
- * also its derivative by each parameter, natural units, the noise last. Leaves the factor and the
- * weights in gp->L and gp->alpha. LTH_ENUMERIC when the matrix is not positive definite at
- * gp->jitter. `inverse` is room for a rows x rows matrix: on return the inverse is there, unless
- * gradient is NULL. */
-lth_status lth__gp_evidence(lth_gp *gp, lth__gram *gram, double *inverse, double *evidence,
-                            double *gradient, lth_error *err);
-
-/* The path of the parameter that is the model's own: "noise" or "scale". */
-const char *lth__gp_own_path(const lth_gp *gp);
+/* Log evidence of the scaled targets at the present parameters; with `gradient` not NULL also its
+ * derivative by each of them, natural units. LTH_ENUMERIC when there is none at gp->jitter. */
+lth_status lth__gp_evidence(lth_gp *gp, lth__gram *gram, double *evidence, double *gradient,
+                            lth_error *err);
 
 /* ---- Search ---- */
 
@@ -64,14 +90,11 @@ const char *lth__gp_own_path(const lth_gp *gp);
 lth_status lth__gp_hold(lth_gp *gp, const lth_gp_options *options, lth_error *err);
 
 /* Find the best parameters from `options`; gp->report tells how it went. */
-lth_status lth__gp_search(lth_gp *gp, lth__gram *gram, double *inverse,
-                          const lth_gp_options *options, lth_error *err);
+lth_status lth__gp_search(lth_gp *gp, lth__gram *gram, const lth_gp_options *options,
+                          lth_error *err);
 
-/* ---- Looked at afterwards ---- */
-
-/* Of each row from all the others, in the target's units; `inverse` is (L L^T)^-1. */
-void lth__gp_leave_one_out(const lth_gp *gp, const double *inverse, size_t target, double *y,
-                           double *mean, double *sd);
+/* Fill in `learned` and `symbols`, which only models that the caller gets need. */
+lth_status lth__gp_list(lth_gp *gp, lth_error *err);
 
 /* Steps that a model keeps; room for them all, and one more of them. */
 enum { LTH__MOST_STEPS = 2000 };
@@ -85,19 +108,30 @@ lth_status lth__gp_fit_items(lth_ctx *ctx, lth_kernel *kernel, lth_encoder *enco
                              lth_items *items, const double *y, const char *const *names,
                              size_t targets, const lth_gp_options *options, lth_gp **out,
                              lth_error *err);
-/* The same for the classes of one target column, which become the model's, or are freed. */
+/* The same for the classes of one target column and their y by [latent][row]; `classes` become the
+ * model's, or are freed. */
 lth_status lth__gp_fit_classes(lth_ctx *ctx, lth_kernel *kernel, lth_encoder *encoder,
                                lth_items *items, struct lth__classes *classes, const char *name,
                                const lth_gp_options *options, lth_gp **out, lth_error *err);
-/* Mean and sd (may be NULL) of every item, by [target][item]. */
-lth_status lth__gp_predict_items(lth_gp *gp, const lth_items *items, bool latent, double *mean,
-                                 double *sd, lth_error *err);
 
 /* Options with their defaults for whatever the caller's struct does not have. */
 lth_gp_options lth__gp_options_complete(const lth_gp_options *given);
-
 /* What does not go with labels. */
 lth_status lth__gp_check_labels(const char *const *targets, size_t count,
                                 const lth_gp_options *options, lth_error *err);
+
+/* ---- Predictions ---- */
+
+/* Mean and sd (may be NULL) of every item, by [target][item]; of f itself when `latent`. */
+lth_status lth__gp_predict_items(const lth_gp *gp, const lth_items *items, bool latent,
+                                 double *mean, double *sd, lth_error *err);
+/* Probabilities of every item, by [item * classes + class]. */
+lth_status lth__gp_classify_items(const lth_gp *gp, const lth_items *items, double *probability,
+                                  lth_error *err);
+
+/* What is left of the variances of rows when others are known: V [row][n] becomes V L^-T, and
+ * variance[row * stride] = self[row] - |V_row|^2, at least 0. */
+lth_status lth__gp_variances(const lth_ctx *ctx, size_t n, const double *L, size_t rows, double *V,
+                             const double *self, double *variance, size_t stride, lth_error *err);
 
 #endif

@@ -1,63 +1,36 @@
-/* Gaussian process classification: a model whose target is a column of labels.
- *
- * Two classes are one problem (the second class against the first), more are one problem for each
- * class against the rest, several labels a row one for each label. All of them share the kernel.
- * The latent function of a problem has the prior
- *
- *     f ~ N(0, scale K + 10 + jitter)
- *
- * in which the constant stands for an offset that is not known beforehand: classes need not be of
- * the same size. `scale` (gp->noise) is learned where the kernel has no size of its own to learn.
- */
+/* The classes of a Gaussian process classifier, and what its latent functions say about them. */
 #ifndef LTH_GP_CLASSES_H
 #define LTH_GP_CLASSES_H
 
 #include "model/common/labels.h"
 #include "model/gp/gp.h"
-#include "model/gp/laplace.h"
 
 typedef struct lth__classes {
-    size_t class_count;
+    size_t class_count, rows;
     char **name;
-    size_t *count; /* training rows that have it */
-    bool multi;    /* several labels a row       */
-    lth__link link;
-
-    size_t rows, problem_count;
-    double *y, *a, *f, *root_w; /* [problem][row]; see lth__laplace             */
-    double *L;                  /* [problem][row][row]; NULL = not made yet     */
-    double *K, *M;              /* rows x rows, while it learns; NULL otherwise */
+    lth_class_rows *list; /* names, and the training rows that have them */
+    bool multi;           /* several labels a row       */
+    double *y;            /* -1 or 1 by [latent][row], until a model takes it */
 } lth__classes;
 
 /* The classes that occur in the rows row[0 .. count-1] of the labels; `row` NULL = in all. */
 lth_status lth__classes_create(const lth__labels *labels, const size_t *row, size_t count,
-                               lth_likelihood likelihood, lth__classes **out, lth_error *err);
+                               lth__classes **out, lth_error *err);
 void lth__classes_free(lth__classes *c);
 
-size_t lth__classes_problems(size_t classes, bool multi);
-/* From y, which must be -1 and 1; false if a row that has one label does not. */
-bool lth__classes_count(lth__classes *c);
+/* Latent functions: two classes share one, which is above 0 for the second. */
+size_t lth__classes_latents(const lth__classes *c);
+/* That of a class, and the sign it has there. */
+size_t lth__classes_latent_of(const lth__classes *c, size_t class, double *sign);
 
+/* Count the rows of each class from y of so many rows; false if that is not -1 and 1, or a row that
+ * has one label does not. */
+bool lth__classes_count(lth__classes *c, const double *y, size_t rows);
 /* Nothing to tell apart: every row has every class. */
 bool lth__classes_all_alike(const lth__classes *c);
 
-/* What needs a matrix for each problem, and the room to learn in. */
-lth_status lth__classes_begin(lth__classes *c, lth_error *err);
-void lth__classes_end(lth__classes *c);
-
-/* Value and state of `scale` before learning; what is to be held must be known. */
-void lth__gp_classes_start(lth_gp *gp);
-/* lth__gp_evidence() for labels; X is room for rows x rows. */
-lth_status lth__gp_classes_evidence(lth_gp *gp, lth__gram *gram, double *X, double *evidence,
-                                    double *gradient, lth_error *err);
-/* The factors of a model that comes from a file. */
-lth_status lth__gp_classes_factor(lth_gp *gp, lth_error *err);
-/* From kernel values to those of the latent function, without jitter. */
-void lth__gp_classes_latent(const lth_gp *gp, double *K, size_t count);
-
-/* Probabilities of every item, by [item * classes + class]. */
-lth_status lth__gp_classify_items(lth_gp *gp, const lth_items *items, double *probability,
-                                  lth_error *err);
+/* From P(y = 1) of each latent function to the probability of each class, in place. */
+void lth__classes_share(const lth__classes *c, double *probability);
 /* The labels that a row's probabilities stand for. */
 void lth__classes_decide(const lth__classes *c, const double *probability, bool *has);
 

@@ -18,11 +18,8 @@ typedef struct cv {
     const size_t *fold;
     const lth_gp_options *options;
     /* Of the fold at hand: */
-    size_t *row;       /* rows to learn from, then those to judge */
-    double *buffer;    /* 3 x rows */
-    double *mean, *sd; /* of all rows, by [row] */
-    /* Where the results go, of numbers or of labels. */
-    lth_cv_result *result;
+    size_t *row;    /* rows to learn from, then those to judge */
+    double *buffer; /* 3 x rows */
     lth_validation *validation;
 } cv;
 
@@ -47,10 +44,10 @@ static lth_status check_interrupt(const lth_gp *gp, lth_error *err) {
     return gp->report.interrupted ? lth__fail(err, LTH_ECANCELED, "interrupted") : LTH_OK;
 }
 
-/* Learn target `t` from c->row[0 .. learn-1] and judge it on the rest. */
+/* Learn target `t` from c->row[0 .. learn-1] and predict the rest. */
 static lth_status judge(cv *c, size_t t, size_t fold, size_t learn, lth_items *train,
                         lth_items *test, lth_error *err) {
-    size_t test_count = c->rows - learn, at = t * c->folds + fold;
+    lth__validated *v = &c->validation->targets[t];
     double *y = c->buffer, *mean = y + c->rows, *sd = mean + c->rows;
     for (size_t i = 0; i < learn; i++) y[i] = c->y[t * c->rows + c->row[i]];
     lth_gp *gp = NULL;
@@ -58,16 +55,13 @@ static lth_status judge(cv *c, size_t t, size_t fold, size_t learn, lth_items *t
                               &gp, err));
     lth_status status = lth__gp_predict_items(gp, test, false, mean, sd, err);
     if (status == LTH_OK) status = check_interrupt(gp, err);
-    if (c->result->evidence) c->result->evidence[at] = gp->report.evidence;
+    v->evidence[fold] = gp->report.evidence;
     lth_gp_free(gp);
     LTH_TRY(status);
-    for (size_t i = 0; i < test_count; i++) {
-        size_t row = c->row[learn + i];
-        y[i] = c->y[t * c->rows + row];
-        c->mean[t * c->rows + row] = mean[i];
-        c->sd[t * c->rows + row] = sd[i];
+    for (size_t i = learn; i < c->rows; i++) {
+        v->value[c->row[i]] = mean[i - learn];
+        v->sd[c->row[i]] = sd[i - learn];
     }
-    c->result->fold[at] = lth_metrics_of(y, mean, sd, test_count);
     return LTH_OK;
 }
 
@@ -125,8 +119,7 @@ static lth_status judge_labels(cv *c, size_t t, size_t learn, lth_items *train, 
     bool *has = lth__alloc(labels->class_count, sizeof *has);
     lth_status status = LTH_OK;
     if (!probability || !has) status = lth__fail_memory(err, cells * sizeof *probability);
-    if (status == LTH_OK)
-        status = lth__classes_create(labels, c->row, learn, c->options->likelihood, &classes, err);
+    if (status == LTH_OK) status = lth__classes_create(labels, c->row, learn, &classes, err);
     if (status == LTH_OK)
         status = judge_classes(c, t, learn, train, test, classes, probability, has, err);
     lth__free(probability);
@@ -144,11 +137,7 @@ static lth_status run_target(cv *c, size_t t, size_t fold, size_t learn, lth_ite
         LTH_TRY(judge(c, t, fold, learn, train, test, err));
     else
         LTH_TRY(judge_labels(c, t, learn, train, test, err));
-    double seconds = lth__seconds() - began;
-    if (c->y)
-        c->result->seconds[t * c->folds + fold] = seconds;
-    else
-        c->validation->targets[t].seconds[fold] = seconds;
+    c->validation->targets[t].seconds[fold] = lth__seconds() - began;
     lth_ctx_options *told = &c->ctx->options;
     double done = (double)(fold * c->targets + t + 1), total = (double)(c->folds * c->targets);
     if (told->progress && told->progress(told->user, "cross-validation", done, total))
@@ -181,27 +170,22 @@ static lth_status run_folds(cv *c, lth_error *err) {
     return LTH_OK;
 }
 
-static lth_status validate_numbers(cv *c, const lth_table *table, lth_error *err) {
-    size_t rows = c->rows, targets = c->targets;
-    LTH_TRY(lth__read_targets(table, c->names, targets, &c->y, err));
-    c->buffer = lth__alloc(3 * rows, sizeof *c->buffer);
-    c->mean = lth__alloc(rows * targets, sizeof *c->mean);
-    c->sd = lth__alloc(rows * targets, sizeof *c->sd);
-    if (!c->buffer || !c->mean || !c->sd) return lth__fail_memory(err, 0);
-    LTH_TRY(run_folds(c, err));
-    for (size_t t = 0; t < targets; t++) {
-        c->result->pooled[t] =
-            lth_metrics_of(c->y + t * rows, c->mean + t * rows, c->sd + t * rows, rows);
+static lth_status take_numbers(cv *c, const lth_table *table, lth_error *err) {
+    LTH_TRY(lth__read_targets(table, c->names, c->targets, &c->y, err));
+    c->buffer = lth__alloc(3 * c->rows, sizeof *c->buffer);
+    if (!c->buffer) return lth__fail_memory(err, 0);
+    for (size_t t = 0; t < c->targets; t++) {
+        LTH_TRY(lth__validation_add(c->validation, c->y + t * c->rows, NULL, c->rows, err));
+        lth__validated *v = &c->validation->targets[t];
+        v->sd = lth__calloc(c->rows, sizeof *v->sd);
+        if (!v->sd) return lth__fail_memory(err, 0);
     }
-    if (c->result->mean) memcpy(c->result->mean, c->mean, rows * targets * sizeof *c->mean);
-    if (c->result->sd) memcpy(c->result->sd, c->sd, rows * targets * sizeof *c->sd);
     return LTH_OK;
 }
 
-static lth_status validate_labels(cv *c, const lth_table *table, lth_error *err) {
+static lth_status take_labels(cv *c, const lth_table *table, lth_error *err) {
     c->labels = lth__calloc(c->targets, sizeof *c->labels);
     if (!c->labels) return lth__fail_memory(err, 0);
-    LTH_TRY(lth__validation_create(c->targets, c->folds, &c->validation, err));
     for (size_t t = 0; t < c->targets; t++) {
         LTH_TRY(lth__gp_check_labels(&c->names[t], 1, c->options, err));
         LTH_TRY(lth__labels_read(table, c->names[t], &c->labels[t], err));
@@ -210,8 +194,7 @@ static lth_status validate_labels(cv *c, const lth_table *table, lth_error *err)
         v->probability = lth__calloc(c->rows * v->class_count, sizeof *v->probability);
         if (!v->probability) return lth__fail_memory(err, 0);
     }
-    LTH_TRY(run_folds(c, err));
-    return lth__validation_judge(c->validation, c->fold, err);
+    return LTH_OK;
 }
 
 static lth_status check_folds(const size_t *fold, size_t rows, size_t folds, lth_error *err) {
@@ -224,6 +207,7 @@ static lth_status check_folds(const size_t *fold, size_t rows, size_t folds, lth
 }
 
 static lth_status run(cv *c, const char *expression, const lth_table *table, lth_error *err) {
+    bool labels = false;
     c->rows = lth_table_rows(table);
     LTH_TRY(check_folds(c->fold, c->rows, c->folds, err));
     LTH_TRY(lth_kernel_parse(c->ctx, expression, &c->kernel, err));
@@ -232,12 +216,16 @@ static lth_status run(cv *c, const char *expression, const lth_table *table, lth
     LTH_TRY(lth_encode(c->encoder, table, &c->items, err));
     if (c->options->vectors && lth_kernel_needs_vectors(c->kernel))
         LTH_TRY(lth_encoder_read_vectors(c->encoder, c->options->vectors, err));
-    return c->result ? validate_numbers(c, table, err) : validate_labels(c, table, err);
+    LTH_TRY(lth_gp_has_labels(table, c->names[0], c->options->task, &labels, err));
+    LTH_TRY(lth__validation_create(c->targets, c->folds, &c->validation, err));
+    LTH_TRY((labels ? take_labels : take_numbers)(c, table, err));
+    LTH_TRY(run_folds(c, err));
+    return lth__validation_judge(c->validation, c->fold, err);
 }
 
 static void close_cv(cv *c) {
     for (size_t t = 0; c->labels && t < c->targets; t++) lth__labels_free(&c->labels[t]);
-    void *blocks[] = {c->initial, c->row, c->buffer, c->mean, c->sd, c->y, c->labels};
+    void *blocks[] = {c->initial, c->row, c->buffer, c->y, c->labels};
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) lth__free(blocks[i]);
     lth_items_free(c->items);
     lth_encoder_free(c->encoder);
@@ -246,25 +234,9 @@ static void close_cv(cv *c) {
 
 lth_status lth_gp_cv(lth_ctx *ctx, const char *expression, const lth_table *table,
                      const char *const *targets, size_t target_count, const size_t *fold,
-                     size_t folds, const lth_gp_options *given, lth_cv_result *result,
+                     size_t folds, const lth_gp_options *given, lth_validation **out,
                      lth_error *err) {
-    lth_gp_options options = lth__gp_options_complete(given);
-    cv c = {.ctx = ctx,
-            .folds = folds,
-            .targets = target_count,
-            .names = targets,
-            .fold = fold,
-            .options = &options,
-            .result = result};
-    lth_status status = run(&c, expression, table, err);
-    close_cv(&c);
-    return status;
-}
-
-lth_status lth_gp_cv_labels(lth_ctx *ctx, const char *expression, const lth_table *table,
-                            const char *const *targets, size_t target_count, const size_t *fold,
-                            size_t folds, const lth_gp_options *given, lth_validation **out,
-                            lth_error *err) {
+    if (target_count == 0) return lth__fail(err, LTH_EARG, "no target column is named");
     lth_gp_options options = lth__gp_options_complete(given);
     cv c = {.ctx = ctx,
             .folds = folds,

@@ -18,7 +18,7 @@ enum { STEP_NUMBERS = 6 };
 
 static void report_to_numbers(const lth_gp *gp, double *x) {
     const lth_gp_report *r = &gp->report;
-    const lth_metrics *m = &r->loo;
+    const lth_metrics *m = &gp->loo;
     double all[REPORT_NUMBERS] = {(double)r->rows,
                                   (double)r->iterations,
                                   (double)r->evaluations,
@@ -41,7 +41,8 @@ static void report_to_numbers(const lth_gp *gp, double *x) {
 }
 
 /* false if a count is none. */
-static bool numbers_to_report(const double *x, lth_gp_report *r) {
+static bool numbers_to_report(const double *x, lth_gp *gp) {
+    lth_gp_report *r = &gp->report;
     static const size_t counts[] = {0, 1, 2, 3, 10, 11};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         if (!(x[counts[i]] >= 0 && x[counts[i]] <= 1e15)) return false;
@@ -57,13 +58,14 @@ static bool numbers_to_report(const double *x, lth_gp_report *r) {
                          .converged = x[8] != 0,
                          .interrupted = x[9] != 0,
                          .orders = (size_t)x[10],
-                         .loo = {.count = (size_t)x[11],
-                                 .nlpd = x[12],
-                                 .mae = x[13],
-                                 .rmse = x[14],
-                                 .r = x[15],
-                                 .r2 = x[16],
-                                 .coverage = x[17]}};
+                         .loo = gp->classes ? NULL : &gp->loo};
+    gp->loo = (lth_metrics){.count = (size_t)x[11],
+                            .nlpd = x[12],
+                            .mae = x[13],
+                            .rmse = x[14],
+                            .r = x[15],
+                            .r2 = x[16],
+                            .coverage = x[17]};
     return r->orders <= sizeof r->nu / sizeof *r->nu;
 }
 
@@ -77,8 +79,7 @@ static void save_texts(lth__saver *s, const lth_gp *gp) {
     if (s->ok) lth__saver_put_list(s, "targets", names, gp->target_count);
     const lth__classes *c = gp->classes;
     if (!s->ok || !c) return;
-    const char *likelihood = c->link == LTH__PROBIT ? "probit" : "logit";
-    s->ok = lth__tensors_put_text(s->writer, "likelihood", likelihood) &&
+    s->ok = lth__tensors_put_text(s->writer, "likelihood", gp->likelihood->name) &&
             lth__tensors_put_text(s->writer, "multi", c->multi ? "yes" : "no");
     if (s->ok) lth__saver_put_list(s, "classes", c->name, c->class_count);
 }
@@ -99,10 +100,10 @@ static void save_steps(lth__saver *s, const lth_gp *gp) {
 }
 
 static void save_numbers(lth__saver *s, const lth_gp *gp) {
-    size_t n = gp->rows, t = gp->target_count, params = gp->kernel->param_count + 1;
+    size_t t = gp->target_count, params = lth__gp_param_count(gp), own = lth__gp_own_count(gp);
     double *report = lth__saver_keep(s, lth__alloc(REPORT_NUMBERS, sizeof *report));
     double *scaling = lth__saver_keep(s, lth__alloc(2 * t, sizeof *scaling));
-    double *noise = lth__saver_keep(s, lth__alloc(2, sizeof *noise));
+    double *noise = lth__saver_keep(s, lth__alloc(own + 1, sizeof *noise));
     uint8_t *flags = lth__saver_keep(s, lth__alloc(2 * params, 1));
     s->ok = s->ok && report && scaling && noise && flags;
     if (!s->ok) return;
@@ -111,8 +112,8 @@ static void save_numbers(lth__saver *s, const lth_gp *gp) {
         scaling[2 * k] = gp->targets[k].shift;
         scaling[2 * k + 1] = gp->targets[k].scale;
     }
-    noise[0] = gp->noise;
-    noise[1] = gp->jitter;
+    memcpy(noise, gp->own, own * sizeof *noise);
+    noise[own] = gp->jitter;
     for (size_t p = 0; p < params; p++) {
         flags[2 * p] = gp->held[p];
         flags[2 * p + 1] = gp->at_bound[p];
@@ -121,20 +122,11 @@ static void save_numbers(lth__saver *s, const lth_gp *gp) {
     lth__saver_put(s, "nu", LTH__F64, 64, 0, gp->report.nu);
     lth__saver_put(s, "order_share", LTH__F64, 64, 0, gp->report.order_share);
     lth__saver_put(s, "scaling", LTH__F64, t, 2, scaling);
-    lth__saver_put(s, "noise", LTH__F64, 2, 0, noise);
+    lth__saver_put(s, "noise", LTH__F64, own + 1, 0, noise);
     lth__saver_put(s, "start", LTH__F64, params, 0, gp->start);
     lth__saver_put(s, "flags", LTH__U8, params, 2, flags);
     save_steps(s, gp);
-    const lth__classes *c = gp->classes;
-    if (c) {
-        lth__saver_put(s, "y", LTH__F64, c->problem_count, n, c->y);
-        lth__saver_put(s, "alpha", LTH__F64, c->problem_count, n, c->a);
-        lth__saver_put(s, "root_w", LTH__F64, c->problem_count, n, c->root_w);
-        return;
-    }
-    lth__saver_put(s, "y", LTH__F64, n, t, gp->y);
-    lth__saver_put(s, "alpha", LTH__F64, n, t, gp->alpha);
-    lth__saver_put(s, "factor", LTH__F64, n, n, gp->L);
+    gp->posterior->save(gp, s);
 }
 
 lth_status lth_gp_save(const lth_gp *gp, const char *path, lth_error *err) {
@@ -169,19 +161,19 @@ static lth_status load_targets(const loader *l) {
     return gp->targets ? LTH_OK : lth__fail_memory(l->in.err, 0);
 }
 
-/* "probit" and "logit" are 1 and 0, and so are "yes" and "no". */
-static lth_status load_choice(const loader *l, const char *key, const char *first,
-                              const char *second, bool *out) {
-    const char *text = lth__tensors_text(l->in.file, key);
-    *out = text && strcmp(text, second) == 0;
-    return *out || (text && strcmp(text, first) == 0) ? LTH_OK : lth__loader_damaged(&l->in, key);
+static lth_status load_likelihood(const loader *l) {
+    lth_gp *gp = l->gp;
+    const char *name = lth__tensors_text(l->in.file, "likelihood");
+    gp->likelihood = name ? lth__likelihood_find(name) : NULL;
+    return gp->likelihood && gp->likelihood->of_labels ? LTH_OK
+                                                       : lth__loader_damaged(&l->in, "likelihood");
 }
 
 static lth_status load_class_names(const loader *l, lth__classes *c) {
-    bool probit;
-    LTH_TRY(load_choice(l, "likelihood", "logit", "probit", &probit));
-    LTH_TRY(load_choice(l, "multi", "no", "yes", &c->multi));
-    c->link = probit ? LTH__PROBIT : LTH__LOGIT;
+    const char *multi = lth__tensors_text(l->in.file, "multi");
+    c->multi = multi && strcmp(multi, "yes") == 0;
+    if (!c->multi && !(multi && strcmp(multi, "no") == 0))
+        return lth__loader_damaged(&l->in, "multi");
     LTH_TRY(
         lth__loader_list(&l->in, "classes", 1, "it names no classes", &c->name, &c->class_count));
     for (size_t i = 1; i < c->class_count; i++) {
@@ -189,64 +181,38 @@ static lth_status load_class_names(const loader *l, lth__classes *c) {
     }
     if (l->gp->target_count != 1 || (c->class_count == 1 && !c->multi))
         return lth__loader_damaged(&l->in, "classes");
-    c->count = lth__calloc(c->class_count, sizeof *c->count);
-    c->problem_count = lth__classes_problems(c->class_count, c->multi);
-    return c->count ? LTH_OK : lth__fail_memory(l->in.err, 0);
-}
-
-/* Numbers of each problem and row, within what Laplace's approximation can come to. */
-static lth_status load_by_problem(const loader *l, const char *name, double least, double most,
-                                  double **out) {
-    const lth__classes *c = l->gp->classes;
-    const lth__tensor *t;
-    LTH_TRY(lth__loader_get(&l->in, name, LTH__F64, 2, c->problem_count, c->rows, &t));
-    LTH_TRY(lth__loader_copy(&l->in, t, out));
-    for (size_t i = 0; i < c->problem_count * c->rows; i++) {
-        if ((*out)[i] < least || (*out)[i] > most) return lth__loader_damaged(&l->in, name);
-    }
+    c->list = lth__calloc(c->class_count, sizeof *c->list);
+    if (!c->list) return lth__fail_memory(l->in.err, 0);
+    for (size_t i = 0; i < c->class_count; i++) c->list[i].name = c->name[i];
     return LTH_OK;
 }
 
 static lth_status load_classes(const loader *l) {
     lth_gp *gp = l->gp;
-    const lth__tensor *t;
     lth__classes *c = gp->classes = lth__calloc(1, sizeof *c);
     if (!c) return lth__fail_memory(l->in.err, sizeof *c);
+    LTH_TRY(load_likelihood(l));
     LTH_TRY(load_class_names(l, c));
-    LTH_TRY(lth__loader_get(&l->in, "y", LTH__F64, 2, c->problem_count, LTH_NONE, &t));
-    gp->rows = c->rows = t->shape[1];
-    if (gp->rows == 0 || gp->rows > (size_t)1 << 20)
-        return lth__loader_damaged(&l->in, "its training rows");
-    LTH_TRY(load_by_problem(l, "y", -1, 1, &c->y));
-    LTH_TRY(load_by_problem(l, "alpha", -1e6, 1e6, &c->a));
-    LTH_TRY(load_by_problem(l, "root_w", 0, 1.001, &c->root_w));
-    c->f = lth__calloc(c->problem_count * c->rows, sizeof *c->f);
-    if (!c->f) return lth__fail_memory(l->in.err, 0);
-    return lth__classes_count(c) ? LTH_OK : lth__loader_damaged(&l->in, "y");
+    gp->mean = &lth__mean_unknown;
+    gp->posterior = &lth__laplace_posterior;
+    gp->latents = lth__classes_latents(c);
+    LTH_TRY(gp->posterior->load(gp, &l->in));
+    return lth__classes_count(c, gp->y, gp->rows) ? LTH_OK : lth__loader_damaged(&l->in, "y");
 }
 
 static lth_status load_solution(const loader *l) {
     lth_gp *gp = l->gp;
-    const lth__tensor *t;
     if (lth__tensors_text(l->in.file, "classes")) return load_classes(l);
-    LTH_TRY(lth__loader_get(&l->in, "y", LTH__F64, 2, LTH_NONE, gp->target_count, &t));
-    gp->rows = t->shape[0];
-    if (gp->rows == 0) return lth__loader_damaged(&l->in, "it has no training rows");
-    LTH_TRY(lth__loader_copy(&l->in, t, &gp->y));
-    LTH_TRY(lth__loader_get(&l->in, "alpha", LTH__F64, 2, gp->rows, gp->target_count, &t));
-    LTH_TRY(lth__loader_copy(&l->in, t, &gp->alpha));
-    LTH_TRY(lth__loader_get(&l->in, "factor", LTH__F64, 2, gp->rows, gp->rows, &t));
-    LTH_TRY(lth__loader_copy(&l->in, t, &gp->L));
-    for (size_t i = 0; i < gp->rows; i++) {
-        if (!(gp->L[i * gp->rows + i] > 0)) return lth__loader_damaged(&l->in, "factor");
-    }
-    return LTH_OK;
+    gp->mean = &lth__mean_constant; /* targets[].shift says which constant */
+    gp->likelihood = &lth__gaussian;
+    gp->posterior = &lth__exact;
+    return gp->posterior->load(gp, &l->in);
 }
 
 static lth_status load_numbers(const loader *l) {
     lth_gp *gp = l->gp;
     const lth__tensor *t;
-    size_t params = gp->kernel->param_count + 1;
+    size_t params = lth__gp_param_count(gp), own = lth__gp_own_count(gp);
     LTH_TRY(lth__loader_get(&l->in, "start", LTH__F64, 1, params, 0, &t));
     LTH_TRY(lth__loader_copy(&l->in, t, &gp->start));
     LTH_TRY(lth__loader_get(&l->in, "scaling", LTH__F64, 2, gp->target_count, 2, &t));
@@ -257,20 +223,21 @@ static lth_status load_numbers(const loader *l) {
             !(gp->targets[k].scale > 0))
             return lth__loader_damaged(&l->in, "scaling");
     }
-    LTH_TRY(lth__loader_get(&l->in, "noise", LTH__F64, 1, 2, 0, &t));
-    gp->noise = ((const double *)t->data)[0];
-    gp->jitter = ((const double *)t->data)[1];
-    bool good = gp->noise >= 0 && isfinite(gp->noise) && isfinite(gp->jitter);
-    if (gp->classes) good = good && gp->noise > 0 && gp->jitter >= 0 && gp->jitter <= 1;
+    LTH_TRY(lth__loader_get(&l->in, "noise", LTH__F64, 1, own + 1, 0, &t));
+    memcpy(gp->own, t->data, own * sizeof *gp->own);
+    gp->jitter = ((const double *)t->data)[own];
+    bool good = isfinite(gp->jitter);
+    for (size_t i = 0; i < own; i++) good = good && gp->own[i] >= 0 && isfinite(gp->own[i]);
+    if (gp->classes) good = good && gp->own[0] > 0 && gp->jitter >= 0 && gp->jitter <= 1;
     return good ? LTH_OK : lth__loader_damaged(&l->in, "noise");
 }
 
 static lth_status load_report(const loader *l) {
     lth_gp *gp = l->gp;
     const lth__tensor *t;
-    size_t params = gp->kernel->param_count + 1;
+    size_t params = lth__gp_param_count(gp);
     LTH_TRY(lth__loader_get(&l->in, "report", LTH__F64, 1, REPORT_NUMBERS, 0, &t));
-    if (!numbers_to_report(t->data, &gp->report)) return lth__loader_damaged(&l->in, "report");
+    if (!numbers_to_report(t->data, gp)) return lth__loader_damaged(&l->in, "report");
     LTH_TRY(lth__loader_get(&l->in, "nu", LTH__F64, 1, 64, 0, &t));
     memcpy(gp->report.nu, t->data, sizeof gp->report.nu);
     LTH_TRY(lth__loader_get(&l->in, "order_share", LTH__F64, 1, 64, 0, &t));
@@ -323,7 +290,8 @@ static lth_status load_all(loader *l) {
     LTH_TRY(load_numbers(l));
     LTH_TRY(load_report(l));
     LTH_TRY(load_steps(l));
-    return lth__loader_fields(&l->in, gp->rows, &gp->items);
+    LTH_TRY(lth__loader_fields(&l->in, gp->rows, &gp->items));
+    return lth__gp_list(gp, l->in.err);
 }
 
 lth_status lth_gp_load(lth_ctx *ctx, const char *path, lth_gp **out, lth_error *err) {

@@ -1,54 +1,20 @@
-/* A model looked at afterwards: leave-one-out predictions, and the steps of its search.
- *
- * With G = K + noise, the prediction of row i from all the others is known without another fit:
- *
- *     mean = y_i - alpha_i / (G^-1)_ii      variance = 1 / (G^-1)_ii
- */
+/* A model looked at afterwards: leave-one-out predictions, and the steps of its search. */
 #include <math.h>
 
 #include "model/gp/gp.h"
 
-/* ---- Leave-one-out ---- */
-
-void lth__gp_leave_one_out(const lth_gp *gp, const double *inverse, size_t target, double *y,
-                           double *mean, double *sd) {
-    size_t n = gp->rows, t = gp->target_count;
-    const lth__target *of = &gp->targets[target];
-    for (size_t i = 0; i < n; i++) {
-        double variance = 1 / inverse[i * n + i];
-        y[i] = of->shift + of->scale * gp->y[i * t + target];
-        mean[i] = y[i] - of->scale * gp->alpha[i * t + target] * variance;
-        sd[i] = of->scale * sqrt(variance);
-    }
-}
-
-/* A factor from a file may be anything, but for its positive diagonal. */
-static bool has_variances(size_t n, const double *inverse) {
-    for (size_t i = 0; i < n; i++) {
-        if (!(inverse[i * n + i] > 0 && isfinite(inverse[i * n + i]))) return false;
-    }
-    return true;
-}
-
 lth_status lth_gp_leave_one_out(lth_gp *gp, size_t target, double *y, double *mean, double *sd,
                                 lth_error *err) {
-    size_t n = gp->rows;
-    if (gp->classes)
+    if (!gp->posterior->leave_one_out)
         return lth__fail(err, LTH_EARG,
                          "the model is for labels, which have no leave-one-out predictions");
     if (target >= gp->target_count)
         return lth__fail(err, LTH_EARG, "there is no target %zu: the model has %zu", target,
                          gp->target_count);
-    LTH_TRY(lth__memory_check(n * n * sizeof(double), "leaving out one row after the other",
+    LTH_TRY(lth__memory_check(gp->rows * gp->rows * sizeof(double),
+                              "leaving out one row after the other",
                               "use a machine with more memory", err));
-    double *inverse = lth__alloc(n * n, sizeof *inverse);
-    if (!inverse) return lth__fail_memory(err, n * n * sizeof *inverse);
-    lth_status status = lth__cholesky_inverse(&gp->ctx, n, gp->L, inverse, err);
-    if (status == LTH_OK && !has_variances(n, inverse))
-        status = lth__fail(err, LTH_ENUMERIC, "the model's matrix has no inverse");
-    if (status == LTH_OK) lth__gp_leave_one_out(gp, inverse, target, y, mean, sd);
-    lth__free(inverse);
-    return status;
+    return gp->posterior->leave_one_out(gp, target, y, mean, sd, err);
 }
 
 /* ---- Steps ---- */
@@ -79,6 +45,6 @@ void lth__gp_steps_add(lth_gp *gp, const lth_gp_step *step) {
     gp->steps[gp->step_count++] = *step;
 }
 
-lth_gp_step lth_gp_step_at(const lth_gp *gp, size_t i) {
-    return i < gp->step_count ? gp->steps[i] : (lth_gp_step){.iteration = LTH_NONE};
+const lth_gp_step *lth_gp_step_at(const lth_gp *gp, size_t i) {
+    return i < gp->step_count ? &gp->steps[i] : NULL;
 }

@@ -1,98 +1,152 @@
-/* Predictions of a Gaussian process, a block of rows at a time, and draws from its prior.
- *
- *     mean = K* alpha        variance = k** - |L^-1 k*|^2 (+ noise)
- */
+/* Predictions of a Gaussian process, a block of rows at a time, and draws from its prior. */
 #include <math.h>
 #include <string.h>
 
 #include "base/parallel.h"
-#include "base/random.h"
-#include "model/gp/gp.h"
+#include "model/common/linalg.h"
+#include "model/gp/gp_classes.h"
 
 enum { BLOCK = 512, PIECE = 32 };
 
-typedef struct block {
-    lth_gp *gp;
+/* ---- What is left of a variance ---- */
+
+typedef struct variance_job {
     const lth__blas *blas;
-    size_t rows;
-    double *K, *self; /* rows x training rows; k(x,x) */
+    size_t n, rows, stride;
+    const double *L, *self;
+    double *V, *variance;
+} variance_job;
+
+static lth_status variance_piece(void *user, size_t index, unsigned worker, lth_error *err) {
+    (void)worker, (void)err;
+    const variance_job *j = user;
+    size_t n = j->n, first = index * PIECE;
+    size_t last = first + PIECE < j->rows ? first + PIECE : j->rows;
+    j->blas->solve_right(last - first, n, j->L, n, j->V + first * n, n);
+    for (size_t r = first; r < last; r++) {
+        double explained = 0;
+        for (size_t i = 0; i < n; i++) explained += j->V[r * n + i] * j->V[r * n + i];
+        double rest = j->self[r] - explained;
+        j->variance[r * j->stride] = rest > 0 ? rest : 0;
+    }
+    return LTH_OK;
+}
+
+lth_status lth__gp_variances(const lth_ctx *ctx, size_t n, const double *L, size_t rows, double *V,
+                             const double *self, double *variance, size_t stride, lth_error *err) {
+    variance_job j = {
+        .n = n, .rows = rows, .stride = stride, .L = L, .self = self, .V = V, .variance = variance};
+    LTH_TRY(lth__blas_get(&j.blas, err));
+    lth_ctx own = *ctx;
+    return lth__parallel_for(&own, NULL, (rows + PIECE - 1) / PIECE, NULL, variance_piece, &j, err);
+}
+
+/* ---- Blocks of rows ---- */
+
+/* Mean and variance of the latent functions, [row][latent], of rows first .. first + rows - 1. */
+typedef void take_fn(void *user, size_t first, size_t rows, const double *mean,
+                     const double *variance);
+
+typedef struct block {
+    double *K, *self, *mean, *variance;
 } block;
 
-/* K* becomes (L^-1 K*^T)^T for a few rows, and their variance what is left of k(x,x). */
-static lth_status explain_rows(void *user, size_t index, unsigned worker) {
-    (void)worker;
-    const block *b = user;
-    size_t n = b->gp->rows, first = index * PIECE;
-    size_t rows = b->rows - first < PIECE ? b->rows - first : PIECE;
-    double *K = b->K + first * n;
-    b->blas->solve_right(rows, n, b->gp->L, n, K, n);
-    for (size_t r = 0; r < rows; r++) {
-        double explained = 0;
-        for (size_t i = 0; i < n; i++) explained += K[r * n + i] * K[r * n + i];
-        double rest = b->self[first + r] - explained;
-        b->self[first + r] = rest > 0 ? rest : 0;
-    }
-    return LTH_OK;
-}
-
-static void write_means(const block *b, const double *means, size_t first, size_t count,
-                        double *mean) {
-    size_t targets = b->gp->target_count;
-    for (size_t t = 0; t < targets; t++) {
-        const lth__target *target = &b->gp->targets[t];
-        for (size_t r = 0; r < b->rows; r++)
-            mean[t * count + first + r] = target->shift + target->scale * means[r * targets + t];
-    }
-}
-
-static void write_deviations(const block *b, bool latent, size_t first, size_t count, double *sd) {
-    for (size_t t = 0; t < b->gp->target_count; t++) {
-        for (size_t r = 0; r < b->rows; r++) {
-            double variance = b->self[r] + (latent ? 0 : b->gp->noise);
-            sd[t * count + first + r] = b->gp->targets[t].scale * sqrt(variance);
-        }
-    }
-}
-
-static lth_status predict_block(block *b, const lth_items *items, double *means, bool latent,
-                                size_t first, size_t count, double *mean, double *sd,
+static lth_status predict_block(const lth_gp *gp, const lth_items *items, const block *b,
                                 lth_error *err) {
-    lth_gp *gp = b->gp;
-    size_t n = gp->rows, targets = gp->target_count;
-    LTH_TRY(lth_gram(gp->kernel, items, gp->items, b->K, n, err));
-    b->blas->gemm_nn(b->rows, targets, n, 1, b->K, n, gp->alpha, targets, 0, means, targets);
-    write_means(b, means, first, count, mean);
-    if (!sd) return LTH_OK;
-    LTH_TRY(lth_gram_diagonal(gp->kernel, items, b->self, err));
-    size_t pieces = (b->rows + PIECE - 1) / PIECE;
-    LTH_TRY(lth__parallel_for(&gp->ctx, NULL, pieces, NULL, explain_rows, b, err));
-    write_deviations(b, latent, first, count, sd);
-    return LTH_OK;
+    size_t rows = items->count;
+    LTH_TRY(lth_gram(gp->kernel, items, gp->items, b->K, gp->rows, err));
+    lth__gp_prior(gp, b->K, rows * gp->rows);
+    if (b->variance) {
+        LTH_TRY(lth_gram_diagonal(gp->kernel, items, b->self, err));
+        lth__gp_prior(gp, b->self, rows);
+    }
+    return gp->posterior->predict(gp, rows, b->K, b->self, b->mean, b->variance, err);
 }
 
-lth_status lth__gp_predict_items(lth_gp *gp, const lth_items *items, bool latent, double *mean,
-                                 double *sd, lth_error *err) {
-    block b = {.gp = gp};
-    LTH_TRY(lth__blas_get(&b.blas, err));
-    b.K = lth__alloc(BLOCK * gp->rows, sizeof *b.K);
-    b.self = lth__alloc(BLOCK, sizeof *b.self);
-    double *means = lth__alloc(BLOCK * gp->target_count, sizeof *means);
+static lth_status predict_blocks(const lth_gp *gp, const lth_items *items, bool variances,
+                                 take_fn *take, void *user, lth_error *err) {
+    size_t most = items->count < BLOCK ? items->count : BLOCK;
+    block b = {.K = lth__alloc(most * gp->rows, sizeof *b.K),
+               .self = lth__alloc(most, sizeof *b.self),
+               .mean = lth__alloc(most * gp->latents, sizeof *b.mean)};
+    if (variances) b.variance = lth__alloc(most * gp->latents, sizeof *b.variance);
     lth_status status = LTH_OK;
-    if (!b.K || !b.self || !means) status = lth__fail_memory(err, BLOCK * gp->rows * sizeof *b.K);
+    if (!b.K || !b.self || !b.mean || (variances && !b.variance))
+        status = lth__fail_memory(err, most * gp->rows * sizeof *b.K);
     for (size_t first = 0; first < items->count && status == LTH_OK; first += BLOCK) {
         lth_items *slice = NULL;
-        b.rows = items->count - first < BLOCK ? items->count - first : BLOCK;
-        status = lth__items_slice(items, first, b.rows, &slice, err);
-        if (status == LTH_OK) {
-            status = predict_block(&b, slice, means, latent, first, items->count, mean, sd, err);
-            lth_items_free(slice);
-        }
+        size_t rows = items->count - first < BLOCK ? items->count - first : BLOCK;
+        status = lth__items_slice(items, first, rows, &slice, err);
+        if (status == LTH_OK) status = predict_block(gp, slice, &b, err);
+        if (status == LTH_OK) take(user, first, rows, b.mean, b.variance);
+        lth_items_free(slice);
     }
     lth__free(b.K);
     lth__free(b.self);
-    lth__free(means);
+    lth__free(b.mean);
+    lth__free(b.variance);
     return status;
 }
+
+/* ---- Numbers ---- */
+
+typedef struct numbers {
+    const lth_gp *gp;
+    bool latent;
+    size_t count;
+    double *mean, *sd; /* [target][row] */
+} numbers;
+
+static void take_numbers(void *user, size_t first, size_t rows, const double *mean,
+                         const double *variance) {
+    const numbers *to = user;
+    const lth_gp *gp = to->gp;
+    for (size_t t = 0; t < gp->target_count; t++) {
+        const lth__target *target = &gp->targets[t];
+        for (size_t r = 0; r < rows; r++) {
+            double m = mean[r * gp->latents + t], v = variance ? variance[r * gp->latents + t] : 0;
+            size_t at = t * to->count + first + r;
+            if (!to->latent) gp->likelihood->moments(gp->own, &m, &v);
+            to->mean[at] = target->shift + target->scale * m;
+            if (to->sd) to->sd[at] = target->scale * sqrt(v);
+        }
+    }
+}
+
+lth_status lth__gp_predict_items(const lth_gp *gp, const lth_items *items, bool latent,
+                                 double *mean, double *sd, lth_error *err) {
+    numbers to = {.gp = gp, .latent = latent, .count = items->count, .mean = mean, .sd = sd};
+    return predict_blocks(gp, items, sd != NULL, take_numbers, &to, err);
+}
+
+/* ---- Labels ---- */
+
+typedef struct labels {
+    const lth_gp *gp;
+    double *probability; /* [row][class] */
+} labels;
+
+static void take_labels(void *user, size_t first, size_t rows, const double *mean,
+                        const double *variance) {
+    const labels *to = user;
+    const lth_gp *gp = to->gp;
+    size_t classes = gp->classes->class_count;
+    for (size_t r = 0; r < rows; r++) {
+        double *out = to->probability + (first + r) * classes;
+        for (size_t i = 0; i < gp->latents; i++) /* no more than classes */
+            out[i] = gp->likelihood->probability(gp->own, mean[r * gp->latents + i],
+                                                 variance[r * gp->latents + i]);
+        lth__classes_share(gp->classes, out);
+    }
+}
+
+lth_status lth__gp_classify_items(const lth_gp *gp, const lth_items *items, double *probability,
+                                  lth_error *err) {
+    labels to = {.gp = gp, .probability = probability};
+    return predict_blocks(gp, items, true, take_labels, &to, err);
+}
+
+/* ---- Tables ---- */
 
 lth_status lth_gp_use_vectors(lth_gp *gp, const char *path, lth_error *err) {
     char *copy = path ? lth__strndup(path, strlen(path)) : NULL;
@@ -102,28 +156,34 @@ lth_status lth_gp_use_vectors(lth_gp *gp, const char *path, lth_error *err) {
     return LTH_OK;
 }
 
+static lth_status encode(lth_gp *gp, const lth_table *table, lth_items **out, lth_error *err) {
+    LTH_TRY(lth_encode(gp->encoder, table, out, err));
+    return gp->vectors ? lth__encoder_add_vectors(gp->encoder, gp->vectors, err) : LTH_OK;
+}
+
 lth_status lth_gp_predict(lth_gp *gp, const lth_table *table, bool latent, double *mean, double *sd,
                           lth_error *err) {
     if (gp->classes) return lth__fail(err, LTH_EARG, "the model is for labels, not for numbers");
     lth_items *items = NULL;
-    lth_status status = lth_encode(gp->encoder, table, &items, err);
-    if (status == LTH_OK && gp->vectors)
-        status = lth__encoder_add_vectors(gp->encoder, gp->vectors, err);
+    lth_status status = encode(gp, table, &items, err);
     if (status == LTH_OK) status = lth__gp_predict_items(gp, items, latent, mean, sd, err);
     lth_items_free(items);
     lth__encoder_rewind(gp->encoder);
     return status;
 }
 
-/* ---- Draws from the prior ---- */
-
-/* Two independent normal numbers (Box and Muller). */
-static void normal_pair(lth__random *random, double out[2]) {
-    double u = 1 - lth__random_uniform(random), angle = 2 * M_PI * lth__random_uniform(random);
-    double radius = sqrt(-2 * log(u));
-    out[0] = radius * cos(angle);
-    out[1] = radius * sin(angle);
+lth_status lth_gp_classify(lth_gp *gp, const lth_table *table, double *probability,
+                           lth_error *err) {
+    if (!gp->classes) return lth__fail(err, LTH_EARG, "the model is for numbers, not for labels");
+    lth_items *items = NULL;
+    lth_status status = encode(gp, table, &items, err);
+    if (status == LTH_OK) status = lth__gp_classify_items(gp, items, probability, err);
+    lth_items_free(items);
+    lth__encoder_rewind(gp->encoder);
+    return status;
 }
+
+/* ---- Draws from the prior ---- */
 
 /* The Cholesky factor of the Gram matrix with this jitter, relative to its mean diagonal, if it has
  * one. */
@@ -139,10 +199,19 @@ static lth_status factor_with(const lth_kernel *kernel, const lth_items *items, 
     return status == LTH_ENUMERIC ? LTH_OK : status;
 }
 
+static void draw(const double *L, size_t n, double noise, lth__random *random, double *z,
+                 double *y) {
+    for (size_t i = 0; i < n; i += 2) lth__random_normals(random, z + i);
+    for (size_t i = 0; i < n; i++) {
+        double f = 0;
+        for (size_t j = 0; j <= i; j++) f += L[i * n + j] * z[j];
+        y[i] = lth__gaussian.draw(&noise, f, random);
+    }
+}
+
 lth_status lth_gp_sample(const lth_kernel *kernel, const lth_items *items, double noise,
                          size_t draws, double *y, lth_error *err) {
     size_t n = items->count;
-    lth_ctx *ctx = kernel->ctx;
     LTH_TRY(lth__memory_check(n * n * sizeof(double), "the Gram matrix", "use fewer rows", err));
     double *L = lth__alloc(n * n, sizeof *L), *z = lth__alloc(n + 1, sizeof *z);
     lth_status status = L && z ? LTH_OK : lth__fail_memory(err, n * n * sizeof *L);
@@ -156,21 +225,8 @@ lth_status lth_gp_sample(const lth_kernel *kernel, const lth_items *items, doubl
                            "the kernel matrix is not positive definite, even with jitter");
     }
     lth__random random;
-    lth__random_seed(&random, ctx->options.seed);
-    for (size_t d = 0; d < draws && status == LTH_OK; d++) {
-        double pair[2];
-        for (size_t i = 0; i < n; i += 2) {
-            normal_pair(&random, pair);
-            z[i] = pair[0];
-            z[i + 1] = pair[1];
-        }
-        for (size_t i = 0; i < n; i++) {
-            double sum = 0;
-            for (size_t j = 0; j <= i; j++) sum += L[i * n + j] * z[j];
-            normal_pair(&random, pair);
-            y[d * n + i] = sum + sqrt(noise) * pair[0];
-        }
-    }
+    lth__random_seed(&random, kernel->ctx->options.seed);
+    for (size_t d = 0; d < draws && status == LTH_OK; d++) draw(L, n, noise, &random, z, y + d * n);
     lth__free(L);
     lth__free(z);
     return status;

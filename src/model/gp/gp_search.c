@@ -17,7 +17,7 @@ enum { RACE_ITERATIONS = 10 };
 
 /* One variable of the optimiser. */
 typedef struct variable {
-    size_t param; /* of the kernel; the first of its tag; param_count = the noise */
+    size_t param; /* the first of its tag; those of the kernel, then the model's own */
     enum { BY_LOGARITHM, BY_LOGIT, AS_IT_IS } scale;
     double least, most;          /* values it may have                                   */
     double lo, hi;               /* of the transformed variable                          */
@@ -27,11 +27,10 @@ typedef struct variable {
 typedef struct search {
     lth_gp *gp;
     lth__gram *gram;
-    double *inverse;
     const lth_gp_options *options;
     variable *variables;
     size_t count;
-    double *gradient; /* natural, of every parameter and the noise */
+    double *gradient; /* natural, of every parameter */
     double *slope;    /* of the penalties, likewise                */
     double *lo, *hi;
     size_t start, evaluations, iterations;
@@ -86,19 +85,14 @@ static bool path_matches(const char *pattern, size_t length, const char *path) {
     return strncmp(pattern, path, length) == 0 && (path[length] == 0 || path[length] == '[');
 }
 
-static const char *path_of(const lth_gp *gp, size_t param) {
-    const lth_kernel *kernel = gp->kernel;
-    return param < kernel->param_count ? kernel->params[param].path : lth__gp_own_path(gp);
-}
-
 static const char *path_at(const void *user, size_t i) {
     const lth_gp *gp = user;
-    return i > gp->kernel->param_count ? NULL : path_of(gp, i);
+    return i < lth__gp_param_count(gp) ? lth__gp_path(gp, i) : NULL;
 }
 
 static lth_status unknown_path(const lth_gp *gp, const char *option, const char *path,
                                lth_error *err) {
-    const char *near = lth__nearest(path, path_at, gp);
+    const char *near = lth_nearest(path, path_at, gp);
     return lth__fail(err, LTH_EARG,
                      near ? "%s: there is no parameter \"%s\"; did you mean \"%s\"?"
                           : "%s: there is no parameter \"%s\"",
@@ -124,8 +118,8 @@ static size_t end_of_tag(const lth_kernel *kernel, size_t param) {
 lth_status lth__gp_hold(lth_gp *gp, const lth_gp_options *options, lth_error *err) {
     for (size_t f = 0; f < options->fix_count; f++) {
         bool found = false;
-        for (size_t p = 0; p <= gp->kernel->param_count; p++) {
-            const char *path = path_of(gp, p);
+        for (size_t p = 0; p < lth__gp_param_count(gp); p++) {
+            const char *path = lth__gp_path(gp, p);
             if (!path_matches(options->fix[f], strlen(options->fix[f]), path)) continue;
             found = true;
             size_t first = is_tied(gp->kernel, p) ? 0 : p;
@@ -147,8 +141,8 @@ static lth_status apply_prior(search *s, const char *text, lth_error *err) {
         return lth__fail(err, LTH_EARG, "prior \"%s\" is not PATH=MEDIAN,SD, both positive", text);
     const lth_kernel *kernel = s->gp->kernel;
     bool found = false;
-    for (size_t p = 0; p <= kernel->param_count; p++) {
-        if (!path_matches(text, (size_t)(equals - text), path_of(s->gp, p))) continue;
+    for (size_t p = 0; p < lth__gp_param_count(s->gp); p++) {
+        if (!path_matches(text, (size_t)(equals - text), lth__gp_path(s->gp, p))) continue;
         found = true; /* but a held one has no variable */
         for (size_t i = 0; i < s->count; i++) {
             variable *v = &s->variables[i];
@@ -182,31 +176,39 @@ static variable shared_variable(const lth_kernel *kernel, size_t param) {
         lo = fmax(lo, kernel->params[p].lo);
         hi = fmin(hi, kernel->params[p].hi);
     }
-    if (kernel->params[param].linear) {
+    if (kernel->origins[param].linear) {
         return (variable){
             .param = param, .scale = AS_IT_IS, .least = lo, .most = hi, .lo = lo, .hi = hi};
     }
     return make_variable(param, lo, hi, kernel->params[param].value);
 }
 
-/* Bounds that suit targets of variance 1, or of their own when they are not scaled; of a classifier
- * those of its scale. */
-static variable noise_variable(const search *s) {
+/* The variance that the bounds of the model's own parameters are for: 1, unless targets are not
+ * scaled. */
+static double unit_of(const search *s) {
     const lth_gp *gp = s->gp;
     double square = 0;
-    if (gp->classes) return make_variable(gp->kernel->param_count, 1e-3, 1e4, gp->noise);
-    for (size_t i = 0; i < gp->rows * gp->target_count; i++)
-        square += gp->y[i] * gp->y[i] / (double)(gp->rows * gp->target_count);
-    double unit = s->options->unscaled && square > 0 ? square : 1;
-    return (variable){.param = gp->kernel->param_count,
+    for (size_t i = 0; s->options->unscaled && i < gp->rows; i++) {
+        for (size_t t = 0; t < gp->latents; t++) {
+            double y = gp->y[t * gp->rows + i];
+            square += y * y / (double)(gp->rows * gp->latents);
+        }
+    }
+    return square > 0 ? square : 1;
+}
+
+static variable own_variable(const search *s, size_t i) {
+    const lth__own_param *p = lth__gp_own(s->gp, i);
+    double unit = unit_of(s);
+    return (variable){.param = s->gp->kernel->param_count + i,
                       .most = INFINITY,
-                      .lo = log(1e-6 * unit),
-                      .hi = log(10 * unit)};
+                      .lo = log(p->lo * unit),
+                      .hi = log(p->hi * unit)};
 }
 
 static lth_status list_variables(search *s, lth_error *err) {
     lth_kernel *kernel = s->gp->kernel;
-    size_t most = kernel->param_count + 1;
+    size_t most = lth__gp_param_count(s->gp);
     s->variables = lth__alloc(most, sizeof *s->variables);
     s->gradient = lth__alloc(most, sizeof *s->gradient);
     s->slope = lth__alloc(most, sizeof *s->slope);
@@ -218,7 +220,9 @@ static lth_status list_variables(search *s, lth_error *err) {
         if (s->gp->held[p] || !leads_its_tag(kernel, p)) continue;
         s->variables[s->count++] = shared_variable(kernel, p);
     }
-    if (!s->gp->held[kernel->param_count]) s->variables[s->count++] = noise_variable(s);
+    for (size_t p = kernel->param_count; p < most; p++) {
+        if (!s->gp->held[p]) s->variables[s->count++] = own_variable(s, p - kernel->param_count);
+    }
     for (size_t i = 0; i < s->options->prior_count; i++)
         LTH_TRY(apply_prior(s, s->options->prior[i], err));
     for (size_t i = 0; i < s->count; i++) {
@@ -231,25 +235,18 @@ static lth_status list_variables(search *s, lth_error *err) {
 /* ---- From the optimiser's point to the model and back ---- */
 
 static void read_point(const search *s, double *x) {
-    const lth_gp *gp = s->gp;
     for (size_t i = 0; i < s->count; i++) {
         const variable *v = &s->variables[i];
-        bool noise = v->param == gp->kernel->param_count;
-        x[i] = to_variable(v, noise ? gp->noise : gp->kernel->params[v->param].value);
+        x[i] = to_variable(v, *lth__gp_value(s->gp, v->param));
     }
 }
 
 static void write_point(search *s, const double *x) {
-    lth_gp *gp = s->gp;
     for (size_t i = 0; i < s->count; i++) {
         const variable *v = &s->variables[i];
         double value = to_value(v, x[i]);
-        if (v->param == gp->kernel->param_count) {
-            gp->noise = value;
-            continue;
-        }
-        for (size_t p = v->param; p < end_of_tag(gp->kernel, v->param); p++) {
-            if (share_a_tag(gp->kernel, p, v->param)) gp->kernel->params[p].value = value;
+        for (size_t p = v->param; p < end_of_tag(s->gp->kernel, v->param); p++) {
+            if (share_a_tag(s->gp->kernel, p, v->param)) *lth__gp_value(s->gp, p) = value;
         }
     }
 }
@@ -283,7 +280,7 @@ static lth_status objective(void *user, const double *x, double *f, double *g, l
     write_point(s, x);
     s->evaluations++;
     double evidence;
-    lth_status status = lth__gp_evidence(s->gp, s->gram, s->inverse, &evidence, s->gradient, err);
+    lth_status status = lth__gp_evidence(s->gp, s->gram, &evidence, s->gradient, err);
     if (status == LTH_ENUMERIC || (status == LTH_OK && !isfinite(evidence))) {
         *f = INFINITY;
         memset(g, 0, s->count * sizeof *g);
@@ -348,12 +345,11 @@ static lth_status find_jitter(search *s, const double *x, double *g, lth_error *
                      "vectors and numbers, or use more noise");
 }
 
-/* One run of the optimiser from x, which becomes its best point. The evidence of labels is itself
- * an approximation, so its last digits are not worth an evaluation. */
+/* One run of the optimiser from x, which becomes its best point. */
 static lth_status run(search *s, size_t max_iter, double *x, lth__minimum *out, lth_error *err) {
     lth__minimise_options how = {.max_iter = max_iter,
                                  .gradient_tolerance = 1e-4 * sqrt((double)s->gp->rows),
-                                 .decrease_tolerance = s->gp->classes ? 1e-5 : 1e-7};
+                                 .decrease_tolerance = s->gp->posterior->approximate ? 1e-5 : 1e-7};
     LTH_TRY(lth__minimise(s->count, x, s->lo, s->hi, &how, objective, told, s, out, err));
     s->iterations += out->iterations;
     return LTH_OK;
@@ -410,10 +406,9 @@ static lth_status learn(search *s, lth_error *err) {
     return status;
 }
 
-lth_status lth__gp_search(lth_gp *gp, lth__gram *gram, double *inverse,
-                          const lth_gp_options *options, lth_error *err) {
-    search s = {
-        .gp = gp, .gram = gram, .inverse = inverse, .options = options, .began = lth__seconds()};
+lth_status lth__gp_search(lth_gp *gp, lth__gram *gram, const lth_gp_options *options,
+                          lth_error *err) {
+    search s = {.gp = gp, .gram = gram, .options = options, .began = lth__seconds()};
     for (size_t t = 0; t < gp->target_count; t++)
         s.jacobian -= (double)gp->rows * log(gp->targets[t].scale);
     lth_status status = lth__gp_steps_begin(gp, err);

@@ -9,16 +9,6 @@
 
 /* ---- Support rows ---- */
 
-bool lth__svm_keeps_all_rows(const lth_kernel *kernel) {
-    for (size_t n = 0; n < kernel->node_count; n++) {
-        if (kernel->nodes[n]->family->encode) return true;
-    }
-    for (size_t p = 0; p < kernel->param_count; p++) {
-        if (strstr(kernel->params[p].path, ".rarity")) return true;
-    }
-    return false;
-}
-
 /* place[row] = its number among the support rows, or LTH_NONE; returns their number. */
 static size_t number_support(const lth__svm_machine *m, size_t rows, size_t *place) {
     for (size_t i = 0; i < rows; i++) place[i] = LTH_NONE;
@@ -48,7 +38,7 @@ static lth_status count_class_support(lth_svm *svm, const lth__svm_target *targe
                 bool *seen = &counted[row * labels->class_count + c];
                 if (!about || *seen) continue;
                 *seen = true;
-                svm->class_support[c]++;
+                svm->classes[c].support++;
             }
         }
     }
@@ -75,7 +65,7 @@ static lth_status keep_support(lth_svm *svm, const lth_items *all, lth_error *er
     lth_status status = place && row ? LTH_OK : lth__fail_memory(err, rows * sizeof *place);
     if (status == LTH_OK) {
         size_t count = number_support(&svm->machine, rows, place);
-        bool whole = lth__svm_keeps_all_rows(svm->kernel);
+        bool whole = lth__kernel_needs_all_rows(svm->kernel);
         svm->report.support = count;
         svm->support_at = lth__alloc(count, sizeof *svm->support_at);
         if (!svm->support_at) status = lth__fail_memory(err, 0);
@@ -208,12 +198,11 @@ static char *copy_text(const char *text) {
 static lth_status copy_classes(lth_svm *svm, const lth__labels *labels, lth_error *err) {
     size_t n = labels->class_count;
     svm->class_name = lth__calloc(n, sizeof *svm->class_name);
-    svm->class_rows = lth__calloc(n, sizeof *svm->class_rows);
-    svm->class_support = lth__calloc(n, sizeof *svm->class_support);
-    bool ok = svm->class_name && svm->class_rows && svm->class_support;
+    svm->classes = lth__alloc(n, sizeof *svm->classes);
+    bool ok = svm->class_name && svm->classes;
     for (size_t c = 0; ok && c < n; c++) {
-        svm->class_rows[c] = labels->count[c];
         ok = (svm->class_name[c] = copy_text(labels->name[c])) != NULL;
+        svm->classes[c] = (lth_svm_class){.name = svm->class_name[c], .rows = labels->count[c]};
     }
     return ok ? LTH_OK : lth__fail_memory(err, 0);
 }
@@ -221,13 +210,13 @@ static lth_status copy_classes(lth_svm *svm, const lth__labels *labels, lth_erro
 static lth_status copy_points(lth_svm *svm, const fitting *f, lth_error *err) {
     size_t points = svm->report.points, settings = f->settings.count;
     svm->point_kernel = lth__calloc(points, sizeof *svm->point_kernel);
-    svm->point = lth__alloc(4 * points, sizeof *svm->point);
-    bool ok = svm->point_kernel && svm->point;
+    svm->points = lth__alloc(points, sizeof *svm->points);
+    bool ok = svm->point_kernel && svm->points;
     for (size_t i = 0; ok && i < points; i++) {
         const lth__svm_setting *s = &f->settings.at[i % settings];
-        double figures[4] = {s->C, s->epsilon, s->nu, f->score[i]};
-        memcpy(svm->point + 4 * i, figures, sizeof figures);
         ok = (svm->point_kernel[i] = copy_text(f->kernels.text[i / settings])) != NULL;
+        svm->points[i] =
+            (lth_svm_point){svm->point_kernel[i], s->C, s->epsilon, s->nu, f->score[i]};
     }
     return ok ? LTH_OK : lth__fail_memory(err, 0);
 }
@@ -250,7 +239,7 @@ static lth_status make_model(lth_svm *svm, fitting *f, const char *target, lth_e
     if (!svm->report.regression) LTH_TRY(count_class_support(svm, &f->target, err));
     LTH_TRY(keep_support(svm, svm->items, err));
     if (svm->report.linear) drop_rows(&svm->machine);
-    if (lth__svm_keeps_all_rows(svm->kernel)) return LTH_OK;
+    if (lth__kernel_needs_all_rows(svm->kernel)) return LTH_OK;
     lth_items_free(svm->items);
     svm->items = NULL; /* the support rows are all there is */
     return LTH_OK;
@@ -294,8 +283,8 @@ void lth_svm_free(lth_svm *svm) {
     lth_items_free(svm->items);
     lth_encoder_free(svm->encoder);
     lth_kernel_free(svm->kernel);
-    void *blocks[] = {svm->support_at, svm->vectors,       svm->target,       svm->class_name,
-                      svm->class_rows, svm->class_support, svm->point_kernel, svm->point};
+    void *blocks[] = {svm->support_at, svm->vectors,      svm->target, svm->class_name,
+                      svm->classes,    svm->point_kernel, svm->points};
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) lth__free(blocks[i]);
     lth__string_free(&svm->row_text);
     lth__free(svm);
@@ -311,20 +300,20 @@ const char *lth_svm_target(const lth_svm *svm) {
     return svm->target;
 }
 
-lth_svm_report lth_svm_reported(const lth_svm *svm) {
-    return svm->report;
+const lth_svm_report *lth_svm_reported(const lth_svm *svm) {
+    return &svm->report;
 }
 
-lth_svm_class lth_svm_class_at(const lth_svm *svm, size_t i) {
-    return (lth_svm_class){svm->class_name[i], svm->class_rows[i], svm->class_support[i]};
+const lth_svm_class *lth_svm_class_at(const lth_svm *svm, size_t i) {
+    return i < svm->report.classes ? &svm->classes[i] : NULL;
 }
 
-lth_svm_point lth_svm_point_at(const lth_svm *svm, size_t i) {
-    const double *x = svm->point + 4 * i;
-    return (lth_svm_point){svm->point_kernel[i], x[0], x[1], x[2], x[3]};
+const lth_svm_point *lth_svm_point_at(const lth_svm *svm, size_t i) {
+    return i < svm->report.points ? &svm->points[i] : NULL;
 }
 
 void lth_svm_problem_at(const lth_svm *svm, size_t i, size_t *positive, size_t *negative) {
-    *positive = svm->machine.parts[i].positive;
-    *negative = svm->machine.parts[i].negative;
+    bool there = i < svm->machine.part_count;
+    *positive = there ? svm->machine.parts[i].positive : LTH_NONE;
+    *negative = there ? svm->machine.parts[i].negative : LTH_NONE;
 }

@@ -191,6 +191,7 @@ typedef struct lth__svm_kernels {
     size_t *structure;         /* points with the same number differ in their parameters alone   */
     size_t orders;             /* above 1: so many neighbours differ in the order of one string
                                   kernel alone, and their matrices come from one pass            */
+    bool normalized;           /* that string kernel is inside of normalize()                    */
     size_t longest;            /* the one of them that has the highest order                     */
     lth__svm_hand hand, tower; /* kernels at hand: as it is, and the string kernel for all orders */
     double *planes;
@@ -257,22 +258,20 @@ struct lth_svm {
     lth_ctx ctx; /* the caller's, but quiet */
     lth_kernel *kernel;
     lth_encoder *encoder;
-    lth_items *items;   /* training rows that are kept; see lth__svm_keeps_all_rows() */
+    lth_items *items;   /* training rows that are kept; see lth__kernel_needs_all_rows() */
     lth_items *support; /* those of them that predictions need; NULL for weights    */
     size_t *support_at; /* their numbers among `items`                               */
     char *vectors;      /* file for words that training did not have, or NULL        */
     char *target;
     lth__svm_machine machine; /* its rows are numbers of support rows */
     char **class_name;
-    size_t *class_rows, *class_support;
+    lth_svm_class *classes;
     lth_svm_report report; /* the texts in it are static */
     char **point_kernel;
-    double *point;        /* C, epsilon, nu, score of each */
-    lth__string row_text; /* of lth_svm_row_text()         */
+    lth_svm_point *points;
+    lth__string row_text; /* of lth_svm_row_text() */
 };
 
-/* Whether the weights of features come from all training rows, so that these must be kept. */
-bool lth__svm_keeps_all_rows(const lth_kernel *kernel);
 void lth__svm_report_texts(lth_svm_report *report, bool nu_svm);
 
 #endif

@@ -51,7 +51,7 @@ static void list_rows(const cv *c, size_t fold, bool inside, size_t *rows, size_
     }
 }
 
-static lth_status run_fold(void *user, size_t index, unsigned worker) {
+static lth_status run_fold(void *user, size_t index, unsigned worker, lth_error *err) {
     (void)worker;
     cv *c = user;
     size_t target = index / c->folds, fold = index % c->folds, count = 0;
@@ -64,7 +64,7 @@ static lth_status run_fold(void *user, size_t index, unsigned worker) {
     bool better = false, alone = c->kernels.count * settings->count == 1;
     lth_status status =
         lth__svm_choose(&c->targets[target], &c->gram, rows, count, c->options.inner_folds,
-                        c->point, settings, alone, choice, NULL, &better, NULL);
+                        c->point, settings, alone, choice, NULL, &better, err);
     list_rows(c, fold, true, rows, &count);
     if (status == LTH_OK && better) status = predict_fold(c, &choice->machine, target, rows, count);
     lth__svm_machine_free(&choice->machine);
@@ -132,11 +132,8 @@ static lth_status run(cv *c, lth_error *err) {
         double began = lth__seconds();
         LTH_TRY(lth__svm_kernels_gram(&c->kernels, c->point, &c->gram, err));
         share_seconds(c, lth__seconds() - began);
-        lth_status status = lth__parallel_for(c->ctx, "cross-validation",
-                                              c->target_count * c->folds, NULL, run_fold, c, err);
-        if (status == LTH_EARG) /* jobs have no place for the reason */
-            return lth__fail(err, LTH_EARG, "nu is too large for the classes of a fold");
-        LTH_TRY(status);
+        LTH_TRY(lth__parallel_for(c->ctx, "cross-validation", c->target_count * c->folds, NULL,
+                                  run_fold, c, err));
     }
     LTH_TRY(check_chosen(c, err));
     return lth__validation_judge(c->validation, c->fold, err);

@@ -6,23 +6,14 @@
  *     k1 + k2               those of k1 and those of k2, side by side
  */
 #include <math.h>
-#include <string.h>
 
 #include "kernel/feature/sparse.h"
 #include "model/svm/svm.h"
 
 enum { MANY_ROWS = 2000 }; /* more are not worth a Gram matrix */
 
-static bool is_called(const lth__node *node, const char *name) {
-    return node->family == lth__family_find(name);
-}
-
 static bool is_number(const lth__node *node) {
-    return node->family == &lth__family_number;
-}
-
-static bool is_map(const lth__node *node) {
-    return node->family->diagonal == lth__sparse_diagonal;
+    return node->family->rule == LTH__RULE_NUMBER;
 }
 
 static bool is_linear(const lth__node *node) {
@@ -31,11 +22,16 @@ static bool is_linear(const lth__node *node) {
         linear += is_linear(node->inputs[i]);
         numbers += is_number(node->inputs[i]);
     }
-    if (node->family == &lth__family_sum) return linear == node->input_count;
-    if (node->family == &lth__family_product)
-        return linear == 1 && linear + numbers == node->input_count;
-    if (is_called(node, "linear") || is_called(node, "normalize")) return linear == 1;
-    return is_map(node);
+    switch (node->family->rule) {
+    case LTH__RULE_FEATURES: return true;
+    case LTH__RULE_SUM: return linear == node->input_count;
+    case LTH__RULE_PRODUCT: return linear == 1 && linear + numbers == node->input_count;
+    case LTH__RULE_SCALE:
+    case LTH__RULE_NORMALIZE: return linear == 1;
+    case LTH__RULE_NUMBER:
+    case LTH__RULE_OWN: break;
+    }
+    return false;
 }
 
 bool lth__svm_is_linear(const lth_kernel *kernel) {
@@ -94,7 +90,7 @@ static void normalize_rows(builder *b, size_t first) {
 static lth_status add_node(builder *b, const lth__node *node, lth_error *err) {
     size_t first = b->out.block_count;
     double factor = 1;
-    if (is_map(node)) return add_map(b, node, err);
+    if (node->family->rule == LTH__RULE_FEATURES) return add_map(b, node, err);
     for (size_t i = 0; i < node->input_count; i++) {
         const lth__node *input = node->inputs[i];
         if (is_number(input))
@@ -102,8 +98,8 @@ static lth_status add_node(builder *b, const lth__node *node, lth_error *err) {
         else
             LTH_TRY(add_node(b, input, err));
     }
-    if (is_called(node, "linear")) factor = b->kernel->params[node->first_param].value;
-    if (is_called(node, "normalize")) normalize_rows(b, first);
+    if (node->family->rule == LTH__RULE_SCALE) factor = b->kernel->params[node->first_param].value;
+    if (node->family->rule == LTH__RULE_NORMALIZE) normalize_rows(b, first);
     if (factor != 1) scale_rows(b, first, sqrt(fmax(factor, 0)));
     return LTH_OK;
 }

@@ -24,6 +24,8 @@ enum {
     ONLY, /* the class of all rows, from 1; 0 = none */
     REPORT_NUMBERS
 };
+/* A point of the grid likewise: C, epsilon, nu, score. */
+enum { POINT_NUMBERS = 4 };
 
 static const char *number_array(bool linear) {
     return linear ? "problem.features" : "problem.rows";
@@ -43,7 +45,8 @@ static void save_report(lth__saver *s, const lth_svm *svm) {
     const lth_svm_report *r = &svm->report;
     double *x = lth__saver_keep(s, lth__calloc(REPORT_NUMBERS, sizeof *x));
     uint64_t *class = lth__saver_keep(s, lth__alloc(2 * r->classes, sizeof *class));
-    s->ok = s->ok && x && class;
+    double *grid = lth__saver_keep(s, lth__alloc(r->points * POINT_NUMBERS, sizeof *grid));
+    s->ok = s->ok && x && class && grid;
     if (!s->ok) return;
     x[REGRESSION] = r->regression;
     x[NU_SVM] = r->type[0] == 'n';
@@ -60,12 +63,17 @@ static void save_report(lth__saver *s, const lth_svm *svm) {
     x[SECONDS] = r->seconds;
     x[ONLY] = svm->machine.only == LTH_NONE ? 0 : (double)(svm->machine.only + 1);
     for (size_t c = 0; c < r->classes; c++) {
-        class[2 * c] = svm->class_rows[c];
-        class[2 * c + 1] = svm->class_support[c];
+        class[2 * c] = svm->classes[c].rows;
+        class[2 * c + 1] = svm->classes[c].support;
+    }
+    for (size_t i = 0; i < r->points; i++) {
+        const lth_svm_point *p = &svm->points[i];
+        double all[POINT_NUMBERS] = {p->C, p->epsilon, p->nu, p->score};
+        memcpy(grid + i * POINT_NUMBERS, all, sizeof all);
     }
     lth__saver_put(s, "report", LTH__F64, REPORT_NUMBERS, 0, x);
     lth__saver_put(s, "class", LTH__U64, r->classes, 2, class);
-    lth__saver_put(s, "grid", LTH__F64, r->points, 4, svm->point);
+    lth__saver_put(s, "grid", LTH__F64, r->points, POINT_NUMBERS, grid);
 }
 
 /* Of a solution: the coefficients of support rows, or the weights of features. */
@@ -192,10 +200,20 @@ static lth_status load_report(loader *l) {
                                       .only = x[ONLY] > 0 ? (size_t)x[ONLY] - 1 : LTH_NONE};
     bool fits = r->regression ? r->classes == 0 && !r->multi_label : r->classes > 0;
     if (!fits || (x[ONLY] > 0 && svm->machine.only >= r->classes)) return damaged(l, "report");
-    LTH_TRY(lth__loader_get(&l->in, "grid", LTH__F64, 2, r->points, 4, &t));
-    svm->point = lth__alloc(4 * r->points, sizeof *svm->point);
-    if (!svm->point) return lth__fail_memory(l->in.err, 0);
-    memcpy(svm->point, t->data, 4 * r->points * sizeof *svm->point);
+    return LTH_OK;
+}
+
+static lth_status load_grid(const loader *l) {
+    lth_svm *svm = l->svm;
+    const lth__tensor *t;
+    size_t points = svm->report.points;
+    LTH_TRY(lth__loader_get(&l->in, "grid", LTH__F64, 2, points, POINT_NUMBERS, &t));
+    svm->points = lth__alloc(points, sizeof *svm->points);
+    if (!svm->points) return lth__fail_memory(l->in.err, 0);
+    for (size_t i = 0; i < points; i++) {
+        const double *x = (const double *)t->data + i * POINT_NUMBERS;
+        svm->points[i] = (lth_svm_point){svm->point_kernel[i], x[0], x[1], x[2], x[3]};
+    }
     return LTH_OK;
 }
 
@@ -204,12 +222,11 @@ static lth_status load_classes(const loader *l) {
     const lth__tensor *t;
     size_t classes = svm->report.classes;
     LTH_TRY(lth__loader_get(&l->in, "class", LTH__U64, 2, classes, 2, &t));
-    svm->class_rows = lth__alloc(classes, sizeof *svm->class_rows);
-    svm->class_support = lth__alloc(classes, sizeof *svm->class_support);
-    if (!svm->class_rows || !svm->class_support) return lth__fail_memory(l->in.err, 0);
+    svm->classes = lth__alloc(classes, sizeof *svm->classes);
+    if (!svm->classes) return lth__fail_memory(l->in.err, 0);
     for (size_t c = 0; c < classes; c++) {
-        svm->class_rows[c] = (size_t)((const uint64_t *)t->data)[2 * c];
-        svm->class_support[c] = (size_t)((const uint64_t *)t->data)[2 * c + 1];
+        const uint64_t *x = (const uint64_t *)t->data + 2 * c;
+        svm->classes[c] = (lth_svm_class){svm->class_name[c], (size_t)x[0], (size_t)x[1]};
     }
     return LTH_OK;
 }
@@ -329,6 +346,7 @@ static lth_status load_all(loader *l) {
     if (svm->report.linear && !lth__svm_is_linear(svm->kernel))
         return damaged(l, "its kernel has no features to be weighed");
     LTH_TRY(load_report(l));
+    LTH_TRY(load_grid(l));
     LTH_TRY(load_classes(l));
     LTH_TRY(load_support(l));
     LTH_TRY(load_machine(l));

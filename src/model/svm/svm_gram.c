@@ -62,8 +62,8 @@ static void weave_row(const lth__svm_gram *g, size_t row, const double *plain) {
     for (size_t c = 0; c < g->rows; c++) to[2 + 2 * c] = plain[c];
 }
 
-static lth_status weave_pair(void *user, size_t index, unsigned worker) {
-    (void)worker;
+static lth_status weave_pair(void *user, size_t index, unsigned worker, lth_error *err) {
+    (void)worker, (void)err;
     const lth__svm_gram *g = user;
     size_t n = g->rows, even = 2 * index, ld;
     bool has_odd = even + 1 < n;

@@ -35,7 +35,7 @@ lth_status lth__svm_options_complete(const lth_svm_options *given, lth_svm_optio
                                      lth_error *err) {
     lth_svm_options_init(out);
     if (given) {
-        memcpy(out, given, given->size < sizeof *out ? given->size : sizeof *out);
+        lth__copy_struct(out, sizeof *out, given, given->size);
         out->size = sizeof *out;
     }
     const double large = 1e300;
@@ -64,7 +64,7 @@ static const char *class_name_at(const void *labels, size_t i) {
 }
 
 static lth_status unknown_class(const lth__labels *labels, const char *name, lth_error *err) {
-    const char *near = lth__nearest(name, class_name_at, labels);
+    const char *near = lth_nearest(name, class_name_at, labels);
     return lth__fail(err, LTH_EARG,
                      near ? "class weights: there is no class \"%s\"; did you mean \"%s\"?"
                           : "class weights: there is no class \"%s\"",
@@ -262,7 +262,7 @@ static lth_status tally_rows(const judge *j, const lth__svm_machine *m, const si
     return status;
 }
 
-static lth_status judge_one(void *user, size_t index, unsigned worker) {
+static lth_status judge_one(void *user, size_t index, unsigned worker, lth_error *err) {
     (void)worker;
     const judge *j = user;
     size_t fold = index % j->folds, count = 0;
@@ -279,7 +279,7 @@ static lth_status judge_one(void *user, size_t index, unsigned worker) {
         for (size_t i = 0; i < j->count; i++) {
             if (j->fold[i] != fold) rows[count++] = j->rows[i];
         }
-        status = lth__svm_train(&plain, j->gram, rows, count, setting, &machine, NULL);
+        status = lth__svm_train(&plain, j->gram, rows, count, setting, &machine, err);
         t->failed = status == LTH_EARG;
         if (status == LTH_OK) {
             count = 0;
@@ -343,7 +343,6 @@ static lth_status judge_all(judge *j, double *score, lth_error *err) {
     j->tallies = lth__calloc(jobs, sizeof *j->tallies);
     lth_status status = fold && j->tallies ? LTH_OK : lth__fail_memory(err, 0);
     if (status == LTH_OK) status = make_folds(j, fold, err);
-    if (status == LTH_OK && !j->gram->linear) status = lth__svm_available(err);
     if (status == LTH_OK)
         status = lth__parallel_for(j->gram->ctx, j->target->quiet ? NULL : "grid", jobs, NULL,
                                    judge_one, j, err);

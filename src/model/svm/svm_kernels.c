@@ -87,7 +87,7 @@ static lth_status list_names(lth_kernel *kernel, const char ***out, lth_error *e
 static lth_status unknown_path(lth_kernel *kernel, const char *path, lth_error *err) {
     const char **names = NULL;
     LTH_TRY(list_names(kernel, &names, err));
-    const char *near = lth__nearest(path, name_at, names);
+    const char *near = lth_nearest(path, name_at, names);
     return lth__fail(err, LTH_EARG,
                      near ? "the kernel has no parameter \"%s\"; did you mean \"%s\"?"
                           : "the kernel has no parameter \"%s\"",
@@ -128,11 +128,13 @@ static lth_status cut_axis(const char *text, axis *out, lth_error *err) {
     return lth__fail(err, LTH_EARG, "\"%s\" is not PATH=V1,V2,...", text);
 }
 
+static bool is_normalized(const lth_kernel *kernel) {
+    return kernel->root->family->rule == LTH__RULE_NORMALIZE;
+}
+
 /* Whether all but a normalize() around it is this one string kernel. */
 static bool is_string_kernel(const lth_kernel *kernel, const lth__node *node) {
-    const lth__node *root = kernel->root;
-    if (strcmp(root->family->manual.name ? root->family->manual.name : "", "normalize") == 0)
-        root = root->inputs[0];
+    const lth__node *root = is_normalized(kernel) ? kernel->root->inputs[0] : kernel->root;
     return root == node && node->family->tile_orders;
 }
 
@@ -147,7 +149,7 @@ static lth_status check_axis(lth_kernel *kernel, const axis *all, size_t index, 
     const lth__node *node = find_argument(kernel, a->path, &argument);
     if (!node || argument->learned) return unknown_path(kernel, a->path, err);
     a->shapes = true;
-    a->is_order = strcmp(argument->name, "order") == 0 && is_string_kernel(kernel, node);
+    a->is_order = argument->role == LTH_ROLE_ORDER && is_string_kernel(kernel, node);
     return LTH_OK;
 }
 
@@ -311,6 +313,7 @@ lth_status lth__svm_kernels_open(lth_ctx *ctx, const char *expression, const lth
     lth_status status = lth_kernel_resolve(&kernel, table, err);
     char *resolved = status == LTH_OK ? kernel_text(kernel) : NULL;
     if (status == LTH_OK && !resolved) status = lth__fail_memory(err, 0);
+    k.normalized = is_normalized(kernel);
     if (status == LTH_OK) status = make_axes(kernel, set, set_count, &axes, err);
     if (status == LTH_OK) status = make_points(&k, resolved, axes, set_count, err);
     lth__free(resolved);
@@ -383,17 +386,11 @@ lth_status lth__svm_kernels_take(lth__svm_kernels *k, size_t point, lth_error *e
     return take(k, k->text[point], k->structure[point], &k->hand, err);
 }
 
-static const char outer[] = "normalize(";
-
-static bool is_normalized(const char *text) {
-    return strncmp(text, outer, sizeof outer - 1) == 0;
-}
-
 /* Every k_i of a group of neighbours, if there is memory for it; going without is no error. */
 static lth_status fill_planes(lth__svm_kernels *k, size_t group, lth_error *err) {
     size_t point = group * k->orders + k->longest, n = lth_table_rows(k->table);
     const char *whole = k->text[point];
-    size_t skip = is_normalized(whole) ? sizeof outer - 1 : 0;
+    size_t skip = k->normalized ? strcspn(whole, "(") + 1 : 0; /* normalize( ... ) */
     char *text = lth__strndup(whole + skip, strlen(whole) - skip - (skip > 0));
     if (!text) return lth__fail_memory(err, 0);
     lth_status status = take(k, text, k->structure[point], &k->tower, err);
@@ -422,8 +419,8 @@ static double sum_at(const summing *s, size_t i, size_t j) {
     return sum;
 }
 
-static lth_status sum_row(void *user, size_t i, unsigned worker) {
-    (void)worker;
+static lth_status sum_row(void *user, size_t i, unsigned worker, lth_error *err) {
+    (void)worker, (void)err;
     const summing *s = user;
     double *row = s->K + i * s->ld;
     for (size_t j = 0; j < s->n; j++) row[j] = s->weight[0] * s->planes[i * s->n + j];
@@ -445,7 +442,7 @@ static lth_status read_weights(const lth__svm_kernels *k, size_t point, summing 
     lth_kernel *kernel = NULL;
     LTH_TRY(lth_kernel_parse(k->ctx, k->text[point], &kernel, err));
     for (size_t p = 0; p < kernel->param_count; p++) {
-        if (strstr(kernel->params[p].path, ".weights[") && s->orders < 64)
+        if (kernel->params[p].argument->role == LTH_ROLE_WEIGHT && s->orders < 64)
             s->weight[s->orders++] = kernel->params[p].value;
     }
     lth_kernel_free(kernel);
@@ -457,7 +454,7 @@ static lth_status sum_planes(const lth__svm_kernels *k, size_t point, double *K,
     size_t n = lth_table_rows(k->table);
     summing s = {.planes = k->planes, .K = K, .n = n, .ld = ld};
     LTH_TRY(read_weights(k, point, &s, err));
-    if (is_normalized(k->text[point])) {
+    if (k->normalized) {
         s.root = lth__alloc(n, sizeof *s.root);
         if (!s.root) return lth__fail_memory(err, n * sizeof *s.root);
         for (size_t i = 0; i < n; i++) s.root[i] = sqrt(fmax(sum_at(&s, i, i), 0));

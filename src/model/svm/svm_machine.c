@@ -171,7 +171,7 @@ static lth_status calibrate(const trainer *t, const lth__svm_problem *p, lth__si
     return status;
 }
 
-static lth_status train_part(void *user, size_t index, unsigned worker) {
+static lth_status train_part(void *user, size_t index, unsigned worker, lth_error *err) {
     (void)worker;
     const trainer *t = user;
     lth__svm_part *part = &t->machine->parts[index];
@@ -182,9 +182,9 @@ static lth_status train_part(void *user, size_t index, unsigned worker) {
         lth__svm_problem p = {.gram = t->gram, .row = row, .y = y};
         p.count = gather(t, part, row, y);
         weigh(t, part, &p);
-        status = lth__svm_solve(&p, t->setting, &part->solution, NULL);
+        status = lth__svm_solve(&p, t->setting, &part->solution, err);
         if (status == LTH_OK && t->machine->probability)
-            status = calibrate(t, &p, &part->sigmoid, NULL);
+            status = calibrate(t, &p, &part->sigmoid, err);
     }
     lth__free(row);
     lth__free(y);
@@ -231,8 +231,6 @@ lth_status lth__svm_train(const lth__svm_target *target, const lth__svm_gram *gr
                  .count = count,
                  .setting = setting,
                  .machine = &machine};
-    /* The problems have no place for its message. */
-    if (!gram->linear) LTH_TRY(lth__svm_available(err));
     lth_status status = make_parts(&t, err);
     if (status == LTH_OK) status = check_nu(&t, err);
     if (status == LTH_OK)

@@ -32,8 +32,8 @@ static size_t first_true(const bool *has, size_t count) {
     return i;
 }
 
-static lth_status predict_row(void *user, size_t r, unsigned worker) {
-    (void)worker;
+static lth_status predict_row(void *user, size_t r, unsigned worker, lth_error *err) {
+    (void)worker, (void)err;
     const block *b = user;
     const lth__svm_machine *m = &b->svm->machine;
     const lth_svm_prediction *to = b->to;
@@ -64,8 +64,8 @@ static lth_status predict_row(void *user, size_t r, unsigned worker) {
 
 /* ---- With weights of features: a problem at a time ---- */
 
-static lth_status decide_part(void *user, size_t p, unsigned worker) {
-    (void)worker;
+static lth_status decide_part(void *user, size_t p, unsigned worker, lth_error *err) {
+    (void)worker, (void)err;
     const block *b = user;
     const lth__svm_machine *m = &b->svm->machine;
     return lth__svm_linear_decide(&m->parts[p].solution, &b->features, b->row, b->rows,
@@ -149,16 +149,18 @@ static lth_status check_wishes(const lth_svm *svm, const lth_svm_prediction *to,
     return LTH_OK;
 }
 
-lth_status lth_svm_predict(lth_svm *svm, const lth_table *table, const lth_svm_prediction *to,
-                           lth_error *err) {
+lth_status lth_svm_predict(lth_svm *svm, const lth_table *table, const lth_svm_prediction *wishes,
+                           size_t size, lth_error *err) {
     lth_items *items = NULL;
-    LTH_TRY(check_wishes(svm, to, err));
+    lth_svm_prediction to = {0};
+    lth__copy_struct(&to, sizeof to, wishes, size);
+    LTH_TRY(check_wishes(svm, &to, err));
     lth_status status = lth_encode(svm->encoder, table, &items, err);
     if (status == LTH_OK && svm->vectors)
         status = lth__encoder_add_vectors(svm->encoder, svm->vectors, err);
     if (status == LTH_OK)
-        status = svm->report.linear ? predict_by_weights(svm, items, to, err)
-                                    : predict_items(svm, items, to, err);
+        status = svm->report.linear ? predict_by_weights(svm, items, &to, err)
+                                    : predict_items(svm, items, &to, err);
     lth_items_free(items);
     lth__encoder_rewind(svm->encoder);
     return status;

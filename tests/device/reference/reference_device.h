@@ -63,9 +63,9 @@ lth_status lth__ref_trees(lth__device *d, const lth__device_forest *forest, lth_
                           lth_error *err);
 void lth__ref_trees_free(lth__device *d, lth__device_trees *t);
 lth_status lth__ref_sstk(lth__device *d, const lth__device_sstk *job, lth_error *err);
-lth_status lth__ref_wrap(lth__device *d, const lth__device_wrap *w, double *K, size_t ld,
+lth_status lth__ref_wrap(lth__device *d, const lth__device_wrapper *w, double *K, size_t ld,
                          lth_error *err);
-lth_status lth__ref_wrap_pull(lth__device *d, const lth__device_wrap *w, double *K, double *W,
+lth_status lth__ref_wrap_pull(lth__device *d, const lth__device_wrapper *w, double *K, double *W,
                               size_t ld, double *row, double *col, double *theta, lth_error *err);
 void lth__ref_set_matrices(lth__device_table *t);
 

@@ -45,7 +45,8 @@ typedef struct tally {
     unsigned threads;
 } tally;
 
-static lth_status count_run(void *user, size_t index, unsigned worker) {
+static lth_status count_run(void *user, size_t index, unsigned worker, lth_error *err) {
+    (void)err;
     tally *t = user;
     if (worker >= t->threads) return LTH_EARG;
     t->runs[index]++;
@@ -76,8 +77,8 @@ typedef struct place {
     int elsewhere;
 } place;
 
-static lth_status note_place(void *user, size_t index, unsigned worker) {
-    (void)index;
+static lth_status note_place(void *user, size_t index, unsigned worker, lth_error *err) {
+    (void)index, (void)err;
     place *p = user;
     p->elsewhere += !pthread_equal(pthread_self(), p->caller) || worker != 0;
     return LTH_OK;
@@ -97,8 +98,8 @@ typedef struct crowd {
 } crowd;
 
 /* Waits for another job: needs two threads at once, or the time limit. */
-static lth_status meet(void *user, size_t index, unsigned worker) {
-    (void)index, (void)worker;
+static lth_status meet(void *user, size_t index, unsigned worker, lth_error *err) {
+    (void)index, (void)worker, (void)err;
     crowd *c = user;
     atomic_fetch_add(&c->present, 1);
     for (int i = 0; i < 10000 && atomic_load(&c->present) < 2; i++) pause_for(1000000);
@@ -114,8 +115,8 @@ static void test_jobs_run_at_the_same_time(void **state) {
 
 /* ---- Failures ---- */
 
-static lth_status fail_some(void *user, size_t index, unsigned worker) {
-    (void)worker;
+static lth_status fail_some(void *user, size_t index, unsigned worker, lth_error *err) {
+    (void)worker, (void)err;
     atomic_size_t *runs = user;
     atomic_fetch_add(runs, 1);
     if (index == 100) pause_for(2000000); /* so that 101 often fails first */
@@ -136,6 +137,60 @@ static void test_lowest_failure_is_returned(void **state) {
             assert_string_equal(err.message, "Gram matrix: a number overflowed or is not finite");
             assert_in_range(runs, 101, JOBS - 1); /* and it stopped early */
         }
+    }
+}
+
+/* Jobs from number 37 on fail and say why, except for one. */
+static lth_status fail_with_reason(void *user, size_t index, unsigned worker, lth_error *err) {
+    (void)worker;
+    size_t silent = *(size_t *)user;
+    lth_error mistake; /* one that the job recovers from tells nothing */
+    lth__fail(index % 3 == 0 ? err : &mistake, LTH_EIO, "of job %zu, recovered", index);
+    if (index < 37) return LTH_OK;
+    if (index == silent) return LTH_EFORMAT;
+    return lth__fail_at(err, LTH_EFORMAT, "file", index, 3, "reason of job %zu", index);
+}
+
+typedef struct outer_job {
+    lth_ctx ctx;
+    size_t silent;
+} outer_job;
+
+static lth_status fail_inside(void *user, size_t index, unsigned worker, lth_error *err) {
+    (void)worker;
+    outer_job *n = user;
+    if (index < 5) return LTH_OK;
+    return lth__parallel_for(&n->ctx, "inside", 100, NULL, fail_with_reason, &n->silent, err);
+}
+
+static void check_reason(const lth_error *err) {
+    assert_int_equal(err->status, LTH_EFORMAT);
+    assert_string_equal(err->message, "reason of job 37");
+    assert_string_equal(err->file, "file");
+    assert_int_equal(err->line, 37);
+    assert_int_equal(err->column, 3);
+}
+
+static void test_reason_of_the_lowest_failure_arrives(void **state) {
+    (void)state;
+    const unsigned threads[] = {1, 2, 8};
+    for (int repeat = 0; repeat < 60; repeat++) {
+        lth_error err = {0};
+        outer_job n = {.ctx = with_threads(threads[repeat % 3]), .silent = LTH_NONE};
+        assert_int_equal(
+            lth__parallel_for(&n.ctx, "all", JOBS, NULL, fail_with_reason, &n.silent, &err),
+            LTH_EFORMAT);
+        check_reason(&err);
+        err = (lth_error){0};
+        assert_int_equal(lth__parallel_for(&n.ctx, "outside", 20, NULL, fail_inside, &n, &err),
+                         LTH_EFORMAT);
+        check_reason(&err);
+        assert_int_equal(lth__parallel_for(&n.ctx, "outside", 20, NULL, fail_inside, &n, NULL),
+                         LTH_EFORMAT);
+        n.silent = 37;
+        assert_int_equal(lth__parallel_for(&n.ctx, "outside", 20, NULL, fail_inside, &n, &err),
+                         LTH_EFORMAT);
+        assert_string_equal(err.message, "inside: malformed input");
     }
 }
 
@@ -161,8 +216,8 @@ static int watch(void *user, const char *what, double done, double total) {
     return w->calls == w->cancel_at;
 }
 
-static lth_status rest(void *user, size_t index, unsigned worker) {
-    (void)index, (void)worker;
+static lth_status rest(void *user, size_t index, unsigned worker, lth_error *err) {
+    (void)index, (void)worker, (void)err;
     atomic_fetch_add(&((watcher *)user)->jobs, 1);
     pause_for(5000000);
     return LTH_OK;
@@ -220,8 +275,8 @@ static void test_cancelling(void **state) {
 
 /* ---- Asking whether to go on, without a word of progress ---- */
 
-static lth_status rest_shortly(void *user, size_t index, unsigned worker) {
-    (void)index, (void)worker;
+static lth_status rest_shortly(void *user, size_t index, unsigned worker, lth_error *err) {
+    (void)index, (void)worker, (void)err;
     atomic_fetch_add(&((watcher *)user)->jobs, 1);
     pause_for(1000000);
     return LTH_OK;
@@ -254,14 +309,14 @@ typedef struct long_job {
 } long_job;
 
 /* Would take a minute. */
-static lth_status work_long(void *user, size_t index, unsigned worker) {
+static lth_status work_long(void *user, size_t index, unsigned worker, lth_error *err) {
     (void)index, (void)worker;
     long_job *j = user;
     for (int i = 0; i < 6000; i++) {
         pause_for(10000000);
         lth_status status = LTH_OK;
         if (j->nested)
-            status = lth__parallel_for(&j->ctx, "inside", 2, NULL, rest_shortly, &j->watcher, NULL);
+            status = lth__parallel_for(&j->ctx, "inside", 2, NULL, rest_shortly, &j->watcher, err);
         else
             status = lth__parallel_ask(&j->ctx);
         if (status != LTH_OK) return status;
@@ -319,7 +374,8 @@ static void test_cancelling_a_model(void **state) {
     lth_gp *gp = NULL;
     lth_error err = {0};
     assert_int_equal(lth_ctx_create(&options, &ctx, &err), LTH_OK);
-    assert_int_equal(lth_table_from_columns(ctx, columns, 2, ROWS, &table, &err), LTH_OK);
+    assert_int_equal(lth_table_from_columns(ctx, columns, sizeof *columns, 2, ROWS, &table, &err),
+                     LTH_OK);
     assert_int_equal(lth_gp_fit(ctx, "rbf(x) + matern32(x)", table, &target, 1, NULL, &gp, &err),
                      LTH_ECANCELED);
     assert_int_equal(err.status, LTH_ECANCELED);
@@ -345,8 +401,8 @@ static void test_cancelling_a_model(void **state) {
 
 /* ---- Denormals ---- */
 
-static lth_status make_denormal(void *user, size_t index, unsigned worker) {
-    (void)worker;
+static lth_status make_denormal(void *user, size_t index, unsigned worker, lth_error *err) {
+    (void)worker, (void)err;
     volatile double smallest = DBL_MIN, denormal = DBL_TRUE_MIN;
     double *out = user;
     out[2 * index] = smallest * 0.5;
@@ -373,8 +429,8 @@ static void test_denormals_are_flushed_in_jobs_only(void **state) {
 
 /* ---- Threads ---- */
 
-static lth_status count_atomically(void *user, size_t index, unsigned worker) {
-    (void)index, (void)worker;
+static lth_status count_atomically(void *user, size_t index, unsigned worker, lth_error *err) {
+    (void)index, (void)worker, (void)err;
     atomic_fetch_add((atomic_size_t *)user, 1);
     return LTH_OK;
 }
@@ -520,6 +576,7 @@ int main(void) {
         cmocka_unit_test(test_small_work_stays_with_the_caller),
         cmocka_unit_test(test_jobs_run_at_the_same_time),
         cmocka_unit_test(test_lowest_failure_is_returned),
+        cmocka_unit_test(test_reason_of_the_lowest_failure_arrives),
         cmocka_unit_test(test_progress),
         cmocka_unit_test(test_short_work_reports_its_end),
         cmocka_unit_test(test_cancelling),

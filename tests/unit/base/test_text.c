@@ -279,20 +279,20 @@ static void test_nearest(void **state) {
     (void)state;
     const char *names[] = {"ssk", "sstk",     "stk",       "ptk",   "linear",
                            "rbf", "matern32", "normalize", "order", NULL};
-    assert_string_equal(lth__nearest("skk", name_at, names), "ssk");
-    assert_string_equal(lth__nearest("SSK", name_at, names), "ssk");
-    assert_string_equal(lth__nearest("lineer", name_at, names), "linear");
-    assert_string_equal(lth__nearest("lniear", name_at, names), "linear"); /* a swap is one edit */
-    assert_string_equal(lth__nearest("normalise", name_at, names), "normalize");
-    assert_string_equal(lth__nearest("matern23", name_at, names), "matern32");
-    assert_string_equal(lth__nearest("ord", name_at, names), "order"); /* a beginning */
-    assert_string_equal(lth__nearest("norm", name_at, names), "normalize");
-    assert_string_equal(lth__nearest("rbf_kernel", name_at, names), "rbf");
-    assert_null(lth__nearest("banana", name_at, names));
-    assert_null(lth__nearest("", name_at, names));
-    assert_null(lth__nearest("abc", name_at, (const char *const[]){NULL}));
-    assert_null(lth__nearest("x", name_at, (const char *const[]){"y", "z", NULL}));
-    assert_string_equal(lth__nearest("rfb", name_at, (const char *const[]){"rbb", "rbf", NULL}),
+    assert_string_equal(lth_nearest("skk", name_at, names), "ssk");
+    assert_string_equal(lth_nearest("SSK", name_at, names), "ssk");
+    assert_string_equal(lth_nearest("lineer", name_at, names), "linear");
+    assert_string_equal(lth_nearest("lniear", name_at, names), "linear"); /* a swap is one edit */
+    assert_string_equal(lth_nearest("normalise", name_at, names), "normalize");
+    assert_string_equal(lth_nearest("matern23", name_at, names), "matern32");
+    assert_string_equal(lth_nearest("ord", name_at, names), "order"); /* a beginning */
+    assert_string_equal(lth_nearest("norm", name_at, names), "normalize");
+    assert_string_equal(lth_nearest("rbf_kernel", name_at, names), "rbf");
+    assert_null(lth_nearest("banana", name_at, names));
+    assert_null(lth_nearest("", name_at, names));
+    assert_null(lth_nearest("abc", name_at, (const char *const[]){NULL}));
+    assert_null(lth_nearest("x", name_at, (const char *const[]){"y", "z", NULL}));
+    assert_string_equal(lth_nearest("rfb", name_at, (const char *const[]){"rbb", "rbf", NULL}),
                         "rbb"); /* equally near: the first */
 }
 
@@ -304,8 +304,8 @@ static void test_nearest_bears_long_names(void **state) {
     memset(longer, 'a', sizeof longer - 1);
     longer[sizeof longer - 1] = '\0';
     const char *names[] = {longer, longest, NULL};
-    assert_ptr_equal(lth__nearest(longest, name_at, names), longest);
-    assert_null(lth__nearest(longer, name_at, names));
+    assert_ptr_equal(lth_nearest(longest, name_at, names), longest);
+    assert_null(lth_nearest(longer, name_at, names));
 }
 
 /* ---- Strings ---- */

@@ -34,7 +34,8 @@ static int close_context(void **state) {
 static lth_table *make(const lth_column *columns, size_t count, size_t rows) {
     lth_error err = {0};
     lth_table *table = NULL;
-    support_ok(lth_table_from_columns(ctx, columns, count, rows, &table, &err), &err);
+    support_ok(lth_table_from_columns(ctx, columns, sizeof *columns, count, rows, &table, &err),
+               &err);
     return table;
 }
 
@@ -117,10 +118,12 @@ static void refuse(const lth_column *columns, size_t count, size_t rows, lth_sta
                    size_t line, const char *message) {
     lth_error err = {0};
     lth_table *table = NULL;
-    assert_int_equal(lth_table_from_columns(ctx, columns, count, rows, &table, &err), status);
+    assert_int_equal(
+        lth_table_from_columns(ctx, columns, sizeof *columns, count, rows, &table, &err), status);
     check_error(&err, status, line, message);
     assert_null(table);
-    assert_int_equal(lth_table_from_columns(ctx, columns, count, rows, &table, NULL), status);
+    assert_int_equal(
+        lth_table_from_columns(ctx, columns, sizeof *columns, count, rows, &table, NULL), status);
 }
 
 static void test_columns_that_are_refused(void **state) {
@@ -154,7 +157,7 @@ static void test_columns_that_are_refused(void **state) {
     refuse(&(lth_column){.name = "a", .vectors = vectors, .units = units, .dimension = 2}, 1, 2,
            LTH_EARG, 2, "the vectors of 1 units in column \"a\" are NULL");
     const lth_column good = {.name = "a", .numbers = n};
-    assert_int_equal(lth_table_from_columns(ctx, &good, 1, 1, NULL, NULL), LTH_EARG);
+    assert_int_equal(lth_table_from_columns(ctx, &good, sizeof good, 1, 1, NULL, NULL), LTH_EARG);
 }
 
 /* ---- What kernels and models refuse ---- */
@@ -542,15 +545,18 @@ static void test_support_vector_machine(void **state) {
     char *path = support_file("", 0);
     support_ok(lth_svm_save(svm, path, &err), &err);
     support_ok(lth_svm_load(ctx, path, &loaded, &err), &err);
-    support_ok(lth_svm_predict(svm, test, &(lth_svm_prediction){.decision = value[0]}, &err), &err);
-    support_ok(lth_svm_predict(loaded, test, &(lth_svm_prediction){.decision = value[1]}, &err),
+    support_ok(lth_svm_predict(svm, test, &(lth_svm_prediction){.decision = value[0]},
+                               sizeof(lth_svm_prediction), &err),
+               &err);
+    support_ok(lth_svm_predict(loaded, test, &(lth_svm_prediction){.decision = value[1]},
+                               sizeof(lth_svm_prediction), &err),
                &err);
     for (size_t i = 0; i < ROWS; i++) support_near(value[1][i], value[0][i], 1e-12);
     assert_true(value[0][0] != value[0][1]);
     lth_table *texts = table_of(b, false, ROWS);
-    assert_int_equal(
-        lth_svm_predict(loaded, texts, &(lth_svm_prediction){.decision = value[1]}, &err),
-        LTH_EARG);
+    assert_int_equal(lth_svm_predict(loaded, texts, &(lth_svm_prediction){.decision = value[1]},
+                                     sizeof(lth_svm_prediction), &err),
+                     LTH_EARG);
     check_error(&err, LTH_EARG, 0, "column \"text\" holds text, where the first table has vectors");
     lth_svm_free(svm);
     lth_svm_free(loaded);
@@ -568,15 +574,15 @@ static void test_cross_validation(void **state) {
     lth_table *table = table_of(a, true, ROWS);
     size_t fold[ROWS];
     lth_folds_shuffled(1, ROWS, 3, fold);
-    lth_metrics metrics[3], pooled;
-    double seconds[3], mean[ROWS];
-    lth_cv_result result = {.fold = metrics, .seconds = seconds, .pooled = &pooled, .mean = mean};
+    lth_validation *found;
     lth_gp_options how = support_fixed();
     lth_error err = {0};
     const char *target = "y";
-    support_ok(lth_gp_cv(ctx, model_kernel, table, &target, 1, fold, 3, &how, &result, &err), &err);
-    assert_int_equal(pooled.count, ROWS);
-    assert_true(isfinite(pooled.rmse));
+    support_ok(lth_gp_cv(ctx, model_kernel, table, &target, 1, fold, 3, &how, &found, &err), &err);
+    const lth_metrics *pooled = lth_validation_metrics(found, 0, LTH_NONE);
+    assert_int_equal(pooled->count, ROWS);
+    assert_true(isfinite(pooled->rmse));
+    lth_validation_free(found);
     lth_table_free(table);
     free(a);
 }

@@ -246,7 +246,7 @@ static void check_definite(const double *K, double tolerance) {
 /* Five points around a value: the error is h^4. */
 static double *difference(const fixture *f, const lth_items *cols, size_t p, size_t cells) {
     static const double weight[5] = {1, -8, 0, 8, -1};
-    lth_param param = lth_kernel_param(f->kernel, p);
+    lth_param param = *lth_kernel_param(f->kernel, p);
     double h = 1e-3 * param.value, *slope = calloc(cells, sizeof *slope);
     assert_true(slope && h > 0);
     for (size_t n = 0; n < 5; n++) {
@@ -273,12 +273,12 @@ static void check_differences(const char *kernel, const fixture *f, const lth_it
     size_t width = cols ? M : N, cells = N * width, params = lth_kernel_params(f->kernel);
     double *G = fixture_gradients(f, f->items[0], cols), *K = fixture_gram(f, f->items[0], cols);
     for (size_t p = 0; p < params; p++) {
-        lth_param param = lth_kernel_param(f->kernel, p);
+        lth_param param = *lth_kernel_param(f->kernel, p);
         double *wanted = difference(f, cols, p, cells);
         for (size_t i = 0; i < cells; i++) {
             double got = 0;
             for (size_t q = 0; q < params; q++) {
-                if (q == p || same_tag(param, lth_kernel_param(f->kernel, q)))
+                if (q == p || same_tag(param, *lth_kernel_param(f->kernel, q)))
                     got += G[q * cells + i];
             }
             assert_true(isfinite(got));
@@ -312,7 +312,7 @@ static void check_pull(const fixture *f, const lth_items *cols) {
             scale += fabs(W[i]) * (fabs(G[p * cells + i]) + 1e-3 * fabs(K[i]));
         }
         if (!(fabs(grad[p] - sum) <= 1e-11 * scale)) {
-            print_error("%s: %.17g is not %.17g\n", lth_kernel_param(f->kernel, p).path, grad[p],
+            print_error("%s: %.17g is not %.17g\n", lth_kernel_param(f->kernel, p)->path, grad[p],
                         sum);
             fail();
         }
@@ -387,7 +387,7 @@ static void test_ard(void **state) {
         fixture f = fixture_open(cases[n].kernel, NULL);
         assert_int_equal(lth_kernel_params(f.kernel), cases[n].own + WIDTH);
         for (size_t c = 0; c < WIDTH; c++)
-            assert_true(lth_kernel_param(f.kernel, cases[n].own + c).value == l[c]);
+            assert_true(lth_kernel_param(f.kernel, cases[n].own + c)->value == l[c]);
         fixture_close(&f);
     }
     fixture_free_texts(d.texts, N);

@@ -111,8 +111,8 @@ static lth_status make_tables(run *r) {
         {.name = "body", .text = text},
         {.name = "text", .vectors = vectors, .units = units, .dimension = 2},
         {.name = "n", .numbers = numbers}};
-    TRY(lth_table_from_columns(r->ctx, columns, 3, 3, &r->table, &r->err));
-    return lth_table_from_columns(r->ctx, columns, 3, 2, &r->other, &r->err);
+    TRY(lth_table_from_columns(r->ctx, columns, sizeof *columns, 3, 3, &r->table, &r->err));
+    return lth_table_from_columns(r->ctx, columns, sizeof *columns, 3, 2, &r->other, &r->err);
 }
 
 static lth_status read_tables(run *r, const char *table) {

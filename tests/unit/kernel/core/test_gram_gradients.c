@@ -81,7 +81,7 @@ static const stencil backward = {{0, -1, -2, -3, -4}, {25, -48, 36, -16, 3}};
 
 static double *difference(const fixture *f, const lth_items *rows, const lth_items *cols, size_t p,
                           size_t cells) {
-    lth_param param = lth_kernel_param(f->kernel, p);
+    lth_param param = *lth_kernel_param(f->kernel, p);
     double h = 1e-3 * fmax(param.value, 0.1), hi = param.tag ? 1 : param.hi; /* ties are to gaps */
     const stencil *s = param.value - 2 * h < param.lo ? &forward
                        : param.value + 2 * h > hi     ? &backward
@@ -101,9 +101,9 @@ static double *difference(const fixture *f, const lth_items *rows, const lth_ite
 
 /* Setting a tied parameter sets all of its tag: their derivatives add up. */
 static void add_tied(const fixture *f, const double *G, size_t p, size_t cells, double *sum) {
-    lth_param param = lth_kernel_param(f->kernel, p);
+    lth_param param = *lth_kernel_param(f->kernel, p);
     for (size_t q = 0; q < lth_kernel_params(f->kernel); q++) {
-        lth_param other = lth_kernel_param(f->kernel, q);
+        lth_param other = *lth_kernel_param(f->kernel, q);
         bool tied = param.tag && other.tag && strcmp(param.tag, other.tag) == 0;
         if (q != p && !tied) continue;
         for (size_t i = 0; i < cells; i++) sum[i] += G[q * cells + i];
@@ -119,7 +119,7 @@ static void check_differences(const fixture *f, const lth_items *rows, const lth
         add_tied(f, G, p, cells, got);
         for (size_t i = 0; i < cells; i++) {
             if (fabs(got[i] - wanted[i]) <= 1e-7 * (fabs(wanted[i]) + fabs(K[i])) + 1e-10) continue;
-            print_error("%s at %zu: %.12g is not %.12g\n", lth_kernel_param(f->kernel, p).path, i,
+            print_error("%s at %zu: %.12g is not %.12g\n", lth_kernel_param(f->kernel, p)->path, i,
                         got[i], wanted[i]);
             fail();
         }
@@ -169,7 +169,7 @@ static void check_contraction(const fixture *f, const lth_items *rows, const lth
             scale += fabs(term);
         }
         if (fabs(grad[p] - sum) <= tolerance * scale) continue;
-        print_error("%s: %.17g is not %.17g\n", lth_kernel_param(f->kernel, p).path, grad[p], sum);
+        print_error("%s: %.17g is not %.17g\n", lth_kernel_param(f->kernel, p)->path, grad[p], sum);
         fail();
     }
     free(G);
@@ -281,6 +281,40 @@ static void test_every_instruction_set(void **state) {
     fixture_free_texts(texts, N);
 }
 
+/* More rows than a slice: the weighted diagonals of all gradients. */
+static void test_pull_of_diagonals(void **state) {
+    (void)state;
+    enum { ROWS = 515 };
+    lth__random random;
+    lth__random_seed(&random, 3);
+    char **texts = fixture_texts(&random, ROWS, 5, 4, true);
+    for (size_t k = 0; k < KERNELS; k++) {
+        fixture f = open_kernel(kernels[k], NULL, texts, ROWS);
+        double w[ROWS], grad[32], wanted[32] = {0}, scale[32] = {0};
+        for (size_t i = 0; i < ROWS; i++) w[i] = 2 * lth__random_uniform(&random) - 1;
+        assert_int_equal(lth_gram_diagonal_pull(f.kernel, f.items[0], w, grad, NULL), LTH_OK);
+        size_t params = lth_kernel_params(f.kernel);
+        for (size_t i = 0; i < ROWS; i += 5) { /* rows five by five: small matrices */
+            double *G;
+            lth_items *few = NULL;
+            assert_int_equal(lth__items_slice(f.items[0], i, 5, &few, NULL), LTH_OK);
+            G = fixture_gradients(&f, few, NULL);
+            for (size_t p = 0; p < params; p++) {
+                for (size_t j = 0; j < 5; j++) {
+                    wanted[p] += w[i + j] * G[p * 25 + j * 6];
+                    scale[p] += fabs(w[i + j] * G[p * 25 + j * 6]);
+                }
+            }
+            free(G);
+            lth_items_free(few);
+        }
+        for (size_t p = 0; p < params; p++)
+            assert_true(fabs(grad[p] - wanted[p]) <= 1e-10 * scale[p] + 1e-13);
+        fixture_close(&f);
+    }
+    fixture_free_texts(texts, ROWS);
+}
+
 static void test_without_a_table(void **state) {
     (void)state;
     char **texts = make_texts(N);
@@ -321,6 +355,7 @@ int main(void) {
         cmocka_unit_test(test_pull_of_many_rows),
         cmocka_unit_test(test_same_bits_for_any_threads),
         cmocka_unit_test(test_every_instruction_set),
+        cmocka_unit_test(test_pull_of_diagonals),
         cmocka_unit_test(test_without_a_table),
         cmocka_unit_test(test_known_values),
     };

@@ -58,7 +58,7 @@ static session open_session(const char *kernel, lth_dropping dropping, unsigned 
     fixture_encode(&s.f, (const char *const *)texts, N);
     fixture_free_texts(texts, N);
     if (lth_kernel_needs_vectors(s.f.kernel)) fixture_vectors(&s.f, vectors);
-    assert_int_equal(lth__gram_create(s.f.kernel, s.f.items[0], &s.gram, NULL), LTH_OK);
+    assert_int_equal(lth__gram_create(s.f.kernel, s.f.items[0], NULL, &s.gram, NULL), LTH_OK);
     s.K = room(N * LD);
     s.wanted = room(N * LD);
     s.W = room(N * LD);
@@ -79,7 +79,7 @@ static void close_session(session *s) {
 
 /* Another value within the bounds, not far from the first. */
 static void change(lth_kernel *kernel, size_t p, lth__random *random) {
-    lth_param param = lth_kernel_param(kernel, p);
+    lth_param param = *lth_kernel_param(kernel, p);
     double value = fmax(param.value, 0.05) * (0.7 + 0.6 * lth__random_uniform(random));
     double hi = strstr(param.path, "gap") ? 0.95 : param.hi;
     assert_int_equal(lth_kernel_set(kernel, p, fmin(value, hi), NULL), LTH_OK);
@@ -88,7 +88,7 @@ static void change(lth_kernel *kernel, size_t p, lth__random *random) {
 /* Everything; all but the gaps, so that what is kept is used; one gap; nothing. */
 static void change_some(lth_kernel *kernel, size_t round, lth__random *random) {
     for (size_t p = 0; p < lth_kernel_params(kernel); p++) {
-        bool gap = strstr(lth_kernel_param(kernel, p).path, "gap") != NULL;
+        bool gap = strstr(lth_kernel_param(kernel, p)->path, "gap") != NULL;
         if (round == 1 || (round == 2 && !gap) || (round == 3 && gap)) change(kernel, p, random);
     }
 }
@@ -120,7 +120,7 @@ static void check_pull(session *s) {
             scale += fabs(s->W[i / N * LD + i % N] * G[p * N * N + i]);
         assert_true(scale > 0);
         if (fabs(grad[p] - wanted[p]) <= 1e-12 * scale) continue;
-        print_error("%s: %.17g is not %.17g\n", lth_kernel_param(s->f.kernel, p).path, grad[p],
+        print_error("%s: %.17g is not %.17g\n", lth_kernel_param(s->f.kernel, p)->path, grad[p],
                     wanted[p]);
         fail();
     }
@@ -166,7 +166,7 @@ static void test_return_to_old_values(void **state) {
         session s = open_session(kernels[k], LTH_DROP_AUTO, 2);
         size_t params = lth_kernel_params(s.f.kernel);
         double old[32], first[32], again[32];
-        for (size_t p = 0; p < params; p++) old[p] = lth_kernel_param(s.f.kernel, p).value;
+        for (size_t p = 0; p < params; p++) old[p] = lth_kernel_param(s.f.kernel, p)->value;
         assert_int_equal(lth__gram_values(s.gram, s.wanted, LD, NULL), LTH_OK);
         assert_int_equal(lth__gram_pull(s.gram, s.W, LD, first, NULL), LTH_OK);
         lth__random random;
@@ -203,6 +203,37 @@ static void test_same_bits_for_any_threads(void **state) {
     }
 }
 
+/* Rows against others: what is kept of a rectangle does not show either. */
+static void test_rectangles(void **state) {
+    (void)state;
+    enum { COLS = 17 };
+    for (size_t k = 0; k < KERNELS; k++) {
+        lth__random random;
+        lth__random_seed(&random, 100 + k);
+        session s = open_session(kernels[k], LTH_DROP_AUTO, 1 + k % 2);
+        char **texts = fixture_texts(&random, COLS, 7, 6, true);
+        const lth_items *cols = fixture_encode(&s.f, (const char *const *)texts, COLS);
+        fixture_free_texts(texts, COLS);
+        if (lth_kernel_needs_vectors(s.f.kernel)) fixture_vectors(&s.f, vectors);
+        lth__gram *gram = NULL;
+        assert_int_equal(lth__gram_create(s.f.kernel, s.f.items[0], cols, &gram, NULL), LTH_OK);
+        for (size_t round = 0; round < ROUNDS; round++) {
+            double grad[32], wanted[32];
+            change_some(s.f.kernel, round, &random);
+            assert_int_equal(lth__gram_values(gram, s.K, LD, NULL), LTH_OK);
+            assert_int_equal(lth_gram(s.f.kernel, s.f.items[0], cols, s.wanted, LD, NULL), LTH_OK);
+            assert_int_equal(lth__gram_pull(gram, s.W, LD, grad, NULL), LTH_OK);
+            assert_int_equal(lth_gram_pull(s.f.kernel, s.f.items[0], cols, s.W, LD, wanted, NULL),
+                             LTH_OK);
+            for (size_t i = 0; i < N; i++)
+                fixture_check_near(s.K + i * LD, s.wanted + i * LD, COLS, 1e-11, 1e-11);
+            fixture_check_near(grad, wanted, lth_kernel_params(s.f.kernel), 1e-9, 1e-9);
+        }
+        lth__gram_free(gram);
+        close_session(&s);
+    }
+}
+
 static void test_few_rows(void **state) {
     (void)state;
     const char *const texts[] = {"a b"};
@@ -211,7 +242,7 @@ static void test_few_rows(void **state) {
         lth__gram *gram = NULL;
         double K = -1, W = 2, grad[8];
         const lth_items *items = fixture_encode(&f, texts, count);
-        assert_int_equal(lth__gram_create(f.kernel, items, &gram, NULL), LTH_OK);
+        assert_int_equal(lth__gram_create(f.kernel, items, NULL, &gram, NULL), LTH_OK);
         assert_int_equal(lth__gram_values(gram, &K, 1, NULL), LTH_OK);
         assert_int_equal(lth__gram_pull(gram, &W, 1, grad, NULL), LTH_OK);
         assert_true(K == (count == 0 ? -1 : 3));
@@ -230,7 +261,7 @@ static void test_items_of_another_kernel(void **state) {
     lth__gram *gram = NULL;
     lth_error err = {0};
     const lth_items *items = fixture_encode(&other, texts, 1);
-    assert_int_equal(lth__gram_create(f.kernel, items, &gram, &err), LTH_EARG);
+    assert_int_equal(lth__gram_create(f.kernel, items, NULL, &gram, &err), LTH_EARG);
     assert_null(gram);
     fixture_close(&f);
     fixture_close(&other);
@@ -242,6 +273,7 @@ int main(void) {
         cmocka_unit_test(test_pull_is_where_the_values_were),
         cmocka_unit_test(test_return_to_old_values),
         cmocka_unit_test(test_same_bits_for_any_threads),
+        cmocka_unit_test(test_rectangles),
         cmocka_unit_test(test_few_rows),
         cmocka_unit_test(test_items_of_another_kernel),
     };

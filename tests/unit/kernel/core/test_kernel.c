@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "kernel/core/kernel.h"
 #include "luthier.h"
 
 static lth_ctx *ctx;
@@ -146,7 +147,7 @@ static void test_print_into_little_room(void **state) {
 
 static void check_param(const lth_kernel *kernel, size_t i, const char *path, double value,
                         bool held, const char *tag) {
-    lth_param p = lth_kernel_param(kernel, i);
+    lth_param p = *lth_kernel_param(kernel, i);
     assert_string_equal(p.path, path);
     assert_true(p.value == value);
     assert_int_equal(p.held, held);
@@ -180,7 +181,7 @@ static void test_bounds(void **state) {
     lth_kernel *kernel = parse("2 * ssk(a, order=1)");
     static const double bounds[][2] = {{0, 1e12}, {0, 1}, {0, 1000}, {0, 1e9}};
     for (size_t i = 0; i < 4; i++) {
-        lth_param p = lth_kernel_param(kernel, i);
+        lth_param p = *lth_kernel_param(kernel, i);
         assert_true(p.lo == bounds[i][0] && p.hi == bounds[i][1]);
         assert_int_equal(lth_kernel_set(kernel, i, p.lo, NULL), LTH_OK);
         assert_int_equal(lth_kernel_set(kernel, i, p.hi, NULL), LTH_OK);
@@ -188,7 +189,7 @@ static void test_bounds(void **state) {
         assert_int_equal(lth_kernel_set(kernel, i, 1.1 * p.hi, NULL), LTH_EARG);
         assert_int_equal(lth_kernel_set(kernel, i, NAN, NULL), LTH_EARG);
         assert_int_equal(lth_kernel_set(kernel, i, INFINITY, NULL), LTH_EARG);
-        assert_true(lth_kernel_param(kernel, i).value == p.hi);
+        assert_true(lth_kernel_param(kernel, i)->value == p.hi);
     }
     lth_kernel_free(kernel);
 }
@@ -250,6 +251,70 @@ static void test_columns(void **state) {
     assert_null(lth_kernel_column(kernel, 3));
     assert_null(lth_kernel_column(kernel, 100));
     lth_kernel_free(kernel);
+}
+
+static void test_kinds_of_columns(void **state) {
+    (void)state;
+    lth_kernel *kernel = parse("bow(a) + ptk(b) * rbf(f1..f3) + linear(mean(c)) + rbf(x)");
+    static const lth_column_kind kinds[] = {LTH_COLUMN_TEXT, LTH_COLUMN_TREE, LTH_COLUMN_NUMBERS,
+                                            LTH_COLUMN_TEXT, LTH_COLUMN_NUMBERS};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        assert_int_equal(lth_kernel_column_kind(kernel, i), kinds[i]);
+    lth_kernel_free(kernel);
+}
+
+/* Whatever is learned knows the manual that it comes from. */
+static void test_roles(void **state) {
+    (void)state;
+    static const struct {
+        const char *path, *family;
+        lth_role role;
+    } rows[] = {{"variance", "number", LTH_ROLE_VARIANCE},
+                {"ssk.gap", "ssk", LTH_ROLE_GAP},
+                {"ssk.match", "ssk", LTH_ROLE_OTHER},
+                {"ssk.weights[1]", "ssk", LTH_ROLE_WEIGHT},
+                {"ssk.rarity", "ssk", LTH_ROLE_RARITY},
+                {"rbf.variance", "rbf", LTH_ROLE_VARIANCE},
+                {"rbf.lengthscale[1]", "rbf", LTH_ROLE_LENGTHSCALE},
+                {"rbf.lengthscale[2]", "rbf", LTH_ROLE_LENGTHSCALE},
+                {"constant", "number", LTH_ROLE_VARIANCE}};
+    lth_kernel *kernel =
+        parse("2 * ssk(text, order=1, sim=cosine, rarity=1) + rbf(f1..f2, ard=yes) + 3");
+    assert_int_equal(lth_kernel_params(kernel), sizeof rows / sizeof *rows);
+    for (size_t i = 0; i < lth_kernel_params(kernel); i++) {
+        lth_param p = *lth_kernel_param(kernel, i);
+        assert_string_equal(p.path, rows[i].path);
+        assert_string_equal(p.family->name, rows[i].family);
+        assert_int_equal(p.argument->role, rows[i].role);
+    }
+    lth_kernel_free(kernel);
+}
+
+static void test_size(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        bool has, has_held; /* `has_held`: when nothing is learned */
+    } cases[] = {
+        {"ssk(text)", true, false},
+        {"normalize(ssk(text))", false, false},
+        {"2 * normalize(ssk(text))", true, true},
+        {"ssk(text) + sstk(tree)", false, false},
+        {"ssk(text) + rbf(x)", true, false},
+        {"ssk(text) * sstk(tree)", true, false},
+        {"normalize(ssk(text)) * 3", true, true},
+        {"normalize(ssk(text)) + 3", false, false},
+        {"linear(bow(text))", true, true},
+        {"tanimoto(bow(text))", false, false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        lth_kernel *kernel = parse(cases[i].text);
+        bool held[16] = {false};
+        assert_int_equal(lth__kernel_has_size(kernel, held), cases[i].has);
+        for (size_t p = 0; p < 16; p++) held[p] = true;
+        assert_int_equal(lth__kernel_has_size(kernel, held), cases[i].has_held);
+        lth_kernel_free(kernel);
+    }
 }
 
 static void test_orders_and_vectors(void **state) {
@@ -379,6 +444,9 @@ int main(void) {
         cmocka_unit_test(test_set),
         cmocka_unit_test(test_ties),
         cmocka_unit_test(test_columns),
+        cmocka_unit_test(test_kinds_of_columns),
+        cmocka_unit_test(test_roles),
+        cmocka_unit_test(test_size),
         cmocka_unit_test(test_orders_and_vectors),
         cmocka_unit_test(test_mistakes),
         cmocka_unit_test(test_families),

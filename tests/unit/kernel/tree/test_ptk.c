@@ -219,7 +219,7 @@ static void check_gradients(const char *kernel, const char *with) {
     if (with) fixture_vectors(&f, with);
     double *G = fixture_gradients(&f, items, NULL);
     for (size_t p = 0; p < lth_kernel_params(f.kernel); p++) {
-        lth_param param = lth_kernel_param(f.kernel, p);
+        lth_param param = *lth_kernel_param(f.kernel, p);
         double h = 1e-5, sum = 0;
         assert_int_equal(lth_kernel_set(f.kernel, p, param.value + h, NULL), LTH_OK);
         double *up = fixture_gram(&f, items, NULL);

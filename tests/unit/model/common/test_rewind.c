@@ -155,7 +155,7 @@ static lth_table *new_row(lth_ctx *ctx, size_t i, bool tree) {
                             {.name = "v", .vectors = vectors, .units = units, .dimension = 3}};
     lth_table *table = NULL;
     lth_error err = {0};
-    support_ok(lth_table_from_columns(ctx, columns, 2, 1, &table, &err), &err);
+    support_ok(lth_table_from_columns(ctx, columns, sizeof *columns, 2, 1, &table, &err), &err);
     return table;
 }
 
@@ -186,14 +186,16 @@ static lth_table *training_rows(lth_ctx *ctx, bool tree) {
                             {.name = "l", .text = label}};
     lth_table *table = NULL;
     lth_error err = {0};
-    support_ok(lth_table_from_columns(ctx, columns, 4, ROWS, &table, &err), &err);
+    support_ok(lth_table_from_columns(ctx, columns, sizeof *columns, 4, ROWS, &table, &err), &err);
     return table;
 }
 
 static void predict(lth_gp *gp, lth_svm *svm, const lth_table *row, double *out) {
     lth_error err = {0};
     if (svm)
-        support_ok(lth_svm_predict(svm, row, &(lth_svm_prediction){.decision = out}, &err), &err);
+        support_ok(lth_svm_predict(svm, row, &(lth_svm_prediction){.decision = out},
+                                   sizeof(lth_svm_prediction), &err),
+                   &err);
     else if (lth_gp_classes(gp) > 0)
         support_ok(lth_gp_classify(gp, row, out, &err), &err);
     else
@@ -298,7 +300,7 @@ static void test_saving_after_predictions(void **state) {
     size before = size_of(gp->encoder);
     lth_table *bad = NULL;
     lth_column column = {.name = "other", .text = texts};
-    support_ok(lth_table_from_columns(ctx, &column, 1, 2, &bad, &err), &err);
+    support_ok(lth_table_from_columns(ctx, &column, sizeof column, 1, 2, &bad, &err), &err);
     assert_int_equal(lth_gp_predict(gp, bad, false, first, NULL, &err), LTH_EFORMAT);
     size after = size_of(gp->encoder);
     assert_memory_equal(&after, &before, sizeof before);

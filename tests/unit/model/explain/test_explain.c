@@ -31,8 +31,8 @@ static int close_ctx(void **state) {
 
 static double sum_patterns(const lth_reasons *r, size_t words) {
     double sum = 0;
-    for (size_t i = 0; i < lth_reasons_summarise(r).patterns; i++) {
-        lth_reasons_pattern p = lth_reasons_pattern_at(r, i);
+    for (size_t i = 0; i < lth_reasons_summarise(r)->patterns; i++) {
+        lth_reasons_pattern p = *lth_reasons_pattern_at(r, i);
         size_t count = 1;
         for (const char *c = p.text; *c; c++) count += *c == ' ' && strncmp(c, " ...", 4) != 0;
         if (words == 0 || count == words) sum += p.weight;
@@ -42,8 +42,8 @@ static double sum_patterns(const lth_reasons *r, size_t words) {
 
 static const lth_reasons_pattern *find_pattern(const lth_reasons *r, const char *text) {
     static lth_reasons_pattern found;
-    for (size_t i = 0; i < lth_reasons_summarise(r).patterns; i++) {
-        found = lth_reasons_pattern_at(r, i);
+    for (size_t i = 0; i < lth_reasons_summarise(r)->patterns; i++) {
+        found = *lth_reasons_pattern_at(r, i);
         if (strcmp(found.text, text) == 0) return &found;
     }
     fail_msg("there is no pattern %s", text);
@@ -60,7 +60,7 @@ static void check_sums(const char *kernel, bool exact, double most_missed, const
     double *latent = support_predict(gp, table, true);
     for (size_t row = 0; row < EXPLAIN_NEW_ROWS; row++) {
         lth_reasons *r = explain_new(gp, table, row, 0);
-        lth_reasons_summary s = lth_reasons_summarise(r);
+        lth_reasons_summary s = *lth_reasons_summarise(r);
         support_near(s.mean, predicted[row], 1e-9);
         support_near(s.baseline + explain_sum(r) + s.missed, s.mean, 1e-12);
         if (fabs(s.missed) > most_missed) fail_msg("%s misses %g", kernel, s.missed);
@@ -192,8 +192,8 @@ static double count_places(const words *pattern, const words *text, double gap) 
 /* Every pattern that is listed: phi_u(x) sum_a alpha_a phi_u(a). */
 static void check_patterns(const lth_reasons *r, const words *x, const words *rows,
                            const double *alpha, double gap) {
-    for (size_t i = 0; i < lth_reasons_summarise(r).patterns; i++) {
-        lth_reasons_pattern p = lth_reasons_pattern_at(r, i);
+    for (size_t i = 0; i < lth_reasons_summarise(r)->patterns; i++) {
+        lth_reasons_pattern p = *lth_reasons_pattern_at(r, i);
         char text[64];
         words all, pattern = {0};
         snprintf(text, sizeof text, "%s", p.text);
@@ -235,10 +235,10 @@ static void test_tokens_by_enumeration(void **state) {
     double expected[LONGEST] = {0}, K[3] = {0}, w[3] = {0};
     words training_words[3];
     for (size_t i = 0; i < 3; i++) { /* the rows' weights, by what they add */
-        lth_reasons_row row = lth_reasons_row_at(r, i);
+        lth_reasons_row row = *lth_reasons_row_at(r, i);
         w[row.row] = row.weight;
     }
-    assert_int_equal(lth_reasons_summarise(r).rows, 3);
+    assert_int_equal(lth_reasons_summarise(r)->rows, 3);
     for (size_t a = 0; a < 3; a++) {
         words t = training_words[a] = split(rows[a]);
         double share[LONGEST] = {0};
@@ -246,16 +246,16 @@ static void test_tokens_by_enumeration(void **state) {
         for (size_t j = 0; j < x.count; j++) K[a] += share[j];
         for (size_t j = 0; j < x.count; j++) expected[j] += w[a] / K[a] * share[j];
     }
-    assert_int_equal(lth_reasons_summarise(r).parts, x.count);
+    assert_int_equal(lth_reasons_summarise(r)->parts, x.count);
     for (size_t j = 0; j < x.count; j++) {
-        lth_reasons_part p = lth_reasons_part_at(r, j);
+        lth_reasons_part p = *lth_reasons_part_at(r, j);
         support_near(p.weight, expected[j], 1e-10);
         assert_string_equal(p.text, x.at[j]);
         assert_int_equal(p.first, 2 * j);
         assert_int_equal(p.length, 1);
         assert_int_equal(p.seen, j < 5);
     }
-    assert_true(lth_reasons_part_at(r, 5).weight == 0);
+    assert_true(lth_reasons_part_at(r, 5)->weight == 0);
     for (size_t a = 0; a < 3; a++) w[a] /= K[a];
     check_patterns(r, &x, training_words, w, gap);
     /* All patterns together are all there is, but for those with more than three words between two
@@ -275,7 +275,7 @@ static void test_soft_patterns_add_up(void **state) {
     lth_table *new = support_table(ctx, "text\nnot very good lamp\n");
     lth_reasons *r = explain_new(gp, new, 0, 0);
     support_near(sum_patterns(r, 0), explain_sum(r), 1e-9);
-    assert_int_equal(lth_reasons_summarise(r).patterns, 4 + 6);
+    assert_int_equal(lth_reasons_summarise(r)->patterns, 4 + 6);
     lth_reasons_free(r);
     lth_table_free(new);
     lth_gp_free(gp);
@@ -290,10 +290,10 @@ static void check_heaviest(lth_gp *gp, const lth_table *table, size_t row, const
     lth_explain_options_init(&options);
     options.patterns = 3;
     support_ok(lth_gp_explain(gp, table, row, &options, &r, &err), &err);
-    assert_int_equal(lth_reasons_summarise(r).patterns, 3);
+    assert_int_equal(lth_reasons_summarise(r)->patterns, 3);
     for (size_t i = 0; i < 3; i++)
-        support_near(fabs(lth_reasons_pattern_at(r, i).weight),
-                     fabs(lth_reasons_pattern_at(all, i).weight), 1e-12);
+        support_near(fabs(lth_reasons_pattern_at(r, i)->weight),
+                     fabs(lth_reasons_pattern_at(all, i)->weight), 1e-12);
     lth_reasons_free(r);
 }
 
@@ -308,7 +308,7 @@ static void test_fragments(void **state) {
         for (size_t row = 0; row < EXPLAIN_NEW_ROWS; row++) {
             lth_reasons *r = explain_new(gp, new, row, 0);
             support_near(sum_patterns(r, 0), explain_sum(r), 1e-9);
-            if (lth_reasons_summarise(r).patterns > 3) check_heaviest(gp, new, row, r);
+            if (lth_reasons_summarise(r)->patterns > 3) check_heaviest(gp, new, row, r);
             lth_reasons_free(r);
         }
         lth_gp_free(gp);
@@ -318,7 +318,7 @@ static void test_fragments(void **state) {
     const lth_reasons_pattern *p = find_pattern(r, "(S (A a) B)");
     assert_int_equal(p->rows, 2);
     assert_int_equal(find_pattern(r, "(S A B)")->rows, 4);
-    lth_reasons_part root = lth_reasons_part_at(r, 0), b = lth_reasons_part_at(r, 3);
+    lth_reasons_part root = *lth_reasons_part_at(r, 0), b = *lth_reasons_part_at(r, 3);
     assert_string_equal(root.text, "S");
     assert_int_equal(root.first, 0);
     assert_int_equal(root.length, strlen("(S (A a) (B (D b)))"));
@@ -339,11 +339,11 @@ static void test_numbers_are_joined(void **state) {
     lth_gp *gp = explain_fit(ctx, "linear(f1..f2) + rbf(f1)", "y", NULL);
     lth_table *new = support_table(ctx, explain_new_lines);
     lth_reasons *r = explain_new(gp, new, 0, 0);
-    assert_int_equal(lth_reasons_summarise(r).parts, 2);
-    assert_string_equal(lth_reasons_part_at(r, 0).text, "f1");
-    assert_string_equal(lth_reasons_part_at(r, 1).column, "f2");
-    assert_true(lth_reasons_part_at(r, 0).first == LTH_NONE);
-    assert_null(lth_reasons_part_at(r, 2).text);
+    assert_int_equal(lth_reasons_summarise(r)->parts, 2);
+    assert_string_equal(lth_reasons_part_at(r, 0)->text, "f1");
+    assert_string_equal(lth_reasons_part_at(r, 1)->column, "f2");
+    assert_true(lth_reasons_part_at(r, 0)->first == LTH_NONE);
+    assert_null(lth_reasons_part_at(r, 2));
     lth_reasons_free(r);
     lth_table_free(new);
     lth_gp_free(gp);
@@ -357,9 +357,9 @@ static void test_places(void **state) {
     lth_reasons *r = explain_new(gp, new, 0, 0);
     static const char *const texts[] = {"The", "lamp", "is", "really", "not", "Good"};
     static const size_t first[] = {0, 4, 9, 13, 20, 24};
-    assert_int_equal(lth_reasons_summarise(r).parts, 6);
+    assert_int_equal(lth_reasons_summarise(r)->parts, 6);
     for (size_t i = 0; i < 6; i++) {
-        lth_reasons_part p = lth_reasons_part_at(r, i);
+        lth_reasons_part p = *lth_reasons_part_at(r, i);
         assert_string_equal(p.text, texts[i]);
         assert_string_equal(p.column, "text");
         assert_int_equal(p.first, first[i]);
@@ -392,14 +392,15 @@ static void test_planted_pattern(void **state) {
     support_ok(lth_gp_fit(ctx, "ssk(text, order=2)", table, &target, 1, &options, &gp, &err), &err);
     lth_reasons *r = NULL;
     support_ok(lth_gp_patterns(gp, 0, 5, &r, &err), &err);
-    lth_reasons_summary s = lth_reasons_summarise(r);
+    lth_reasons_summary s = *lth_reasons_summarise(r);
     assert_int_equal(s.patterns, 10);
     assert_int_equal(s.parts + s.rows, 0);
     for (size_t i = 1; i < 10; i++)
-        assert_true(lth_reasons_pattern_at(r, i - 1).weight >= lth_reasons_pattern_at(r, i).weight);
-    assert_true(lth_reasons_pattern_at(r, 4).weight > 0);
-    assert_true(lth_reasons_pattern_at(r, 5).weight < 0);
-    lth_reasons_pattern last = lth_reasons_pattern_at(r, 9);
+        assert_true(lth_reasons_pattern_at(r, i - 1)->weight >=
+                    lth_reasons_pattern_at(r, i)->weight);
+    assert_true(lth_reasons_pattern_at(r, 4)->weight > 0);
+    assert_true(lth_reasons_pattern_at(r, 5)->weight < 0);
+    lth_reasons_pattern last = *lth_reasons_pattern_at(r, 9);
     assert_non_null(strstr(last.text, "not"));
     assert_int_equal(last.rows, last.text[0] == 'n' && !last.text[3] ? 20 : last.rows);
     assert_non_null(strstr(lth_gp_row_text(gp, last.example, 0), "not"));
@@ -438,7 +439,7 @@ static void test_feature_patterns(void **state) {
         support_ok(lth_gp_patterns(gp, 0, 50, &model, &err), &err);
         lth_table *new = support_table(ctx, "text\nnot good\n");
         lth_reasons *row = explain_new(gp, new, 0, 0);
-        assert_int_equal(lth_reasons_summarise(row).patterns, 1);
+        assert_int_equal(lth_reasons_summarise(row)->patterns, 1);
         support_near(find_pattern(row, "not good")->weight, explain_sum(row), 1e-12);
         support_near(find_pattern(model, "not good")->weight, explain_sum(row), 1e-12);
         assert_int_equal(find_pattern(model, "not good")->rows, 2);

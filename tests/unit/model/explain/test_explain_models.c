@@ -41,14 +41,14 @@ static void test_rows(void **state) {
     options.patterns = 0;
     lth_reasons *r = NULL;
     support_ok(lth_gp_explain(gp, new, 0, &options, &r, &err), &err);
-    lth_reasons_summary s = lth_reasons_summarise(r);
+    lth_reasons_summary s = *lth_reasons_summarise(r);
     assert_int_equal(s.rows, 5);
     assert_int_equal(s.patterns, 0);
-    assert_true(fabs(lth_reasons_row_at(r, 0).weight) >= fabs(lth_reasons_row_at(r, 1).weight));
-    assert_true(lth_reasons_row_at(r, 2).similarity >= lth_reasons_row_at(r, 3).similarity);
+    assert_true(fabs(lth_reasons_row_at(r, 0)->weight) >= fabs(lth_reasons_row_at(r, 1)->weight));
+    assert_true(lth_reasons_row_at(r, 2)->similarity >= lth_reasons_row_at(r, 3)->similarity);
     bool found = false;
     for (size_t i = 0; i < 5; i++) {
-        lth_reasons_row row = lth_reasons_row_at(r, i);
+        lth_reasons_row row = *lth_reasons_row_at(r, i);
         assert_null(row.label);
         assert_true(row.similarity >= 0 && row.similarity <= 1);
         if (row.row != 2) continue;
@@ -89,13 +89,13 @@ static void test_classes(void **state) {
             double mean[3];
             for (size_t c = 0; c < classes; c++) {
                 lth_reasons *r = explain_new(gp, new, row, c);
-                lth_reasons_summary s = lth_reasons_summarise(r);
+                lth_reasons_summary s = *lth_reasons_summarise(r);
                 mean[c] = s.mean;
                 support_near(s.probability, p[row * classes + c], 1e-12);
                 support_near(s.baseline + explain_sum(r), s.mean, 1e-9);
                 assert_true(s.exact && s.distance > 0 && s.prior >= s.distance);
                 assert_true(isnan(s.sd) && isnan(s.noise));
-                if (s.rows > 0) assert_non_null(lth_reasons_row_at(r, 0).label);
+                if (s.rows > 0) assert_non_null(lth_reasons_row_at(r, 0)->label);
                 lth_reasons_free(r);
             }
             if (classes == 2) {
@@ -136,29 +136,29 @@ static void test_svm(void **state) {
     lth_table *new = support_table(ctx, explain_new_lines);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         lth_svm *svm = fit_svm(cases[i].kernel, cases[i].target, cases[i].solver);
-        size_t problems = lth_svm_reported(svm).problems;
+        size_t problems = lth_svm_reported(svm)->problems;
         double decision[EXPLAIN_NEW_ROWS * 3];
         lth_svm_prediction to = {.decision = decision};
-        support_ok(lth_svm_predict(svm, new, &to, &err), &err);
+        support_ok(lth_svm_predict(svm, new, &to, sizeof to, &err), &err);
         for (size_t k = 0; k < EXPLAIN_NEW_ROWS * problems; k++) {
             lth_explain_options options;
             lth_explain_options_init(&options);
             options.target = k % problems;
             lth_reasons *r = NULL;
             support_ok(lth_svm_explain(svm, new, k / problems, &options, &r, &err), &err);
-            lth_reasons_summary s = lth_reasons_summarise(r);
+            lth_reasons_summary s = *lth_reasons_summarise(r);
             support_near(s.mean, decision[k], 1e-9);
             support_near(s.baseline + explain_sum(r) + s.missed, s.mean, 1e-9);
             assert_true(fabs(s.missed) < (s.exact ? 1e-9 : 1e-4));
             assert_true(isnan(s.sd) && isnan(s.distance));
             if (cases[i].solver == LTH_SVM_LINEAR) assert_int_equal(s.rows, 0);
             for (size_t a = 0; a < s.rows; a++)
-                assert_non_null(lth_svm_row_text(svm, lth_reasons_row_at(r, a).row, 0));
+                assert_non_null(lth_svm_row_text(svm, lth_reasons_row_at(r, a)->row, 0));
             lth_reasons_free(r);
         }
         lth_reasons *r = NULL;
         support_ok(lth_svm_patterns(svm, 0, 3, &r, &err), &err);
-        assert_true(lth_reasons_summarise(r).patterns > 0);
+        assert_true(lth_reasons_summarise(r)->patterns > 0);
         lth_reasons_free(r);
         assert_int_equal(lth_svm_patterns(svm, problems, 3, &r, &err), LTH_EARG);
         lth_svm_free(svm);
@@ -210,12 +210,12 @@ static void test_same_bits(void **state) {
         lth_reasons *r = explain_new(gp, new, 1, 0);
         memset(weights[t], 0, sizeof weights[t]);
         memset(patterns[t], 0, sizeof patterns[t]);
-        for (size_t i = 0; i < lth_reasons_summarise(r).parts && i < 64; i++)
-            weights[t][i] = lth_reasons_part_at(r, i).weight;
+        for (size_t i = 0; i < lth_reasons_summarise(r)->parts && i < 64; i++)
+            weights[t][i] = lth_reasons_part_at(r, i)->weight;
         lth_reasons_free(r);
         support_ok(lth_gp_patterns(gp, 0, 10, &r, &err), &err);
-        for (size_t i = 0; i < lth_reasons_summarise(r).patterns; i++)
-            patterns[t][i] = lth_reasons_pattern_at(r, i).weight;
+        for (size_t i = 0; i < lth_reasons_summarise(r)->patterns; i++)
+            patterns[t][i] = lth_reasons_pattern_at(r, i)->weight;
         lth_reasons_free(r);
         lth_table_free(rows);
         lth_table_free(new);

@@ -41,7 +41,8 @@ static void compare_params(const lth_gp *a, const lth_gp *b) {
     size_t count = lth_kernel_params(lth_gp_kernel(a));
     assert_int_equal(lth_kernel_params(lth_gp_kernel(b)), count);
     for (size_t i = 0; i <= count; i++) {
-        lth_gp_param p = lth_gp_param_at(a, i), q = lth_gp_param_at(b, i);
+        size_t at = i < count ? i : LTH_NONE;
+        lth_gp_param p = *lth_gp_param_at(a, at), q = *lth_gp_param_at(b, at);
         assert_string_equal(p.path, q.path);
         assert_true(p.value == q.value && p.start == q.start);
         assert_true(p.held == q.held && p.at_bound == q.at_bound);
@@ -51,7 +52,7 @@ static void compare_params(const lth_gp *a, const lth_gp *b) {
 }
 
 static void compare_reports(const lth_gp *a, const lth_gp *b) {
-    lth_gp_report p = lth_gp_reported(a), q = lth_gp_reported(b);
+    lth_gp_report p = *lth_gp_reported(a), q = *lth_gp_reported(b);
     assert_true(p.rows == q.rows && p.iterations == q.iterations &&
                 p.evaluations == q.evaluations && p.starts == q.starts && p.orders == q.orders);
     assert_true(p.evidence == q.evidence && p.noise == q.noise && p.jitter == q.jitter &&
@@ -59,9 +60,9 @@ static void compare_reports(const lth_gp *a, const lth_gp *b) {
     assert_true(p.converged == q.converged && p.interrupted == q.interrupted);
     assert_memory_equal(p.nu, q.nu, sizeof p.nu);
     assert_memory_equal(p.order_share, q.order_share, sizeof p.order_share);
-    assert_true(p.loo.count == q.loo.count && p.loo.nlpd == q.loo.nlpd && p.loo.mae == q.loo.mae &&
-                p.loo.rmse == q.loo.rmse && p.loo.r == q.loo.r && p.loo.r2 == q.loo.r2 &&
-                p.loo.coverage == q.loo.coverage);
+    assert_true(p.loo->count == q.loo->count && p.loo->nlpd == q.loo->nlpd &&
+                p.loo->mae == q.loo->mae && p.loo->rmse == q.loo->rmse && p.loo->r == q.loo->r &&
+                p.loo->r2 == q.loo->r2 && p.loo->coverage == q.loo->coverage);
 }
 
 static lth_gp *load(const char *path) {

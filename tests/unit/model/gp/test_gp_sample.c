@@ -67,12 +67,12 @@ static void recovery(void **state) {
         options.max_iter = 60;
         lth_gp *gp = support_fit(ctx, "rbf(a)", table, 1, &options);
         assert_true(
-            fabs(lth_gp_param_at(gp, support_param(gp, "rbf.lengthscale")).value / 1.5 - 1) < 0.3);
-        assert_true(fabs(lth_gp_param_at(gp, LTH_NONE).value / 0.5 - 1) < 0.3);
+            fabs(lth_gp_param_at(gp, support_param(gp, "rbf.lengthscale"))->value / 1.5 - 1) < 0.3);
+        assert_true(fabs(lth_gp_param_at(gp, LTH_NONE)->value / 0.5 - 1) < 0.3);
         double scale = gp->targets[0].scale;
-        assert_true(fabs(log(lth_gp_param_at(gp, support_param(gp, "rbf.variance")).value * scale *
+        assert_true(fabs(log(lth_gp_param_at(gp, support_param(gp, "rbf.variance"))->value * scale *
                              scale / 4)) < log(2));
-        assert_true(lth_gp_reported(gp).loo.coverage > 0.88);
+        assert_true(lth_gp_reported(gp)->loo->coverage > 0.88);
         lth_gp_free(gp);
         lth_table_free(table);
     }

@@ -14,12 +14,13 @@
 #include "model/gp/laplace.h"
 
 enum { N = 70 };
-static const lth__link links[] = {LTH__LOGIT, LTH__PROBIT};
+static const lth__likelihood *const links[] = {&lth__logit, &lth__probit};
 static lth_ctx *ctx;
 
 typedef struct problem {
     double x[N], y[N], K[N * N], a[N], f[N], root_w[N], L[N * N], X[N * N], M[N * N];
     lth__laplace l;
+    lth__matrix on_K, on_L, on_X, on_M;
 } problem;
 
 static double kernel(double v, double length, double distance) {
@@ -33,7 +34,7 @@ static void fill_kernel(problem *p, double v, double length) {
 }
 
 /* Labels that change with x, a few of them wrong; two rows are equal but for the label. */
-static problem *pose(lth__link link, double v, double length) {
+static problem *pose(const lth__likelihood *link, double v, double length) {
     problem *p = calloc(1, sizeof *p);
     assert_non_null(p);
     lth__random random;
@@ -45,19 +46,23 @@ static problem *pose(lth__link link, double v, double length) {
     p->x[1] = p->x[0];
     p->y[0] = 1, p->y[1] = -1;
     fill_kernel(p, v, length);
+    p->on_K = lth__matrix_on_host(ctx, N, p->K);
+    p->on_L = lth__matrix_on_host(ctx, N, p->L);
+    p->on_X = lth__matrix_on_host(ctx, N, p->X);
+    p->on_M = lth__matrix_on_host(ctx, N, p->M);
     p->l = (lth__laplace){
-        .n = N, .link = link, .y = p->y, .a = p->a, .f = p->f, .root_w = p->root_w, .L = p->L};
+        .likelihood = link, .y = p->y, .a = p->a, .f = p->f, .root_w = p->root_w, .L = &p->on_L};
     return p;
 }
 
 static double evidence_at(problem *p, double v, double length) {
     fill_kernel(p, v, length);
-    assert_int_equal(lth__laplace_mode(ctx, &p->l, p->K, NULL), LTH_OK);
+    assert_int_equal(lth__laplace_mode(&p->l, &p->on_K, NULL), LTH_OK);
     return p->l.evidence;
 }
 
-static double log_p(lth__link link, double y, double f) {
-    return link == LTH__LOGIT ? -log1p(exp(-y * f)) : log(0.5 * erfc(-y * f / sqrt(2)));
+static double log_p(const lth__likelihood *link, double y, double f) {
+    return link == &lth__logit ? -log1p(exp(-y * f)) : log(0.5 * erfc(-y * f / sqrt(2)));
 }
 
 /* At the mode, a = K^-1 f is the slope of the likelihood. */
@@ -84,7 +89,7 @@ static void gradient_is_right(void **state) {
         problem *p = pose(links[k], 2.5, 0.8);
         double v = 2.5, length = 0.8, h = 1e-4, by_v = 0, by_length = 0;
         evidence_at(p, v, length);
-        assert_int_equal(lth__laplace_weights(ctx, &p->l, p->K, p->X, p->M, NULL), LTH_OK);
+        assert_int_equal(lth__laplace_weights(&p->l, &p->on_K, &p->on_X, &p->on_M, NULL), LTH_OK);
         for (size_t i = 0; i < N; i++) {
             for (size_t j = 0; j < N; j++) {
                 double d = p->x[i] - p->x[j], shape = (p->K[i * N + j] - 0.3) / v;
@@ -107,9 +112,10 @@ static void one_row(void **state) {
     (void)state;
     for (size_t k = 0; k < 2; k++) {
         double K = 0.04, y = -1, a = 0, f, root_w, L;
+        lth__matrix on_K = lth__matrix_on_host(ctx, 1, &K), on_L = lth__matrix_on_host(ctx, 1, &L);
         lth__laplace l = {
-            .n = 1, .link = links[k], .y = &y, .a = &a, .f = &f, .root_w = &root_w, .L = &L};
-        assert_int_equal(lth__laplace_mode(ctx, &l, &K, NULL), LTH_OK);
+            .likelihood = links[k], .y = &y, .a = &a, .f = &f, .root_w = &root_w, .L = &on_L};
+        assert_int_equal(lth__laplace_mode(&l, &on_K, NULL), LTH_OK);
         assert_true(fabs(l.evidence - log(0.5)) < 1e-4);
     }
 }
@@ -120,10 +126,10 @@ static void extremes(void **state) {
     for (size_t k = 0; k < 2; k++) {
         problem *p = pose(links[k], 1e5, 0.01);
         assert_true(isfinite(evidence_at(p, 1e5, 0.01)));
-        assert_int_equal(lth__laplace_weights(ctx, &p->l, p->K, p->X, p->M, NULL), LTH_OK);
+        assert_int_equal(lth__laplace_weights(&p->l, &p->on_K, &p->on_X, &p->on_M, NULL), LTH_OK);
         for (size_t i = 0; i < N * N; i++) assert_true(isfinite(p->M[i]));
         p->K[5] = NAN;
-        assert_int_equal(lth__laplace_mode(ctx, &p->l, p->K, NULL), LTH_ENUMERIC);
+        assert_int_equal(lth__laplace_mode(&p->l, &p->on_K, NULL), LTH_ENUMERIC);
         free(p);
     }
 }
@@ -139,13 +145,13 @@ static void probabilities(void **state) {
                     sum += w * exp(log_p(links[k], 1, mean + z * sqrt(variance)));
                     weight += w;
                 }
-                double p = lth__laplace_probability(links[k], mean, variance);
+                double p = links[k]->probability(NULL, mean, variance);
                 assert_true(fabs(p - sum / weight) < 1e-6);
                 assert_true(p >= 0 && p <= 1);
             }
         }
-        assert_true(lth__laplace_probability(links[k], 0, 4) == 0.5 ||
-                    fabs(lth__laplace_probability(links[k], 0, 4) - 0.5) < 1e-12);
+        assert_true(links[k]->probability(NULL, 0, 4) == 0.5 ||
+                    fabs(links[k]->probability(NULL, 0, 4) - 0.5) < 1e-12);
     }
 }
 

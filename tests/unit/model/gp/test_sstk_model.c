@@ -93,7 +93,7 @@ static void test_paths(void **state) {
               "sstk(a, symbols=[S], decay=0.3)");
     assert_int_equal(lth_kernel_params(kernel), 11);
     for (size_t i = 0; i < 11; i++) {
-        lth_param p = lth_kernel_param(kernel, i);
+        lth_param p = *lth_kernel_param(kernel, i);
         assert_string_equal(p.path, paths[i]);
         assert_true(p.value == values[i] && p.held == (i >= 3 && i < 6));
         assert_true(p.lo == 0 && p.hi == (strstr(p.path, "alpha") ? 2 : 1));
@@ -277,8 +277,8 @@ static lth_gp *fit(const char *kernel, const lth_table *table, const lth_gp_opti
 
 static double spread(const lth_gp *gp) {
     double sum = 0;
-    for (size_t i = 0; lth_gp_symbol_at(gp, i).symbol; i++) {
-        double z = log(lth_gp_symbol_at(gp, i).decay / lth_gp_param_at(gp, 1).value);
+    for (size_t i = 0; lth_gp_symbol_at(gp, i); i++) {
+        double z = log(lth_gp_symbol_at(gp, i)->decay / lth_gp_param_at(gp, 1)->value);
         sum += z * z;
     }
     return sum;
@@ -292,23 +292,23 @@ static void test_learning(void **state) {
     lth_gp *free_symbols = fit("1 * sstk(tree, symbols=all)", table, &options);
     lth_gp *loose = fit("1 * sstk(tree, symbols=all, shrink=1)", table, &options);
     lth_gp *tight = fit("1 * sstk(tree, symbols=all, shrink=0.01)", table, &options);
-    assert_true(lth_gp_reported(free_symbols).evidence > lth_gp_reported(shared).evidence + 5);
+    assert_true(lth_gp_reported(free_symbols)->evidence > lth_gp_reported(shared)->evidence + 5);
     assert_true(spread(free_symbols) > spread(loose) && spread(loose) > 10 * spread(tight));
-    support_near(lth_gp_reported(tight).evidence, lth_gp_reported(shared).evidence, 0.02);
+    support_near(lth_gp_reported(tight)->evidence, lth_gp_reported(shared)->evidence, 0.02);
     /* Symbols by descending frequency, with the nodes that have them. */
     size_t before = SIZE_MAX, symbols = 0, nodes = 0;
-    for (; lth_gp_symbol_at(free_symbols, symbols).symbol; symbols++) {
-        lth_gp_symbol s = lth_gp_symbol_at(free_symbols, symbols);
+    for (; lth_gp_symbol_at(free_symbols, symbols); symbols++) {
+        lth_gp_symbol s = *lth_gp_symbol_at(free_symbols, symbols);
         char path[32];
         assert_string_equal(s.kernel, "sstk");
         assert_true(s.count <= before && s.count > 0);
         before = s.count;
         nodes += s.count;
         snprintf(path, sizeof path, "sstk.decay[%s]", s.symbol);
-        assert_true(lth_gp_param_at(free_symbols, support_param(free_symbols, path)).value ==
+        assert_true(lth_gp_param_at(free_symbols, support_param(free_symbols, path))->value ==
                     s.decay);
         snprintf(path, sizeof path, "sstk.alpha[%s]", s.symbol);
-        assert_true(lth_gp_param_at(free_symbols, support_param(free_symbols, path)).value ==
+        assert_true(lth_gp_param_at(free_symbols, support_param(free_symbols, path))->value ==
                     s.alpha);
         if (strcmp(s.symbol, "S") == 0) assert_int_equal(s.count, 60);
     }
@@ -318,7 +318,7 @@ static void test_learning(void **state) {
     for (size_t k = 0; k < trees->start[60]; k++)
         leaves += lth__forest_is_leaf(free_symbols->encoder->lexicons[0].forest, trees->symbols[k]);
     assert_int_equal(nodes + leaves, trees->start[60]);
-    assert_null(lth_gp_symbol_at(shared, 0).symbol);
+    assert_null(lth_gp_symbol_at(shared, 0));
     lth_gp_free(shared);
     lth_gp_free(free_symbols);
     lth_gp_free(loose);
@@ -336,18 +336,18 @@ static void test_alpha_zero(void **state) {
     lth_gp *from_1 = fit("1 * sstk(tree, alpha=1)", table, &options);
     lth_gp *held = fit("1 * sstk(tree, alpha=0!)", table, &options);
     size_t alpha = support_param(from_0, "sstk.alpha");
-    double a = lth_gp_param_at(from_0, alpha).value, b = lth_gp_param_at(from_1, alpha).value;
-    assert_true(lth_gp_param_at(from_0, alpha).start == 0);
+    double a = lth_gp_param_at(from_0, alpha)->value, b = lth_gp_param_at(from_1, alpha)->value;
+    assert_true(lth_gp_param_at(from_0, alpha)->start == 0);
     assert_true(a >= 0 && b >= 0 && a <= 2 && b <= 2);
-    assert_true(lth_gp_param_at(held, alpha).value == 0);
-    assert_true(lth_gp_reported(from_0).evidence >= lth_gp_reported(held).evidence - 1e-6);
-    assert_true(lth_gp_reported(from_1).evidence >= lth_gp_reported(held).evidence - 0.5);
+    assert_true(lth_gp_param_at(held, alpha)->value == 0);
+    assert_true(lth_gp_reported(from_0)->evidence >= lth_gp_reported(held)->evidence - 1e-6);
+    assert_true(lth_gp_reported(from_1)->evidence >= lth_gp_reported(held)->evidence - 0.5);
     /* A log-normal prior keeps it away from 0. */
     static const char *const prior[] = {"sstk.alpha=0.5,0.1"};
     options.prior = prior;
     options.prior_count = 1;
     lth_gp *drawn = fit("1 * sstk(tree)", table, &options);
-    double near = lth_gp_param_at(drawn, alpha).value;
+    double near = lth_gp_param_at(drawn, alpha)->value;
     assert_true(near > 0.3 && near < 0.8);
     lth_gp_free(from_0);
     lth_gp_free(from_1);
@@ -362,15 +362,14 @@ static void test_cv(void **state) {
     lth_table *table = labelled_trees(ROWS, 4);
     lth_error err = {0};
     size_t fold[ROWS];
-    double seconds[FOLDS];
-    lth_metrics metrics[FOLDS], pooled;
     lth_gp_options options = quick();
-    lth_cv_result result = {.fold = metrics, .seconds = seconds, .pooled = &pooled};
+    lth_validation *found;
     lth_folds_shuffled(1, ROWS, FOLDS, fold);
     support_ok(lth_gp_cv(ctx, "1 * sstk(tree, symbols=all, shrink=0.5)", table, one_target, 1, fold,
-                         FOLDS, &options, &result, &err),
+                         FOLDS, &options, &found, &err),
                &err);
-    assert_true(pooled.r > 0.9);
+    assert_true(lth_validation_metrics(found, 0, LTH_NONE)->r > 0.9);
+    lth_validation_free(found);
     lth_table_free(table);
 }
 
@@ -400,8 +399,8 @@ static void test_round_trip(void **state) {
         check_same_predictions(gp, copy, odd);
         check_same_predictions(gp, copy, other);
         check_same_predictions(gp, copy, table);
-        for (size_t i = 0; i < 7; i++) {
-            lth_gp_symbol s = lth_gp_symbol_at(gp, i), c = lth_gp_symbol_at(copy, i);
+        for (size_t i = 0; lth_gp_symbol_at(gp, i); i++) {
+            lth_gp_symbol s = *lth_gp_symbol_at(gp, i), c = *lth_gp_symbol_at(copy, i);
             assert_true(s.decay == c.decay && s.alpha == c.alpha && s.count == c.count);
         }
         lth_gp_free(copy);

@@ -74,7 +74,8 @@ static lth_status use_model(const char *kernel, const lth_table *table, const ch
     if (status == LTH_OK) status = lth_svm_save(svm, "m", err);
     if (status == LTH_OK) status = lth_svm_load(ctx, "m", &loaded, err);
     if (status == LTH_OK)
-        status = lth_svm_predict(loaded, table, &(lth_svm_prediction){.decision = decision}, err);
+        status = lth_svm_predict(loaded, table, &(lth_svm_prediction){.decision = decision},
+                                 sizeof(lth_svm_prediction), err);
     lth_svm_free(svm);
     lth_svm_free(loaded);
     unlink("m");

@@ -95,8 +95,10 @@ static lth_svm *fit(lth_ctx *of, const char *kernel, const char *target,
 /* Decision values, freed with free(). */
 static double *decide(lth_svm *svm, const lth_table *of) {
     lth_error err = {0};
-    double *decision = calloc(lth_table_rows(of) * lth_svm_reported(svm).problems + 1, 8);
-    support_ok(lth_svm_predict(svm, of, &(lth_svm_prediction){.decision = decision}, &err), &err);
+    double *decision = calloc(lth_table_rows(of) * lth_svm_reported(svm)->problems + 1, 8);
+    support_ok(lth_svm_predict(svm, of, &(lth_svm_prediction){.decision = decision},
+                               sizeof(lth_svm_prediction), &err),
+               &err);
     return decision;
 }
 
@@ -318,14 +320,14 @@ static void check_model(const char *kernel, const char *target, lth_svm_options 
     lth_error err = {0};
     lth_svm *one = fit(ctx, kernel, target, &options);
     lth_svm *three = fit(threaded, kernel, target, &options), *loaded = NULL;
-    lth_svm_report r = lth_svm_reported(one);
+    lth_svm_report r = *lth_svm_reported(one);
     assert_true(r.linear && r.support > 0 && r.support <= ROWS);
     options.C = &r.C;
     options.C_count = 1;
     lth_svm *alone = fit(ctx, kernel, target, &options);
     support_ok(lth_svm_save(one, "m", &err), &err);
     support_ok(lth_svm_load(threaded, "m", &loaded, &err), &err);
-    lth_svm_report l = lth_svm_reported(loaded);
+    lth_svm_report l = *lth_svm_reported(loaded);
     assert_true(l.linear && l.weights == r.weights && l.support == r.support);
     lth_svm *others[] = {one, three, alone, loaded};
     double *x = decide(one, fresh);
@@ -338,7 +340,8 @@ static void check_model(const char *kernel, const char *target, lth_svm_options 
         double p[2][NEW * 3];
         for (size_t i = 0; i < 2; i++)
             support_ok(lth_svm_predict(i ? loaded : one, fresh,
-                                       &(lth_svm_prediction){.probability = p[i]}, &err),
+                                       &(lth_svm_prediction){.probability = p[i]},
+                                       sizeof(lth_svm_prediction), &err),
                        &err);
         check_same(p[0], p[1], NEW * r.classes);
         for (size_t i = 0; i < NEW && !r.multi_label && r.classes == 3; i++)
@@ -379,7 +382,7 @@ static void test_class_weights(void **state) {
         lth_svm *svm = fit(ctx, "normalize(bow(text))", "two", &options);
         size_t positive, negative;
         lth_svm_problem_at(svm, 0, &positive, &negative);
-        assert_string_equal(lth_svm_class_at(svm, positive).name, "no");
+        assert_string_equal(lth_svm_class_at(svm, positive)->name, "no");
         double *x = decide(svm, table);
         for (size_t k = 0; k < ROWS; k++) sum[i] += x[k] < 0;
         free(x);
@@ -425,7 +428,7 @@ static bool took_linear(const char *kernel, size_t rows, bool nu) {
     lth_table *many = make_table(rows, 3, "");
     lth_svm *svm = NULL;
     support_ok(lth_svm_fit(ctx, kernel, many, "two", &options, &svm, &err), &err);
-    bool linear = lth_svm_reported(svm).linear;
+    bool linear = lth_svm_reported(svm)->linear;
     lth_svm_free(svm);
     lth_table_free(many);
     return linear;
@@ -517,7 +520,7 @@ static void test_hostile(void **state) {
     lth_svm_options options = options_with(LTH_SVM_LINEAR, &C, 1);
     lth_svm *svm = fit(ctx, "bow(text)", "two", &options);
     support_ok(lth_svm_save(svm, "m", &err), &err);
-    size_t last = lth_svm_reported(svm).weights - 1;
+    size_t last = lth_svm_reported(svm)->weights - 1;
     lth_svm_free(svm);
     rewrite(NULL, 0, 0, "bow(text)");
     assert_int_equal(load_hostile(), LTH_OK);

@@ -100,8 +100,9 @@ static lth_svm *fit(lth_ctx *of, const char *kernel, const lth_table *table, con
 /* Decision values of all rows, freed with free(). */
 static double *decide(lth_svm *svm, const lth_table *table) {
     lth_error err = {0};
-    double *decision = calloc(lth_table_rows(table) * lth_svm_reported(svm).problems + 1, 8);
-    support_ok(lth_svm_predict(svm, table, &(lth_svm_prediction){.decision = decision}, &err),
+    double *decision = calloc(lth_table_rows(table) * lth_svm_reported(svm)->problems + 1, 8);
+    support_ok(lth_svm_predict(svm, table, &(lth_svm_prediction){.decision = decision},
+                               sizeof(lth_svm_prediction), &err),
                &err);
     return decision;
 }
@@ -128,13 +129,13 @@ static double score_by_hand(const row *rows, const char *kernel, double C, bool 
         double value[ROWS];
         lth_svm_prediction to = {.label = regression ? NULL : label,
                                  .value = regression ? value : NULL};
-        support_ok(lth_svm_predict(svm, test, &to, &err), &err);
+        support_ok(lth_svm_predict(svm, test, &to, sizeof to, &err), &err);
         for (size_t i = 0; i < ROWS; i++) {
             if (!inside[i]) continue;
             if (regression)
                 squares += (value[at] - rows[i].y) * (value[at] - rows[i].y);
             else
-                right += strcmp(lth_svm_class_at(svm, label[at]).name, classes[class[i]]) == 0;
+                right += strcmp(lth_svm_class_at(svm, label[at])->name, classes[class[i]]) == 0;
             at++;
         }
         lth_svm_free(svm);
@@ -156,22 +157,22 @@ static void check_grid(const char *kernel, bool regression) {
     options.set = sets;
     options.set_count = 2;
     lth_svm *svm = fit(ctx, kernel, table, regression ? "y" : "kind", &options);
-    lth_svm_report r = lth_svm_reported(svm);
+    lth_svm_report r = *lth_svm_reported(svm);
     assert_int_equal(r.points, 12);
     size_t best = LTH_NONE;
     for (size_t i = 0; i < r.points; i++) {
-        lth_svm_point p = lth_svm_point_at(svm, i);
+        lth_svm_point p = *lth_svm_point_at(svm, i);
         double score = score_by_hand(rows, p.kernel, p.C, regression);
         support_near(p.score, score, 1e-9);
         if (best != LTH_NONE) {
-            lth_svm_point b = lth_svm_point_at(svm, best);
+            lth_svm_point b = *lth_svm_point_at(svm, best);
             bool better = regression ? p.score < b.score : p.score > b.score;
             if (!better && (p.score != b.score || p.C >= b.C)) continue;
         }
         best = i;
     }
     char text[256];
-    lth_svm_point chosen = lth_svm_point_at(svm, best);
+    lth_svm_point chosen = *lth_svm_point_at(svm, best);
     assert_true(r.C == chosen.C && r.inner == chosen.score);
     lth_kernel_print(lth_svm_kernel(svm), text, sizeof text);
     assert_string_equal(text, chosen.kernel);
@@ -290,7 +291,9 @@ static void test_class_of_one_row(void **state) {
     lth_svm *svm = fit(own, "normalize(ssk(text, order=1))", table, "c", &options);
     assert_int_equal(warnings, 1);
     size_t label[5];
-    support_ok(lth_svm_predict(svm, table, &(lth_svm_prediction){.label = label}, &err), &err);
+    support_ok(lth_svm_predict(svm, table, &(lth_svm_prediction){.label = label},
+                               sizeof(lth_svm_prediction), &err),
+               &err);
     const size_t expected[] = {0, 0, 1, 1, 2};
     assert_memory_equal(label, expected, sizeof label);
     lth_svm_free(svm);
@@ -358,7 +361,7 @@ static void check_round_trip(const char *kernel, const char *target, bool nu, bo
     support_ok(lth_svm_save(loaded, "m", &err), &err);
     support_ok(lth_svm_load(ctx, "m", &twice, &err), &err);
     double *after = decide(loaded, test), *again = decide(twice, test);
-    lth_svm_report p = lth_svm_reported(svm), q = lth_svm_reported(twice);
+    lth_svm_report p = *lth_svm_reported(svm), q = *lth_svm_reported(twice);
     assert_memory_equal(before, after, ROWS * p.problems * sizeof *before);
     assert_memory_equal(before, again, ROWS * p.problems * sizeof *before);
     assert_string_equal(p.type, q.type);
@@ -368,12 +371,12 @@ static void check_round_trip(const char *kernel, const char *target, bool nu, bo
                 p.seconds == q.seconds && p.inner_folds == q.inner_folds);
     assert_true(p.multi_label == q.multi_label && p.one_vs_rest == q.one_vs_rest);
     for (size_t c = 0; c < p.classes; c++) {
-        lth_svm_class a = lth_svm_class_at(svm, c), b = lth_svm_class_at(twice, c);
+        lth_svm_class a = *lth_svm_class_at(svm, c), b = *lth_svm_class_at(twice, c);
         assert_string_equal(a.name, b.name);
         assert_true(a.rows == b.rows && a.support == b.support && a.support > 0);
     }
     for (size_t i = 0; i < p.points; i++) {
-        lth_svm_point a = lth_svm_point_at(svm, i), b = lth_svm_point_at(twice, i);
+        lth_svm_point a = *lth_svm_point_at(svm, i), b = *lth_svm_point_at(twice, i);
         assert_string_equal(a.kernel, b.kernel);
         assert_true(a.score == b.score);
     }
@@ -381,9 +384,11 @@ static void check_round_trip(const char *kernel, const char *target, bool nu, bo
     if (p.probability) {
         double one[3 * ROWS], other[3 * ROWS];
         assert_int_equal(p.classes, 3);
-        support_ok(lth_svm_predict(svm, test, &(lth_svm_prediction){.probability = one}, &err),
+        support_ok(lth_svm_predict(svm, test, &(lth_svm_prediction){.probability = one},
+                                   sizeof(lth_svm_prediction), &err),
                    &err);
-        support_ok(lth_svm_predict(twice, test, &(lth_svm_prediction){.probability = other}, &err),
+        support_ok(lth_svm_predict(twice, test, &(lth_svm_prediction){.probability = other},
+                                   sizeof(lth_svm_prediction), &err),
                    &err);
         assert_memory_equal(one, other, sizeof one);
     }
@@ -417,7 +422,7 @@ static void test_what_is_kept(void **state) {
     make_rows(rows, ROWS, 3);
     lth_table *table = table_of(ctx, rows, ROWS, NULL);
     lth_svm *svm = fit(ctx, "normalize(ssk(text, order=2))", table, "y", NULL);
-    assert_true(lth_svm_reported(svm).support < ROWS);
+    assert_true(lth_svm_reported(svm)->support < ROWS);
     assert_null(svm->items);
     lth_svm_free(svm);
     svm = fit(ctx, "linear(tfidf(text))", table, "y", NULL);
@@ -448,11 +453,11 @@ static void test_threads(void **state) {
         double *decision = decide(svm, table);
         if (first) {
             assert_memory_equal(first, decision, ROWS * 3 * sizeof *first);
-            assert_true(lth_svm_reported(svm).inner == inner);
+            assert_true(lth_svm_reported(svm)->inner == inner);
             free(decision);
         } else {
             first = decision;
-            inner = lth_svm_reported(svm).inner;
+            inner = lth_svm_reported(svm)->inner;
         }
         lth_svm_free(svm);
         lth_table_free(table);
@@ -494,14 +499,14 @@ static void check_cv(const char *target, bool regression) {
         double value[ROWS];
         lth_svm_prediction to = {.label = regression ? NULL : label,
                                  .value = regression ? value : NULL};
-        support_ok(lth_svm_predict(svm, test, &to, &err), &err);
+        support_ok(lth_svm_predict(svm, test, &to, sizeof to, &err), &err);
         for (size_t i = 0; i < ROWS; i++) {
             if (!inside[i]) continue;
             if (regression) {
                 support_near(lth_validation_value(v, 0, i), value[at], 1e-9);
                 squares += (value[at] - rows[i].y) * (value[at] - rows[i].y);
             } else {
-                const char *name = lth_svm_class_at(svm, label[at]).name;
+                const char *name = lth_svm_class_at(svm, label[at])->name;
                 for (size_t c = 0; c < 3; c++) {
                     assert_int_equal(lth_validation_predicted(v, 0, i, c),
                                      strcmp(lth_validation_class(v, 0, c), name) == 0);
@@ -511,18 +516,18 @@ static void check_cv(const char *target, bool regression) {
             }
             at++;
         }
-        assert_int_equal(regression ? lth_validation_metrics(v, 0, f).count
-                                    : lth_validation_label_metrics(v, 0, f).count,
+        assert_int_equal(regression ? lth_validation_metrics(v, 0, f)->count
+                                    : lth_validation_label_metrics(v, 0, f)->count,
                          at);
         lth_svm_free(svm);
         lth_table_free(train);
         lth_table_free(test);
     }
     if (regression) {
-        support_near(lth_validation_metrics(v, 0, LTH_NONE).rmse, sqrt(squares / ROWS), 1e-9);
-        assert_true(isnan(lth_validation_metrics(v, 0, LTH_NONE).nlpd));
+        support_near(lth_validation_metrics(v, 0, LTH_NONE)->rmse, sqrt(squares / ROWS), 1e-9);
+        assert_true(isnan(lth_validation_metrics(v, 0, LTH_NONE)->nlpd));
     } else {
-        support_near(lth_validation_label_metrics(v, 0, LTH_NONE).accuracy, right / ROWS, 1e-12);
+        support_near(lth_validation_label_metrics(v, 0, LTH_NONE)->accuracy, right / ROWS, 1e-12);
         size_t sum = 0, diagonal = 0;
         for (size_t i = 0; i < 9; i++) sum += lth_validation_confusion(v, 0, i / 3, i % 3);
         for (size_t c = 0; c < 3; c++) diagonal += lth_validation_confusion(v, 0, c, c);
@@ -552,9 +557,9 @@ static void test_label_only_in_test_rows(void **state) {
     support_ok(lth_svm_cv(ctx, "normalize(ssk(text, order=1))", table, targets, 2, fold, 2, NULL,
                           &v, &err),
                &err);
-    lth_label_metrics m = lth_validation_label_metrics(v, 0, 1);
+    lth_label_metrics m = *lth_validation_label_metrics(v, 0, 1);
     support_near(m.accuracy, 0.5, 1e-15);
-    lth_class_metrics z = lth_validation_class_metrics(v, 0, 2);
+    lth_class_metrics z = *lth_validation_class_metrics(v, 0, 2);
     assert_true(z.support == 2 && z.recall == 0);
     assert_int_equal(lth_validation_confusion(v, 0, 2, 0), 1);
     assert_int_equal(lth_validation_confusion(v, 0, 2, 1), 1);
@@ -577,8 +582,8 @@ static void test_auc(void **state) {
     lth_validation *v = NULL;
     support_ok(lth_svm_cv(ctx, "ssk(text, order=1)", table, &target, 1, fold, 2, NULL, &v, &err),
                &err);
-    assert_true(lth_validation_label_metrics(v, 0, LTH_NONE).auc == 1);
-    assert_true(lth_validation_label_metrics(v, 0, 0).auc == 1);
+    assert_true(lth_validation_label_metrics(v, 0, LTH_NONE)->auc == 1);
+    assert_true(lth_validation_label_metrics(v, 0, 0)->auc == 1);
     lth_validation_free(v);
     lth_table_free(table);
 }

@@ -114,8 +114,9 @@ static void test_far_away(void **state) {
         if (with) options.solver = LTH_SVM_KERNEL;
         assert_int_equal(
             lth_svm_fit(ctx, "normalize(bow(text))", table, "kind", &options, &svm, NULL), LTH_OK);
-        assert_int_equal(
-            lth_svm_predict(svm, far, &(lth_svm_prediction){.decision = decision}, NULL), LTH_OK);
+        assert_int_equal(lth_svm_predict(svm, far, &(lth_svm_prediction){.decision = decision},
+                                         sizeof(lth_svm_prediction), NULL),
+                         LTH_OK);
         if (with)
             assert_true(fabs(decision[0]) > 0.1);
         else

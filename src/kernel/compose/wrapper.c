@@ -1,9 +1,10 @@
-#include "kernel/compose/wrap.h"
+#include "kernel/compose/wrapper.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "base/random.h"
+#include "base/text.h"
 #include "kernel/device/device_eval.h"
 
 /* Self-similarities of the inner kernel on one side. */
@@ -15,11 +16,52 @@ typedef struct side {
 
 typedef struct state {
     const lth__wrapper *wrapper;
-    const lth__wrap_config *config;
-    double theta[LTH__WRAP_PARAMS];
+    const lth__wrapper_config *config;
+    double theta[LTH__WRAPPER_PARAMS];
     bool symmetric;
     side rows, cols; /* the same pointers when the matrix is symmetric */
 } state;
+
+/* ---- Parameters ---- */
+
+static lth_status check_ard(const lth__node *node, lth_error *err) {
+    const lth__expr *input = node->expr->inputs[0];
+    if (input->kind == LTH__EXPR_COLUMN) return LTH_OK;
+    return lth__fail_at(err, LTH_EFORMAT, NULL, 0, input->column,
+                        "ard=yes needs number columns, such as %s(f1..f17, ard=yes)",
+                        node->family->manual.name);
+}
+
+static lth_status declare(lth_kernel *kernel, lth__node *node, const lth_argument *a,
+                          lth__wrapper_config *c, lth_error *err) {
+    if (c->params == LTH__WRAPPER_PARAMS)
+        return lth__fail(err, LTH_EUNSUPPORTED, "%s has more than %d parameters",
+                         node->family->manual.name, LTH__WRAPPER_PARAMS);
+    size_t *row = &c->row[c->params++];
+    *row = LTH_NONE;
+    /* The columns are divided by their own length scales; the common one is 1. */
+    if (c->ard && a->role == LTH_ROLE_LENGTHSCALE) return LTH_OK;
+    *row = node->param_count;
+    double initial = 1;
+    lth__parse_double(a->initial, strlen(a->initial), &initial);
+    return lth__node_param(kernel, node, a->name, 0, initial, false, err);
+}
+
+lth_status lth__wrapper_configure(lth_kernel *kernel, lth__node *node, const lth__wrapper *wrapper,
+                                  lth_error *err) {
+    lth__wrapper_config *c = lth__pool_alloc(&kernel->pool, sizeof *c);
+    if (!c) return lth__fail_memory(err, sizeof *c);
+    *c = (lth__wrapper_config){.wrapper = wrapper};
+    node->config = c;
+    int ard;
+    LTH_TRY(lth__node_choice(node, "ard", 0, &ard, err));
+    c->ard = ard;
+    if (ard) LTH_TRY(check_ard(node, err));
+    for (const lth_argument *a = node->family->manual.arguments; a && a->name; a++) {
+        if (a->learned) LTH_TRY(declare(kernel, node, a, c, err));
+    }
+    return LTH_OK;
+}
 
 /* ---- State ---- */
 
@@ -59,20 +101,21 @@ static lth_status prepare_side(const lth__node *input, const lth__eval *eval,
     return status;
 }
 
-void lth__wrap_release(void *p) {
+void lth__wrapper_release(void *p) {
     state *st = p;
     if (!st->symmetric) free_side(&st->cols);
     free_side(&st->rows);
     lth__free(st);
 }
 
-lth_status lth__wrap_prepare(const lth__node *node, lth__eval *eval, void **out, lth_error *err) {
+lth_status lth__wrapper_prepare(const lth__node *node, lth__eval *eval, void **out,
+                                lth_error *err) {
     state *st = lth__calloc(1, sizeof *st);
     if (!st) return lth__fail_memory(err, sizeof *st);
     st->config = node->config;
     st->wrapper = st->config->wrapper;
     st->symmetric = eval->rows == eval->cols;
-    for (size_t i = 0; i < st->wrapper->params; i++) {
+    for (size_t i = 0; i < st->config->params; i++) {
         size_t row = st->config->row[i];
         st->theta[i] = row == LTH_NONE ? 1 : lth__node_value(node, eval, row);
     }
@@ -84,11 +127,11 @@ lth_status lth__wrap_prepare(const lth__node *node, lth__eval *eval, void **out,
     if (status == LTH_OK)
         *out = st;
     else
-        lth__wrap_release(st);
+        lth__wrapper_release(st);
     return status;
 }
 
-const double *lth__wrap_selves(const void *p, size_t *count) {
+const double *lth__wrapper_selves(const void *p, size_t *count) {
     const state *st = p;
     *count = st->rows.count;
     return st->rows.self;
@@ -96,17 +139,17 @@ const double *lth__wrap_selves(const void *p, size_t *count) {
 
 /* ---- Values ---- */
 
-lth_status lth__wrap_diagonal(const lth__node *node, const lth__eval *eval, const lth_items *items,
-                              double *a, double *slope, lth_error *err) {
+lth_status lth__wrapper_diagonal(const lth__node *node, const lth__eval *eval,
+                                 const lth_items *items, double *a, double *slope, lth_error *err) {
     (void)err;
     const state *st = eval->state[node->index];
     const side *s = items == eval->rows ? &st->rows : &st->cols;
     size_t count = s->count, own = node->first_param;
     for (size_t i = 0; i < count; i++) {
-        lth__wrapped x = st->wrapper->self(st->theta, s->self[i]);
+        lth__wrapper_value x = st->wrapper->self(st->theta, s->self[i]);
         a[i] = x.value;
         if (!slope) continue;
-        for (size_t p = 0; p < st->wrapper->params; p++) {
+        for (size_t p = 0; p < st->config->params; p++) {
             size_t row = st->config->row[p];
             if (row != LTH_NONE) slope[(own + row) * count + i] = x.dtheta[p];
         }
@@ -124,7 +167,7 @@ static double *kept_aids(const lth__node *node, const lth__eval *eval, const lth
     return memo && memo->planes ? memo->planes + tile->first_pair : NULL;
 }
 
-size_t lth__wrap_memo_planes(const lth__node *node, const lth__eval *eval) {
+size_t lth__wrapper_memo_planes(const lth__node *node, const lth__eval *eval) {
     const state *st = eval->state[node->index];
     return st->wrapper->has_aid;
 }
@@ -138,23 +181,23 @@ static size_t find_self(const state *st, const lth__tile *tile, size_t r) {
 }
 
 /* Columns first .. last-1 of row r; k and aid are those of the whole tile. */
-static lth__wrap_row row_part(const state *st, const lth__tile *tile, size_t r, size_t first,
-                              size_t last, const double *b, double *k, double *aid) {
+static lth__wrapper_row row_part(const state *st, const lth__tile *tile, size_t r, size_t first,
+                                 size_t last, const double *b, double *k, double *aid) {
     size_t pair = r * tile->cols + first;
-    return (lth__wrap_row){.theta = st->theta,
-                           .a = st->rows.self[tile->row[r]],
-                           .b = b + first,
-                           .k = k + pair,
-                           .aid = aid ? aid + pair : NULL,
-                           .count = last - first};
+    return (lth__wrapper_row){.theta = st->theta,
+                              .a = st->rows.self[tile->row[r]],
+                              .b = b + first,
+                              .k = k + pair,
+                              .aid = aid ? aid + pair : NULL,
+                              .count = last - first};
 }
 
 static void gather_selves(const state *st, const lth__tile *tile, double *b) {
     for (size_t c = 0; c < tile->cols; c++) b[c] = st->cols.self[tile->col[c]];
 }
 
-lth_status lth__wrap_tile(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
-                          double *K, lth_error *err) {
+lth_status lth__wrapper_tile(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
+                             double *K, lth_error *err) {
     const state *st = eval->state[node->index];
     LTH_TRY(lth__node_tile(node->inputs[0], eval, tile, K, err));
     double *b = lth__alloc(tile->cols, sizeof *b), *aid = kept_aids(node, eval, tile);
@@ -162,10 +205,10 @@ lth_status lth__wrap_tile(const lth__node *node, const lth__eval *eval, const lt
     gather_selves(st, tile, b);
     for (size_t r = 0; r < tile->rows; r++) {
         size_t self = find_self(st, tile, r);
-        lth__wrap_row left = row_part(st, tile, r, 0, self, b, K, aid);
+        lth__wrapper_row left = row_part(st, tile, r, 0, self, b, K, aid);
         st->wrapper->values(&left);
         if (self == tile->cols) continue;
-        lth__wrap_row right = row_part(st, tile, r, self + 1, tile->cols, b, K, aid);
+        lth__wrapper_row right = row_part(st, tile, r, self + 1, tile->cols, b, K, aid);
         st->wrapper->values(&right);
         K[r * tile->cols + self] = st->wrapper->self(st->theta, left.a).value;
     }
@@ -174,20 +217,20 @@ lth_status lth__wrap_tile(const lth__node *node, const lth__eval *eval, const lt
     return LTH_OK;
 }
 
-void lth__wrap_combine(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
-                       const double *input, double *value, double *slope) {
+void lth__wrapper_combine(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
+                          const double *input, double *value, double *slope) {
     const state *st = eval->state[node->index];
     for (size_t pair = 0; pair < tile->rows * tile->cols; pair++) {
         double a = st->rows.self[tile->row[pair / tile->cols]];
         double b = st->cols.self[tile->col[pair % tile->cols]];
-        lth__wrapped x = st->wrapper->at(st->theta, input[pair], a, b);
+        lth__wrapper_value x = st->wrapper->at(st->theta, input[pair], a, b);
         value[pair] = x.value;
         if (slope) slope[pair] = x.dk;
     }
 }
 
-bool lth__wrap_is_linear(const lth__node *node, const bool *varies) {
-    return !varies[0] || ((const lth__wrap_config *)node->config)->wrapper->linear;
+bool lth__wrapper_is_linear(const lth__node *node, const bool *varies) {
+    return !varies[0] || ((const lth__wrapper_config *)node->config)->wrapper->linear;
 }
 
 /* ---- Pull-back ---- */
@@ -199,9 +242,9 @@ typedef struct weights {
     double *b;          /* self-similarities of the columns */
 } weights;
 
-static void add_sums(const lth__node *node, const state *st, const lth__wrap_sums *sums,
+static void add_sums(const lth__node *node, const state *st, const lth__wrapper_sums *sums,
                      const lth__sink *sink) {
-    for (size_t p = 0; p < st->wrapper->params; p++) {
+    for (size_t p = 0; p < st->config->params; p++) {
         size_t row = st->config->row[p];
         if (row != LTH_NONE) sink->sum[node->first_param + row] += sums->theta[p];
     }
@@ -210,9 +253,9 @@ static void add_sums(const lth__node *node, const state *st, const lth__wrap_sum
 /* An item with itself: the weight of its self-similarity is all there is. */
 static void pull_self(const lth__node *node, const state *st, const lth__tile *tile, size_t r,
                       size_t c, double w, weights *out, const lth__sink *sink) {
-    lth__wrapped x = st->wrapper->self(st->theta, st->rows.self[tile->row[r]]);
-    lth__wrap_sums sums = {.a = w * x.da};
-    for (size_t p = 0; p < st->wrapper->params; p++) sums.theta[p] = w * x.dtheta[p];
+    lth__wrapper_value x = st->wrapper->self(st->theta, st->rows.self[tile->row[r]]);
+    lth__wrapper_sums sums = {.a = w * x.da};
+    for (size_t p = 0; p < st->config->params; p++) sums.theta[p] = w * x.dtheta[p];
     add_sums(node, st, &sums, sink);
     out->row[r] += sums.a;
     out->k[r * tile->cols + c] = 0;
@@ -222,9 +265,9 @@ static void pull_self(const lth__node *node, const state *st, const lth__tile *t
 static void pull_part(const lth__node *node, const state *st, const lth__tile *tile, size_t r,
                       size_t first, size_t last, const double *W, double *aid, weights *out,
                       const lth__sink *sink) {
-    lth__wrap_row part = row_part(st, tile, r, first, last, out->b, out->values, aid);
+    lth__wrapper_row part = row_part(st, tile, r, first, last, out->b, out->values, aid);
     size_t pair = r * tile->cols + first;
-    lth__wrap_sums sums = {0};
+    lth__wrapper_sums sums = {0};
     st->wrapper->pull(&part, W + pair, out->k + pair, out->col + first, &sums);
     out->row[r] += sums.a;
     add_sums(node, st, &sums, sink);
@@ -250,12 +293,12 @@ static void pull_pair(const lth__node *node, const state *st, const lth__tile *t
     size_t pair = r * tile->cols + c, row = tile->row[r], col = tile->col[c];
     bool self = st->symmetric && row == col;
     double a = st->rows.self[row], b = st->cols.self[col];
-    lth__wrapped x = self ? st->wrapper->self(st->theta, a)
-                          : st->wrapper->at(st->theta, out->values[pair], a, b);
+    lth__wrapper_value x = self ? st->wrapper->self(st->theta, a)
+                                : st->wrapper->at(st->theta, out->values[pair], a, b);
     double da = w * x.da, db = self ? 0 : w * x.db;
     out->k[pair] = self ? 0 : w * x.dk;
     out->values[pair] = x.value;
-    for (size_t p = 0; p < st->wrapper->params; p++) {
+    for (size_t p = 0; p < st->config->params; p++) {
         size_t row_of = st->config->row[p];
         if (row_of != LTH_NONE)
             lth__sink_add(sink, node->first_param + row_of, pair, w * x.dtheta[p]);
@@ -315,8 +358,8 @@ static lth_status pull_with(const lth__node *node, const lth__eval *eval, const 
     return LTH_OK;
 }
 
-lth_status lth__wrap_pull(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
-                          const double *W, double *K, const lth__sink *sink, lth_error *err) {
+lth_status lth__wrapper_pull(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
+                             const double *W, double *K, const lth__sink *sink, lth_error *err) {
     size_t rows = tile->rows, cols = tile->cols, pairs = rows * cols;
     size_t need = 2 * pairs + rows + 2 * cols;
     weights w = {.k = lth__alloc(need, sizeof *w.k)};
@@ -334,19 +377,24 @@ lth_status lth__wrap_pull(const lth__node *node, const lth__eval *eval, const lt
 
 /* ---- On a device ---- */
 
-static lth__device_wrap wrap_of(const state *st, const lth__panel *panel) {
-    lth__device_wrap w = {.form = (int)st->wrapper->form,
-                          .a = st->rows.self + panel->first_row,
-                          .b = st->cols.self + panel->first_col,
-                          .panel = *panel};
+bool lth__wrapper_device_able(const lth__node *node, const lth__eval *eval) {
+    (void)eval;
+    return ((const lth__wrapper_config *)node->config)->wrapper->form != LTH__FORM_NONE;
+}
+
+static lth__device_wrapper wrapper_of(const state *st, const lth__panel *panel) {
+    lth__device_wrapper w = {.form = (int)st->wrapper->form,
+                             .a = st->rows.self + panel->first_row,
+                             .b = st->cols.self + panel->first_col,
+                             .panel = *panel};
     memcpy(w.theta, st->theta, sizeof st->theta);
     return w;
 }
 
-lth_status lth__wrap_device_tile(const lth__node *node, lth__device_eval *e,
-                                 const lth__panel *panel, double *K, lth_error *err) {
+lth_status lth__wrapper_device_tile(const lth__node *node, lth__device_eval *e,
+                                    const lth__panel *panel, double *K, lth_error *err) {
     const state *st = e->eval->state[node->index];
-    lth__device_wrap w = wrap_of(st, panel);
+    lth__device_wrapper w = wrapper_of(st, panel);
     LTH_TRY(lth__device_tile(node->inputs[0], e, panel, K, err));
     return e->t->wrap(e->d, &w, K, panel->cols, err);
 }
@@ -365,11 +413,11 @@ static void pull_selves(const lth__node *node, const state *st, const lth__panel
 static lth_status pull_there(const lth__node *node, lth__device_eval *e, const lth__panel *panel,
                              double *W, double *K, double *sides, double *grad, lth_error *err) {
     const state *st = e->eval->state[node->index];
-    lth__device_wrap w = wrap_of(st, panel);
+    lth__device_wrapper w = wrapper_of(st, panel);
     double theta[LTH__DEVICE_THETA], *row = sides, *col = sides + panel->rows;
     LTH_TRY(lth__device_tile(node->inputs[0], e, panel, K, err));
     LTH_TRY(e->t->wrap_pull(e->d, &w, K, W, panel->cols, row, col, theta, err));
-    for (size_t p = 0; p < st->wrapper->params; p++) {
+    for (size_t p = 0; p < st->config->params; p++) {
         if (st->config->row[p] != LTH_NONE)
             grad[node->first_param + st->config->row[p]] += theta[p];
     }
@@ -377,9 +425,9 @@ static lth_status pull_there(const lth__node *node, lth__device_eval *e, const l
     return lth__device_pull(node->inputs[0], e, panel, W, NULL, grad, err);
 }
 
-lth_status lth__wrap_device_pull(const lth__node *node, lth__device_eval *e,
-                                 const lth__panel *panel, double *W, double *K, double *grad,
-                                 lth_error *err) {
+lth_status lth__wrapper_device_pull(const lth__node *node, lth__device_eval *e,
+                                    const lth__panel *panel, double *W, double *K, double *grad,
+                                    lth_error *err) {
     double *values = K, *sides = lth__alloc(panel->rows + panel->cols, sizeof *sides);
     lth_status status = sides ? LTH_OK : lth__fail_memory(err, 0);
     if (status == LTH_OK && !K)
@@ -412,17 +460,26 @@ static lth_status mean_distance(const lth__node *node, const lth__eval *eval, co
     return LTH_OK;
 }
 
-/* Variance so that k(x,x) is the scale; length scale of about the typical distance. The parameters
- * of a wrapper are variance, length scale, and others that start at 1. */
-lth_status lth__wrap_guess(const lth__node *node, const lth__eval *eval, double scale,
-                           double *value, lth_error *err) {
+/* The place of the node's parameter with this role, or LTH_NONE. */
+static size_t find_role(const lth__node *node, const lth__eval *eval, lth_role role) {
+    for (size_t i = 0; i < node->param_count; i++) {
+        if (eval->kernel->params[node->first_param + i].argument->role == role) return i;
+    }
+    return LTH_NONE;
+}
+
+/* Variance so that k(x,x) is the scale; length scale of about the typical distance. */
+lth_status lth__wrapper_guess(const lth__node *node, const lth__eval *eval, double scale,
+                              double *value, lth_error *err) {
     const state *st = eval->state[node->index];
-    double unit[LTH__WRAP_PARAMS] = {1, 1, 1}, self = 0, d2 = 0;
+    size_t variance = find_role(node, eval, LTH_ROLE_VARIANCE);
+    size_t lengthscale = find_role(node, eval, LTH_ROLE_LENGTHSCALE);
+    double unit[LTH__WRAPPER_PARAMS] = {1, 1, 1}, self = 0, d2 = 0;
     for (size_t i = 0; i < st->rows.count; i++)
         self += st->wrapper->self(unit, st->rows.self[i]).value / (double)st->rows.count;
-    if (self > 0) value[st->config->row[0]] = scale / self;
-    if (st->wrapper->params < 2 || st->config->row[1] == LTH_NONE) return LTH_OK;
+    if (variance != LTH_NONE && self > 0 && isfinite(self)) value[variance] = scale / self;
+    if (lengthscale == LTH_NONE) return LTH_OK;
     LTH_TRY(mean_distance(node, eval, st, &d2, err));
-    if (d2 > 0) value[st->config->row[1]] = sqrt(d2);
+    if (d2 > 0) value[lengthscale] = sqrt(d2);
     return LTH_OK;
 }

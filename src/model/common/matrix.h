@@ -1,0 +1,75 @@
+/* A symmetric matrix, where it lives and what can be done with it there.
+ *
+ * The mathematics of a model is written once, in these words; each place brings a table of them:
+ * host memory (matrix_host.c) and the memory of a device (matrix_device.c). Matrices are n x n with
+ * both triangles, factors lower triangular; vectors lie in host memory.
+ */
+#ifndef LTH_MATRIX_H
+#define LTH_MATRIX_H
+
+#include "kernel/core/gram.h"
+
+typedef struct lth__matrix lth__matrix;
+
+typedef struct lth__matrix_table {
+    /* Memory, if it has none yet; its contents are undefined. */
+    lth_status (*reserve)(lth__matrix *A, lth_error *err);
+    void (*release)(lth__matrix *A);
+    /* Into host memory. */
+    lth_status (*fetch)(const lth__matrix *A, double *out, lth_error *err);
+
+    /* A = value everywhere; A = by A + plus; A += value on its diagonal. */
+    lth_status (*fill)(lth__matrix *A, double value, lth_error *err);
+    lth_status (*affine)(lth__matrix *A, double by, double plus, lth_error *err);
+    lth_status (*add_diagonal)(lth__matrix *A, double value, lth_error *err);
+    /* A_ij *= w_i w_j, and out = I + w A w. */
+    lth_status (*scale)(lth__matrix *A, const double *w, lth_error *err);
+    lth_status (*sandwich)(const lth__matrix *A, const double *w, lth__matrix *out, lth_error *err);
+
+    lth_status (*trace)(const lth__matrix *A, double *out, lth_error *err);
+    lth_status (*diagonal)(const lth__matrix *A, double *out, lth_error *err);
+    /* y = A x, and sum_ij A_ij (B_ij - minus). */
+    lth_status (*multiply)(const lth__matrix *A, const double *x, double *y, lth_error *err);
+    lth_status (*inner)(const lth__matrix *A, const lth__matrix *B, double minus, double *out,
+                        lth_error *err);
+
+    /* A becomes its Cholesky factor L; LTH_ENUMERIC when it is not positive definite. */
+    lth_status (*factor)(lth__matrix *A, double *log_determinant, lth_error *err);
+    /* B (n x m) = (L L^T)^-1 B, and X = (L L^T)^-1. */
+    lth_status (*solve)(const lth__matrix *L, size_t m, double *B, lth_error *err);
+    lth_status (*invert)(const lth__matrix *L, lth__matrix *X, lth_error *err);
+
+    /* X = (A A^T - m X) / 2 for A of n x m; and M += (a a^T - X + u g^T + g u^T) / 2. */
+    lth_status (*weigh)(lth__matrix *X, size_t m, const double *A, lth_error *err);
+    lth_status (*add_weights)(lth__matrix *M, const lth__matrix *X, const double *a,
+                              const double *u, const double *g, lth_error *err);
+} lth__matrix_table;
+
+struct lth__matrix {
+    const lth__matrix_table *table;
+    lth_ctx *ctx;
+    lth__device_eval *device; /* NULL in host memory */
+    size_t n;
+    double *cells; /* NULL = no memory yet */
+    bool borrowed;
+};
+
+/* A matrix without memory, where the Gram matrix is computed. */
+lth__matrix lth__matrix_beside(lth_ctx *ctx, const lth__gram *gram, size_t n);
+/* A matrix in host memory: `cells` are borrowed; NULL = none yet. */
+lth__matrix lth__matrix_on_host(lth_ctx *ctx, size_t n, double *cells);
+void lth__matrix_free(lth__matrix *A);
+
+/* The Gram matrix, and the pull-back of the weights W, which may be overwritten. */
+lth_status lth__matrix_gram(lth__matrix *A, lth__gram *gram, lth_error *err);
+lth_status lth__matrix_pull(lth__matrix *W, lth__gram *gram, double *gradient, lth_error *err);
+
+/* Its cells in host memory, freed with lth__free(); it has none afterwards. */
+lth_status lth__matrix_take(lth__matrix *A, double **out, lth_error *err);
+
+/* Memory of a device is scarce: a matrix that is not needed for a while gives its own back. */
+void lth__matrix_rest(lth__matrix *A);
+
+extern const lth__matrix_table lth__matrix_on_device;
+
+#endif

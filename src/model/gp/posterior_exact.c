@@ -1,0 +1,226 @@
+/* The posterior for Gaussian noise, exact:
+ *
+ *     G = K + (noise + jitter) I = L L^T,  alpha = G^-1 y
+ *     log evidence = sum over targets of -(y^T alpha)/2 - (log |G|)/2 - (N/2) log 2 pi
+ *     its gradient = sum_ij W_ij dG_ij,  W = sum over targets of (alpha alpha^T - G^-1)/2
+ *
+ * Predictions are K* alpha with variance k** - |L^-1 k*|^2, and the prediction of row i from all
+ * the others is known without another fit:
+ *
+ *     mean = y_i - alpha_i / (G^-1)_ii      variance = 1 / (G^-1)_ii
+ */
+#include <math.h>
+#include <string.h>
+
+#include "engine/blas.h"
+#include "model/common/metrics.h"
+#include "model/gp/gp.h"
+
+typedef struct exact {
+    double *alpha;    /* rows x latents */
+    double *L;        /* once settled   */
+    lth__matrix G, X; /* while it learns: G or its factor; its inverse, then the weights */
+} exact;
+
+static void release(void *solution) {
+    exact *e = solution;
+    if (!e) return;
+    lth__matrix_free(&e->G);
+    lth__matrix_free(&e->X);
+    lth__free(e->alpha);
+    lth__free(e->L);
+    lth__free(e);
+}
+
+static lth_status open(lth_gp *gp, lth_error *err) {
+    exact *e = gp->solution = lth__calloc(1, sizeof *e);
+    if (!e) return lth__fail_memory(err, sizeof *e);
+    e->alpha = lth__alloc(gp->rows * gp->latents, sizeof *e->alpha);
+    return e->alpha ? LTH_OK : lth__fail_memory(err, gp->rows * gp->latents * sizeof *e->alpha);
+}
+
+static size_t matrices(const lth_gp *gp) {
+    (void)gp;
+    return 2;
+}
+
+/* ---- Evidence ---- */
+
+static lth_status solve(const lth_gp *gp, exact *e, double *fit, lth_error *err) {
+    size_t n = gp->rows, t = gp->latents;
+    for (size_t i = 0; i < n; i++) {
+        for (size_t k = 0; k < t; k++) e->alpha[i * t + k] = gp->y[k * n + i];
+    }
+    LTH_TRY(e->G.table->solve(&e->G, t, e->alpha, err));
+    *fit = 0;
+    for (size_t i = 0; i < n; i++) {
+        for (size_t k = 0; k < t; k++) *fit += gp->y[k * n + i] * e->alpha[i * t + k];
+    }
+    return LTH_OK;
+}
+
+static lth_status weigh_pairs(const lth_gp *gp, exact *e, lth__weights *weights, double *by_noise,
+                              lth_error *err) {
+    LTH_TRY(e->G.table->invert(&e->G, &e->X, err));
+    lth__matrix_rest(&e->G);
+    LTH_TRY(e->X.table->weigh(&e->X, gp->latents, e->alpha, err));
+    weights->square = &e->X;
+    return e->X.table->trace(&e->X, by_noise, err);
+}
+
+static lth_status evidence(lth_gp *gp, lth__gram *gram, double *out, lth__weights *weights,
+                           double *own, lth_error *err) {
+    exact *e = gp->solution;
+    size_t n = gp->rows, t = gp->latents;
+    double log_determinant, fit;
+    if (!e->G.table) e->G = e->X = lth__matrix_beside(&gp->ctx, gram, n);
+    LTH_TRY(lth__matrix_gram(&e->G, gram, err));
+    LTH_TRY(lth__gp_prior_matrix(gp, gp->own[0], &e->G, err));
+    LTH_TRY(e->G.table->factor(&e->G, &log_determinant, err));
+    LTH_TRY(solve(gp, e, &fit, err));
+    *out = -0.5 * fit - 0.5 * (double)t * log_determinant - 0.5 * (double)(n * t) * log(2 * M_PI);
+    return weights ? weigh_pairs(gp, e, weights, own, err) : LTH_OK;
+}
+
+/* ---- Leave-one-out ---- */
+
+static void leave_out(const lth_gp *gp, const double *inverse, size_t target, double *y,
+                      double *mean, double *sd) {
+    const exact *e = gp->solution;
+    const lth__target *of = &gp->targets[target];
+    for (size_t i = 0; i < gp->rows; i++) {
+        double variance = 1 / inverse[i];
+        y[i] = of->shift + of->scale * gp->y[target * gp->rows + i];
+        mean[i] = y[i] - of->scale * e->alpha[i * gp->latents + target] * variance;
+        sd[i] = of->scale * sqrt(variance);
+    }
+}
+
+static lth_status report_left_out(lth_gp *gp, lth_error *err) {
+    exact *e = gp->solution;
+    size_t n = gp->rows;
+    double *y = lth__alloc(4 * n, sizeof *y), *mean = y + n, *sd = mean + n, *inverse = sd + n;
+    if (!y) return lth__fail_memory(err, 4 * n * sizeof *y);
+    lth_status status = e->G.table->invert(&e->G, &e->X, err);
+    if (status == LTH_OK) status = e->X.table->diagonal(&e->X, inverse, err);
+    if (status == LTH_OK) {
+        leave_out(gp, inverse, 0, y, mean, sd);
+        gp->loo = lth__metrics_of(y, mean, sd, n);
+        gp->report.loo = &gp->loo;
+    }
+    lth__free(y);
+    return status;
+}
+
+static lth_status settle(lth_gp *gp, lth_error *err) {
+    exact *e = gp->solution;
+    LTH_TRY(report_left_out(gp, err));
+    lth__matrix_free(&e->X);
+    lth__free(e->L);
+    e->L = NULL;
+    LTH_TRY(lth__matrix_take(&e->G, &e->L, err));
+    e->G = e->X = (lth__matrix){0};
+    gp->report.noise = gp->own[0] * gp->targets[0].scale * gp->targets[0].scale;
+    return LTH_OK;
+}
+
+/* A factor from a file may be anything, but for its positive diagonal. */
+static bool are_variances(const double *inverse, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        if (!(inverse[i] > 0 && isfinite(inverse[i]))) return false;
+    }
+    return true;
+}
+
+static lth_status leave_one_out(const lth_gp *gp, size_t target, double *y, double *mean,
+                                double *sd, lth_error *err) {
+    const exact *e = gp->solution;
+    lth_ctx ctx = gp->ctx;
+    size_t n = gp->rows;
+    lth__matrix L = lth__matrix_on_host(&ctx, n, e->L), X = lth__matrix_on_host(&ctx, n, NULL);
+    double *inverse = lth__alloc(n, sizeof *inverse);
+    lth_status status = inverse ? LTH_OK : lth__fail_memory(err, n * sizeof *inverse);
+    if (status == LTH_OK) status = L.table->invert(&L, &X, err);
+    if (status == LTH_OK) status = X.table->diagonal(&X, inverse, err);
+    lth__matrix_free(&X);
+    if (status == LTH_OK && !are_variances(inverse, n))
+        status = lth__fail(err, LTH_ENUMERIC, "the model's matrix has no inverse");
+    if (status == LTH_OK) leave_out(gp, inverse, target, y, mean, sd);
+    lth__free(inverse);
+    return status;
+}
+
+/* ---- Predictions ---- */
+
+static lth_status predict(const lth_gp *gp, size_t rows, double *K, const double *self,
+                          double *mean, double *variance, lth_error *err) {
+    const exact *e = gp->solution;
+    const lth__blas *blas;
+    size_t n = gp->rows, t = gp->latents;
+    LTH_TRY(lth__blas_get(&blas, err));
+    blas->gemm_nn(rows, t, n, 1, K, n, e->alpha, t, 0, mean, t);
+    if (!variance) return LTH_OK;
+    LTH_TRY(lth__gp_variances(&gp->ctx, n, e->L, rows, K, self, variance, t, err));
+    for (size_t r = 0; r < rows; r++) {
+        for (size_t k = 1; k < t; k++) variance[r * t + k] = variance[r * t];
+    }
+    return LTH_OK;
+}
+
+static void weigh(const lth_gp *gp, size_t i, double *w) {
+    const exact *e = gp->solution;
+    for (size_t r = 0; r < gp->rows; r++) w[r] = e->alpha[r * gp->latents + i];
+}
+
+/* ---- In a file ---- */
+
+/* From one layout of rows x cols numbers to the other. */
+static void transpose(const double *from, size_t rows, size_t cols, double *to) {
+    for (size_t r = 0; r < rows; r++) {
+        for (size_t c = 0; c < cols; c++) to[c * rows + r] = from[r * cols + c];
+    }
+}
+
+static void save(const lth_gp *gp, lth__saver *s) {
+    const exact *e = gp->solution;
+    size_t n = gp->rows, t = gp->latents;
+    double *y = lth__saver_keep(s, lth__alloc(n * t, sizeof *y));
+    s->ok = s->ok && y;
+    if (!s->ok) return;
+    transpose(gp->y, t, n, y);
+    lth__saver_put(s, "y", LTH__F64, n, t, y);
+    lth__saver_put(s, "alpha", LTH__F64, n, t, e->alpha);
+    lth__saver_put(s, "factor", LTH__F64, n, n, e->L);
+}
+
+static lth_status load(lth_gp *gp, const lth__loader *l) {
+    const lth__tensor *y, *t;
+    gp->latents = gp->target_count;
+    LTH_TRY(lth__loader_get(l, "y", LTH__F64, 2, LTH_NONE, gp->latents, &y));
+    gp->rows = y->shape[0];
+    if (gp->rows == 0) return lth__loader_damaged(l, "it has no training rows");
+    LTH_TRY(lth__loader_copy(l, y, &gp->y)); /* all are finite */
+    transpose(y->data, gp->rows, gp->latents, gp->y);
+    exact *e = gp->solution = lth__calloc(1, sizeof *e);
+    if (!e) return lth__fail_memory(l->err, sizeof *e);
+    LTH_TRY(lth__loader_get(l, "alpha", LTH__F64, 2, gp->rows, gp->latents, &t));
+    LTH_TRY(lth__loader_copy(l, t, &e->alpha));
+    LTH_TRY(lth__loader_get(l, "factor", LTH__F64, 2, gp->rows, gp->rows, &t));
+    LTH_TRY(lth__loader_copy(l, t, &e->L));
+    for (size_t i = 0; i < gp->rows; i++) {
+        if (!(e->L[i * gp->rows + i] > 0)) return lth__loader_damaged(l, "factor");
+    }
+    return LTH_OK;
+}
+
+const lth__posterior lth__exact = {.name = "exact",
+                                   .open = open,
+                                   .free = release,
+                                   .matrices = matrices,
+                                   .evidence = evidence,
+                                   .settle = settle,
+                                   .predict = predict,
+                                   .weigh = weigh,
+                                   .leave_one_out = leave_one_out,
+                                   .save = save,
+                                   .load = load};
