@@ -3,7 +3,9 @@
 #include "available.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* The number after `key` in a file of lines; infinite if there is none ("max" in a control group).
@@ -29,4 +31,20 @@ double memory_available(void) {
     double used = read_number("/sys/fs/cgroup/memory.current", "");
     double group = isinf(limit) || isinf(used) ? INFINITY : limit - used;
     return machine < group ? machine : group;
+}
+
+lth_status allocate_doubles(const char *what, size_t planes, size_t rows, size_t columns,
+                            double **out, lth_error *err) {
+    double bytes = (double)sizeof **out * (double)planes * (double)rows * (double)columns;
+    double available = bytes > 1e6 ? memory_available() : INFINITY; /* asking takes a moment */
+    *out = NULL;
+    if (bytes < (double)(SIZE_MAX / 2) && bytes <= available)
+        *out = malloc(sizeof **out * planes * rows * columns);
+    if (*out) return LTH_OK;
+    char rest[64] = "";
+    if (bytes > available) snprintf(rest, sizeof rest, ", and %.3g GB are free", available / 1e9);
+    snprintf(err->message, sizeof err->message,
+             "out of memory: %s of %zu rows needs %.3g GB%s; keep fewer rows with --where", what,
+             rows, bytes / 1e9, rest);
+    return err->status = LTH_ENOMEM;
 }

@@ -31,60 +31,30 @@ static int check_usage(const options *o) {
     return check_model_options(o, svm);
 }
 
-static bool contains(const list *l, const char *name) {
-    for (size_t i = 0; i < l->count; ++i)
-        if (strcmp(l->at[i], name) == 0) return true;
-    return false;
-}
-
-/* "a,b" and "c" become "a", "b", "c"; `text` holds them. */
-static int split_names(const options *o, const char *flag, const list *from, list *out,
-                       char **text) {
-    size_t size = 1;
-    for (size_t i = 0; i < from->count; ++i) size += strlen(from->at[i]) + 1;
-    *text = malloc(size);
-    out->at = malloc(size * sizeof *out->at); /* each name takes a byte at least */
-    if (!*text || !out->at) return out_of_memory();
-    char *next = *text;
-    for (size_t i = 0; i < from->count; ++i) {
-        char *rest = strcpy(next, from->at[i]), *name;
-        next += strlen(next) + 1;
-        while ((name = strsep(&rest, ",")) != NULL) {
-            if (!*name)
-                return usage_error(o->command, "--%s has an empty name in \"%s\"", flag,
-                                   from->at[i]);
-            if (contains(out, name))
-                return usage_error(o->command, "--%s names %s twice", flag, name);
-            out->at[out->count++] = name;
-        }
-    }
-    return EXIT_DONE;
-}
-
 static int fill_options(learning *l) {
     const options *o = l->options;
-    lth_gp_options *how = &l->how;
-    lth_gp_options_init(how);
-    if (o->max_iter != NOT_GIVEN) how->max_iter = (size_t)o->max_iter;
-    if (o->restarts != NOT_GIVEN) how->restarts = (size_t)o->restarts;
-    how->learn = !o->no_learn;
-    how->zero_mean = o->mean == 0;
-    how->unscaled = o->unscaled;
-    how->fix = l->fix.at;
-    how->fix_count = l->fix.count;
-    how->prior = o->prior.at;
-    how->prior_count = o->prior.count;
-    how->user = l;
-    if (o->task >= 0) how->task = (lth_task)o->task;
-    if (o->likelihood >= 0) how->likelihood = (lth_likelihood)o->likelihood;
-    return o->noise ? parse_noise(o, 5e-324, &how->noise, &how->noise_held) : EXIT_DONE;
+    lth_gp_options *to = &l->gp_options;
+    lth_gp_options_init(to);
+    if (o->max_iter != NOT_GIVEN) to->max_iter = (size_t)o->max_iter;
+    if (o->restarts != NOT_GIVEN) to->restarts = (size_t)o->restarts;
+    to->learn = !o->no_learn;
+    to->zero_mean = o->mean == 0;
+    to->unscaled = o->unscaled;
+    to->fix = l->fix.at;
+    to->fix_count = l->fix.count;
+    to->prior = o->prior.at;
+    to->prior_count = o->prior.count;
+    to->user = l;
+    if (o->task >= 0) to->task = (lth_task)o->task;
+    if (o->likelihood >= 0) to->likelihood = (lth_likelihood)o->likelihood;
+    return o->noise ? parse_noise(o, 5e-324, &to->noise, &to->noise_held) : EXIT_DONE;
 }
 
 int learning_open(learning *l, const options *o) {
     *l = (learning){.session.options = o, .options = o};
     int code = check_usage(o);
-    if (!code) code = split_names(o, "target", &o->target, &l->targets, &l->names[0]);
-    if (!code) code = split_names(o, "fix", &o->fix, &l->fix, &l->names[1]);
+    if (!code) code = split_names(o, "target", &o->target, &l->targets);
+    if (!code) code = split_names(o, "fix", &o->fix, &l->fix);
     if (!code) code = fill_options(l);
     if (!code) code = fill_svm_options(l);
     if (!code) code = session_open(&l->session, o);
@@ -96,8 +66,6 @@ void learning_close(learning *l) {
     lth_kernel_free(l->kernel);
     free(l->targets.at);
     free(l->fix.at);
-    free(l->names[0]);
-    free(l->names[1]);
     for (size_t i = 0; i < sizeof l->numbers / sizeof *l->numbers; ++i) free(l->numbers[i]);
     session_close(&l->session);
 }
@@ -110,7 +78,7 @@ static int check_labels(learning *l) {
     for (size_t i = 0; i < l->targets.count; ++i) {
         bool labels;
         lth_status status =
-            lth_gp_has_labels(l->table, l->targets.at[i], l->how.task, &labels, &err);
+            lth_gp_has_labels(l->table, l->targets.at[i], l->gp_options.task, &labels, &err);
         if (status != LTH_OK) return learning_fail(l, &err);
         if (i > 0 && l->labels && !labels)
             return usage_error(o->command,
@@ -136,14 +104,13 @@ int learning_read(learning *l, const char *also) {
     int code = session_parse_kernel(&l->session, o->kernel, &l->kernel);
     if (!code) code = session_check_vectors(&l->session, l->kernel);
     if (code) return code;
-    if (lth_kernel_needs_vectors(l->kernel)) l->how.vectors = l->svm_how.vectors = o->vectors;
+    if (lth_kernel_needs_vectors(l->kernel))
+        l->gp_options.vectors = l->svm_options.vectors = o->vectors;
     const char *columns[l->targets.count + 1];
     memcpy(columns, l->targets.at, l->targets.count * sizeof *columns);
     columns[l->targets.count] = also;
     list more = {columns, l->targets.count + (also != NULL)};
-    const char *path = o->arguments[0];
-    code = session_read_table(&l->session, path, l->kernel, &more, &l->table);
-    if (!code) code = session_resolve_kernel(&l->session, path, l->table, &l->kernel);
+    code = session_read_table(&l->session, o->arguments[0], l->kernel, &more, &l->table);
     if (!code && !l->svm) code = check_labels(l);
     return code;
 }
@@ -170,7 +137,7 @@ int show_step(void *user, const lth_gp_step *step) {
     if (step->start != l->last.start) show_start_end(l);
     l->last = *step;
     const char *format = "start %zu of %zu, iteration %zu, evidence %.6g, gradient %.2g, %.1f s";
-    size_t starts = l->how.restarts + 1;
+    size_t starts = l->gp_options.restarts + 1;
     if (!session_has_terminal())
         session_note(&l->session, format, step->start + 1, starts, step->iteration, step->evidence,
                      step->gradient, step->seconds);

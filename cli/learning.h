@@ -12,22 +12,21 @@ typedef struct learning {
     lth_table *table;
     list targets;     /* the names of --target, one by one       */
     list fix;         /* the paths of --fix, one by one          */
-    char *names[2];   /* the texts that they lie in              */
     lth_gp_step last; /* the step reported last                  */
-    lth_gp_options how;
+    lth_gp_options gp_options;
     bool labels; /* a Gaussian process for labels, once the table was read */
-    bool svm;    /* --model svm, and how: */
-    lth_svm_options svm_how;
+    bool svm;    /* --model svm */
+    lth_svm_options svm_options;
     double *numbers[3]; /* the lists of --C, --epsilon and --nu */
 } learning;
 
 /* What can be wrong before anything is read: --kernel, --target, --model, --noise. Then the session
- * is open and `how` filled. Close it in any case. */
+ * is open and its options filled. Close it in any case. */
 int learning_open(learning *l, const options *o);
 void learning_close(learning *l);
 
-/* The kernel, and the table with the targets and `also` (NULL = none); and whether the options go
- * with what the targets hold. */
+/* The kernel as it is written, and the table with the targets and `also` (NULL = none); and whether
+ * the options go with what the targets hold. */
 int learning_read(learning *l, const char *also);
 
 /* Print why a fit failed. */
@@ -36,7 +35,8 @@ int learning_fail(learning *l, const lth_error *err);
 /* A variance as it is given to --noise; `held` NULL = no "!" is allowed. */
 int parse_noise(const options *o, double least, double *noise, bool *held);
 
-/* For --model svm: the options that do not go with the model, and those that do, in l->svm_how. */
+/* For --model svm: the options that do not go with the model, and those that do, in l->svm_options.
+ */
 int check_model_options(const options *o, bool svm);
 int fill_svm_options(learning *l);
 

@@ -1,4 +1,4 @@
-/* Printing: numbers that read back as they were, JSON, colours, the end of standard output. */
+/* Printing: numbers that read back as they were, colours, the end of standard output. */
 #include "output.h"
 
 #include <errno.h>
@@ -20,36 +20,9 @@ const char *double_text(double value, char out[32]) {
     return out;
 }
 
-void write_json_string(FILE *to, const char *text) {
-    putc('"', to);
-    for (const char *c = text; *c; ++c) {
-        unsigned char byte = (unsigned char)*c;
-        if (byte == '"' || byte == '\\')
-            fprintf(to, "\\%c", byte);
-        else if (byte < 0x20 || byte == 0x7f)
-            fprintf(to, "\\u%04x", byte);
-        else
-            putc(byte, to);
-    }
-    putc('"', to);
-}
-
-void write_json_double(FILE *to, double value) {
-    char text[32];
-    fputs(isfinite(value) ? double_text(value, text) : "null", to);
-}
-
 void write_tsv_double(FILE *to, double value) {
     char text[32];
     fputs(isnan(value) ? "nan" : double_text(value, text), to);
-}
-
-void print_json_string(const char *text) {
-    write_json_string(stdout, text);
-}
-
-void print_json_double(double value) {
-    write_json_double(stdout, value);
 }
 
 static void print_line_break(size_t indent) {

@@ -1,4 +1,4 @@
-/* Printing: numbers that read back as they were, JSON, colours, the end of standard output. */
+/* Printing: numbers that read back as they were, colours, the end of standard output. */
 #ifndef CLI_OUTPUT_H
 #define CLI_OUTPUT_H
 
@@ -9,11 +9,6 @@
 /* The shortest text that reads back as the same double. */
 const char *double_text(double value, char out[32]);
 
-/* To standard output. A double is null where JSON has no number for it. */
-void print_json_string(const char *text);
-void print_json_double(double value);
-void write_json_string(FILE *to, const char *text);
-void write_json_double(FILE *to, double value);
 void write_tsv_double(FILE *to, double value); /* nan, inf, -inf are those words */
 
 /* A file of text that appears under its name only when it is complete; `path` NULL or "-" is

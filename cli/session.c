@@ -239,6 +239,33 @@ void session_close(session *s) {
 
 /* ---- Input ---- */
 
+static bool contains(const list *l, const char *name) {
+    for (size_t i = 0; i < l->count; ++i)
+        if (strcmp(l->at[i], name) == 0) return true;
+    return false;
+}
+
+int split_names(const options *o, const char *flag, const list *from, list *out) {
+    size_t size = 1;
+    for (size_t i = 0; i < from->count; ++i) size += strlen(from->at[i]) + 1;
+    *out = (list){.at = malloc(size * (sizeof *out->at + 1))}; /* a name takes a byte at least */
+    if (!out->at) return out_of_memory();
+    char *next = (char *)(out->at + size);
+    for (size_t i = 0; i < from->count; ++i) {
+        char *rest = strcpy(next, from->at[i]), *name;
+        next += strlen(next) + 1;
+        while ((name = strsep(&rest, ",")) != NULL) {
+            if (!*name)
+                return usage_error(o->command, "--%s has an empty name in \"%s\"", flag,
+                                   from->at[i]);
+            if (contains(out, name))
+                return usage_error(o->command, "--%s names %s twice", flag, name);
+            out->at[out->count++] = name;
+        }
+    }
+    return EXIT_DONE;
+}
+
 /* The expression, and a mark under the character at which it is wrong. */
 static void point_at(const char *expression, size_t column) {
     fputs("  ", stderr);
@@ -272,12 +299,12 @@ static size_t count_columns(const lth_kernel *kernel) {
 }
 
 static lth_table_options table_options(const session *s) {
-    lth_table_options how;
-    lth_table_options_init(&how);
-    if (s->options->format >= 0) how.format = (lth_table_format)(s->options->format + 1);
-    how.where = s->options->where.at;
-    how.where_count = s->options->where.count;
-    return how;
+    lth_table_options wanted;
+    lth_table_options_init(&wanted);
+    if (s->options->format >= 0) wanted.format = (lth_table_format)(s->options->format + 1);
+    wanted.where = s->options->where.at;
+    wanted.where_count = s->options->where.count;
+    return wanted;
 }
 
 int session_read_table(session *s, const char *path, const lth_kernel *kernel, const list *more,
@@ -286,18 +313,18 @@ int session_read_table(session *s, const char *path, const lth_kernel *kernel, c
     const char *columns[count + 1];
     for (size_t i = 0; i < count; ++i)
         columns[i] = i < own ? lth_kernel_column(kernel, i) : more->at[i - own];
-    lth_table_options how = table_options(s);
-    how.columns = columns;
-    how.column_count = count;
+    lth_table_options wanted = table_options(s);
+    wanted.columns = columns;
+    wanted.column_count = count;
     lth_error err = {0};
     lth_table *table;
-    if (lth_table_read(s->ctx, path, &how, &table, &err) != LTH_OK)
+    if (lth_table_read(s->ctx, path, &wanted, &table, &err) != LTH_OK)
         return session_fail_input(s, &err, path);
     if (lth_table_rows(table) == 0) {
         lth_table_free(table);
         err = (lth_error){.status = LTH_EFORMAT};
         snprintf(err.message, sizeof err.message, "%s",
-                 how.where_count ? "no row matches --where" : "the table has no rows");
+                 wanted.where_count ? "no row matches --where" : "the table has no rows");
         return session_fail_input(s, &err, path);
     }
     int code = session_check_interrupt(s);
@@ -332,18 +359,9 @@ int session_read_vectors(session *s, const lth_kernel *kernel, lth_encoder *enco
 
 int session_allocate(session *s, const char *what, size_t planes, size_t rows, size_t columns,
                      double **out) {
-    double bytes = (double)sizeof **out * (double)planes * (double)rows * (double)columns;
-    double available = memory_available();
-    *out = NULL;
-    if (bytes < (double)(SIZE_MAX / 2) && bytes <= available)
-        *out = malloc(sizeof **out * planes * rows * columns);
-    if (*out) return EXIT_DONE;
-    clear_bar(s);
-    fprintf(stderr, "luthier: out of memory: %s of %zu rows needs %.3g GB", what, rows,
-            bytes / 1e9);
-    if (bytes > available) fprintf(stderr, ", and %.3g GB are free", available / 1e9);
-    fputs("; keep fewer rows with --where\n", stderr);
-    return EXIT_FAILED;
+    lth_error err = {0};
+    lth_status status = allocate_doubles(what, planes, rows, columns, out, &err);
+    return status == LTH_OK ? EXIT_DONE : session_fail(s, &err);
 }
 
 int session_check_binary_output(session *s, const char *path) {

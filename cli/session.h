@@ -46,6 +46,9 @@ void session_status(session *s, const char *format, ...) LTH_PRINTF(2, 3);
 bool session_has_terminal(void); /* whether messages go to one */
 int out_of_memory(void);         /* says so; returns EXIT_FAILED */
 
+/* "a,b" and "c" become "a", "b", "c"; free(out->at) in any case. */
+int split_names(const options *o, const char *flag, const list *from, list *out);
+
 int session_parse_kernel(session *s, const char *expression, lth_kernel **out);
 
 /* The parameters of the kernel that depend on the data, by the table read from `path`. */
@@ -62,8 +65,7 @@ int session_check_vectors(session *s, const lth_kernel *kernel);
 /* The vectors of --vectors, if the kernel needs them; after everything was encoded. */
 int session_read_vectors(session *s, const lth_kernel *kernel, lth_encoder *encoder);
 
-/* Room for planes x rows x columns doubles, freed with free(). `what` names it when there is not
- * enough memory: "the Gram matrix". */
+/* As allocate_doubles(). */
 int session_allocate(session *s, const char *what, size_t planes, size_t rows, size_t columns,
                      double **out);
 

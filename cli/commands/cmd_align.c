@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "json.h"
 #include "output.h"
 #include "session.h"
 
@@ -140,13 +141,14 @@ static int print_json(const job *j) {
     char *kernel = kernel_text(j->kernel), *with = j->with ? kernel_text(j->with) : NULL;
     bool ok = kernel && (with || !j->with);
     if (ok) {
-        printf("{\"schema\":1,\"rows\":%zu,\"kernel\":", j->rows);
-        print_json_string(kernel);
-        printf(",\"%s\":", j->with ? "with" : "target");
-        print_json_string(j->with ? with : j->options->target.at[0]);
-        printf(",\"centered\":%s,\"alignment\":", j->options->center ? "true" : "false");
-        print_json_double(j->alignment);
-        printf("}\n");
+        json_writer w = {.to = stdout};
+        json_begin_result(&w, NULL);
+        json_put_count(&w, "rows", j->rows);
+        json_put_text(&w, "kernel", kernel);
+        json_put_text(&w, j->with ? "with" : "target", j->with ? with : j->options->target.at[0]);
+        json_put_bool(&w, "centered", j->options->center);
+        json_put_double(&w, "alignment", j->alignment);
+        json_end(&w);
     }
     free(kernel);
     free(with);

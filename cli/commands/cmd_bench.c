@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "output.h"
+#include "json.h"
 #include "session.h"
 
 /* The yardstick: four vector instructions for each cell-order, all as dear as a multiply-add. Only
@@ -59,22 +59,23 @@ static void print_row(const row *r) {
 }
 
 static void print_json(const bench *b) {
-    printf("{\"schema\":1,\"blas\":");
-    print_json_string(b->blas);
-    printf(",\"rows\":[");
+    json_writer w = {.to = stdout};
+    json_begin_result(&w, NULL);
+    json_put_text(&w, "blas", b->blas);
+    json_begin_list(&w, "rows");
     for (const row *r = b->rows; r < b->rows + b->count; ++r) {
-        printf("%s{\"what\":\"%s\",\"isa\":", r == b->rows ? "" : ",", r->what);
-        print_json_string(r->isa);
-        printf(",\"precision\":\"%s\",\"threads\":%u,\"cell_orders_per_s\":", r->precision,
-               r->threads);
-        print_json_double(r->rate);
-        printf(",\"per_fma_rate_over_4\":");
-        print_json_double(r->share);
-        printf(",\"gflops\":");
-        print_json_double(r->gflops);
-        putchar('}');
+        json_begin_object(&w, NULL);
+        json_put_text(&w, "what", r->what);
+        json_put_text(&w, "isa", r->isa);
+        json_put_text(&w, "precision", r->precision);
+        json_put_count(&w, "threads", r->threads);
+        json_put_double(&w, "cell_orders_per_s", r->rate);
+        json_put_double(&w, "per_fma_rate_over_4", r->share);
+        json_put_double(&w, "gflops", r->gflops);
+        json_end(&w);
     }
-    printf("]}\n");
+    json_end(&w);
+    json_end(&w);
 }
 
 static void add_row(bench *b, row r) {

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "json.h"
 #include "learning.h"
 #include "output.h"
 #include "report/report.h"
@@ -112,25 +113,25 @@ static void show_reviews(const demo *d) {
 /* ---- Learning ---- */
 
 static lth_gp_options fit_options(void) {
-    lth_gp_options how;
-    lth_gp_options_init(&how);
-    how.restarts = 0; /* the informed start does well here, and the demo should be short */
-    how.step = silent_step;
-    return how;
+    lth_gp_options gp_options;
+    lth_gp_options_init(&gp_options);
+    gp_options.restarts = 0; /* the informed start does well here, and the demo should be short */
+    gp_options.step = silent_step;
+    return gp_options;
 }
 
 static const char *const target = "score";
 
 static lth_status learn(demo *d, contender *c, lth_error *err) {
-    lth_gp_options how = fit_options();
+    lth_gp_options gp_options = fit_options();
     lth_validation *found;
     lth_ctx *ctx = d->session.ctx;
-    lth_status status =
-        lth_gp_cv(ctx, c->expression, d->table, &target, 1, d->fold, FOLDS, &how, &found, err);
+    lth_status status = lth_gp_cv(ctx, c->expression, d->table, &target, 1, d->fold, FOLDS,
+                                  &gp_options, &found, err);
     if (status) return status;
     c->judged = *lth_validation_metrics(found, 0, LTH_NONE);
     lth_validation_free(found);
-    return lth_gp_fit(ctx, c->expression, d->table, &target, 1, &how, &c->gp, err);
+    return lth_gp_fit(ctx, c->expression, d->table, &target, 1, &gp_options, &c->gp, err);
 }
 
 static int run_contender(demo *d, contender *c) {
@@ -220,12 +221,10 @@ static int predict(demo *d) {
     return session_check_interrupt(&d->session);
 }
 
-static const double to_interval = 1.959964; /* standard deviations either side: 95% */
-
 /* "[   ---o---   ]" for scores from 0 to 10. */
 static void print_interval(const sentence *s) {
     enum { CELLS = 21 };
-    double per_point = (CELLS - 1) / 10.0, half = to_interval * s->sd;
+    double per_point = (CELLS - 1) / 10.0, half = sds_95 * s->sd;
     long lo = lround((s->mean - half) * per_point), hi = lround((s->mean + half) * per_point),
          at = lround(s->mean * per_point);
     putchar('[');
@@ -329,50 +328,54 @@ static void show_commands(void) {
 
 /* ---- JSON ---- */
 
-static void print_json_figure(const char *name, double value) {
-    printf(",\"%s\":", name);
-    print_json_double(value);
+static void put_contender(json_writer *w, const contender *c) {
+    json_begin_object(w, c->name);
+    json_put_text(w, "kernel", c->expression);
+    json_put_double(w, "r", c->judged.r);
+    json_put_double(w, "mae", c->judged.mae);
+    json_put_double(w, "nlpd", c->judged.nlpd);
+    json_put_double(w, "coverage", c->judged.coverage);
+    json_put_double(w, "log_evidence", lth_gp_reported(c->gp)->evidence);
+    json_end(w);
 }
 
-static void print_json_contender(const contender *c) {
-    printf("\"%s\":{\"kernel\":", c->name);
-    print_json_string(c->expression);
-    print_json_figure("r", c->judged.r);
-    print_json_figure("mae", c->judged.mae);
-    print_json_figure("nlpd", c->judged.nlpd);
-    print_json_figure("coverage", c->judged.coverage);
-    print_json_figure("log_evidence", lth_gp_reported(c->gp)->evidence);
-    putchar('}');
+static void put_learned(json_writer *w, const lth_gp *gp) {
+    lth_gp_report r = *lth_gp_reported(gp);
+    json_begin_object(w, "learned");
+    json_put_double(w, "noise", r.noise);
+    json_put_double(w, "gap", learned_gap(gp));
+    json_begin_list(w, "order_share");
+    for (size_t i = 0; i < r.orders; ++i) json_put_double(w, NULL, r.order_share[i]);
+    json_end(w);
+    json_end(w);
+}
+
+static void put_sentences(json_writer *w, const sentence *s) {
+    json_begin_list(w, "predictions");
+    for (size_t i = 0; i < SENTENCES; ++i) {
+        json_begin_object(w, NULL);
+        json_put_text(w, "text", s[i].text);
+        json_put_double(w, "mean", s[i].mean);
+        json_put_double(w, "sd", s[i].sd);
+        json_end(w);
+    }
+    json_end(w);
 }
 
 static void print_json(demo *d) {
-    lth_gp_report r = *lth_gp_reported(best_of(d)->gp);
-    printf("{\"schema\":1,\"reviews\":%zu,\"folds\":%d,\"models\":{", d->rows, FOLDS);
-    for (size_t i = 0; i < CONTENDERS; ++i) {
-        if (i) putchar(',');
-        print_json_contender(&d->contenders[i]);
-    }
-    printf("},\"learned\":{\"noise\":");
-    print_json_double(r.noise);
-    print_json_figure("gap", learned_gap(best_of(d)->gp));
-    printf(",\"order_share\":[");
-    for (size_t i = 0; i < r.orders; ++i) {
-        if (i) putchar(',');
-        print_json_double(r.order_share[i]);
-    }
-    printf("]},\"predictions\":[");
-    for (size_t i = 0; i < SENTENCES; ++i) {
-        printf(i ? ",{\"text\":" : "{\"text\":");
-        print_json_string(d->sentences[i].text);
-        print_json_figure("mean", d->sentences[i].mean);
-        print_json_figure("sd", d->sentences[i].sd);
-        putchar('}');
-    }
-    printf("],\"learning_s\":");
-    print_json_double(d->learning_seconds);
-    print_json_figure("pairs_per_s", d->pairs);
-    print_json_figure("cell_orders_per_s", d->cell_orders);
-    printf("}\n");
+    json_writer w = {.to = stdout};
+    json_begin_result(&w, NULL);
+    json_put_count(&w, "reviews", d->rows);
+    json_put_count(&w, "folds", FOLDS);
+    json_begin_object(&w, "models");
+    for (size_t i = 0; i < CONTENDERS; ++i) put_contender(&w, &d->contenders[i]);
+    json_end(&w);
+    put_learned(&w, best_of(d)->gp);
+    put_sentences(&w, d->sentences);
+    json_put_double(&w, "learning_s", d->learning_seconds);
+    json_put_double(&w, "pairs_per_s", d->pairs);
+    json_put_double(&w, "cell_orders_per_s", d->cell_orders);
+    json_end(&w);
 }
 
 /* ---- The story ---- */

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "output.h"
+#include "prediction.h"
 #include "report/html.h"
 #include "report/reasons.h"
 
@@ -16,9 +17,10 @@ typedef struct job {
     model model;
     lth_table *table; /* NULL = none was given */
     size_t *rows, row_count;
-    bool *targets; /* which targets, classes or problems; NULL = by the row's own label */
-    size_t target_count;
-    size_t *label; /* predicted, by row; NULL for numbers */
+    bool *chosen; /* which of the model's functions, */
+    size_t functions;
+    bool by_label; /* unless it is by the label of each row */
+    prediction prediction;
     text_file out;
     explain_writer writer;
 } job;
@@ -39,36 +41,35 @@ static int check_usage(const options *o) {
     return EXIT_DONE;
 }
 
-/* The class of that name; all targets that are about it. */
+/* All functions that are about the class of that name. */
 static int choose_class(job *j, const char *name) {
     const model *m = &j->model;
-    if (!model_has_labels(m))
+    if (model_classes(m) == 0)
         return usage_error(j->options->command, "--class is for labels, but the model has numbers");
-    size_t class = 0, classes = model_classes(m);
-    while (class < classes && strcmp(model_class(m, class), name) != 0) ++class;
-    if (class == classes)
+    size_t class = model_find_class(m, name, strlen(name));
+    if (class == LTH_NONE)
         return usage_error(j->options->command, "the model has no class \"%s\"", name);
-    for (size_t i = 0; i < j->target_count; ++i) j->targets[i] = model_concerns(m, i, class);
+    for (size_t i = 0; i < j->functions; ++i) j->chosen[i] = model_concerns(m, i, class);
     return EXIT_DONE;
 }
 
 static int choose_target(job *j, const char *name, size_t length) {
     bool found = false;
-    for (size_t i = 0; i < j->target_count; ++i) {
-        const char *own = model_target(&j->model, i);
+    for (size_t i = 0; i < j->functions; ++i) {
+        const char *own = model_function_at(&j->model, i).target;
         if (strlen(own) != length || memcmp(own, name, length) != 0) continue;
         found = true;
-        j->targets[i] = true;
+        j->chosen[i] = true;
     }
     if (found) return EXIT_DONE;
     return usage_error(j->options->command, "the model has no target \"%.*s\"", (int)length, name);
 }
 
-static int choose_targets(job *j) {
+static int choose_functions(job *j) {
     const options *o = j->options;
-    j->target_count = model_targets(&j->model);
-    j->targets = calloc(j->target_count + 1, sizeof *j->targets);
-    if (!j->targets) return out_of_memory();
+    j->functions = model_functions(&j->model);
+    j->chosen = calloc(j->functions + 1, sizeof *j->chosen);
+    if (!j->chosen) return out_of_memory();
     for (size_t i = 0; i < o->target.count; ++i) {
         for (const char *name = o->target.at[i]; *name;) {
             size_t length = strcspn(name, ",");
@@ -78,12 +79,8 @@ static int choose_targets(job *j) {
         }
     }
     if (o->class_name) return choose_class(j, o->class_name);
-    if (model_has_labels(&j->model) && j->table) { /* those of the predicted label */
-        free(j->targets);
-        j->targets = NULL;
-        return EXIT_DONE;
-    }
-    for (size_t i = 0; o->target.count == 0 && i < j->target_count; ++i) j->targets[i] = true;
+    j->by_label = model_classes(&j->model) > 0 && j->table;
+    for (size_t i = 0; o->target.count == 0 && i < j->functions; ++i) j->chosen[i] = true;
     return EXIT_DONE;
 }
 
@@ -126,56 +123,25 @@ static int choose_rows(job *j) {
 
 /* ---- Predictions ---- */
 
-static lth_status predict_classes(job *j, lth_error *err) {
-    size_t rows = lth_table_rows(j->table), classes = model_classes(&j->model);
-    double *p = calloc(rows * classes + 1, sizeof *p);
-    if (!p) return LTH_ENOMEM;
-    lth_status status = lth_gp_classify(j->model.gp, j->table, p, err);
-    for (size_t i = 0; status == LTH_OK && i < rows; ++i) {
-        for (size_t c = 1; c < classes; ++c)
-            if (p[i * classes + c] > p[i * classes + j->label[i]]) j->label[i] = c;
-    }
-    free(p);
+/* For numbers: the words of all rows are then known at once, and their vectors need be read only
+ * once. */
+static lth_status predict_numbers(job *j, lth_error *err) {
+    size_t values = lth_table_rows(j->table) * model_targets(&j->model);
+    model_prediction to = {.mean = calloc(values, sizeof *to.mean)};
+    lth_status status = LTH_ENOMEM;
+    if (to.mean) status = model_predict(&j->model, j->table, true, &to, err);
+    free(to.mean);
     return status;
 }
 
-/* A row of several labels, or none, is explained by the first one that it has. */
-static lth_status predict_labels(job *j, lth_error *err) {
-    if (j->model.gp) return predict_classes(j, err);
-    size_t rows = lth_table_rows(j->table), classes = model_classes(&j->model);
-    bool *has = calloc(rows * classes + 1, sizeof *has);
-    if (!has) return LTH_ENOMEM;
-    lth_svm_prediction to = {.has = has};
-    lth_status status = lth_svm_predict(j->model.svm, j->table, &to, sizeof to, err);
-    for (size_t i = 0; status == LTH_OK && i < rows; ++i) {
-        for (size_t c = classes; c-- > 0;)
-            if (has[i * classes + c]) j->label[i] = c;
-    }
-    free(has);
-    return status;
-}
-
-/* Labels are needed to choose what is explained. For numbers it is done as well: the words of all
- * rows are then known at once, and their vectors need be read only once. */
+/* Labels are needed to choose what is explained. */
 static int predict(job *j) {
-    lth_error err = {0};
-    const char *vectors = j->options->vectors;
-    lth_status status = j->model.svm ? lth_svm_use_vectors(j->model.svm, vectors, &err)
-                                     : lth_gp_use_vectors(j->model.gp, vectors, &err);
-    size_t rows = lth_table_rows(j->table);
-    if (status == LTH_OK && model_has_labels(&j->model)) {
-        j->label = calloc(rows + 1, sizeof *j->label);
-        if (!j->label) return out_of_memory();
-        status = predict_labels(j, &err);
-    } else if (status == LTH_OK) {
-        size_t targets = j->model.gp ? lth_gp_targets(j->model.gp) : 1;
-        double *mean = calloc(rows * targets + 1, sizeof *mean);
-        if (!mean) return out_of_memory();
-        lth_svm_prediction to = {.value = mean};
-        status = j->model.svm ? lth_svm_predict(j->model.svm, j->table, &to, sizeof to, &err)
-                              : lth_gp_predict(j->model.gp, j->table, true, mean, NULL, &err);
-        free(mean);
-    }
+    lth_error err = {.status = LTH_ENOMEM};
+    lth_status status = model_use_vectors(&j->model, j->options->vectors, &err);
+    if (status == LTH_OK)
+        status = model_classes(&j->model) > 0
+                     ? prediction_make(&j->model, j->table, false, &j->prediction, &err)
+                     : predict_numbers(j, &err);
     if (status == LTH_EFORMAT)
         return session_fail_input(&j->session, &err, j->options->arguments[1]);
     return status == LTH_OK ? session_check_interrupt(&j->session)
@@ -184,54 +150,48 @@ static int predict(job *j) {
 
 /* ---- Reasons ---- */
 
-explanation explanation_of(const model *m, size_t target) {
-    explanation x = {.model = m, .target = model_target(m, target)};
-    if (m->gp && lth_gp_classes(m->gp) > 0) x.class = model_class(m, target);
-    if (!m->svm || !model_has_labels(m)) return x;
-    size_t positive, negative;
-    lth_svm_problem_at(m->svm, target, &positive, &negative);
-    x.class = model_class(m, positive);
-    if (negative != LTH_NONE) x.against = model_class(m, negative);
-    return x;
-}
-
 static void write_explanation(job *j, const explanation *x) {
     static void (*const writers[])(explain_writer *, const explanation *) = {
         explain_text, explain_tsv, explain_json, explain_html};
     writers[as_what(j->options)](&j->writer, x);
 }
 
-static int explain_target(job *j, size_t row, size_t target) {
-    lth_error err = {0};
-    lth_reasons *reasons = NULL;
-    lth_explain_options how;
-    lth_explain_options_init(&how);
-    how.target = target;
-    if (j->options->patterns != NOT_GIVEN) how.patterns = j->options->patterns;
-    if (j->options->rows != NOT_GIVEN) how.rows = j->options->rows;
-    lth_status status = j->model.svm
-                            ? lth_svm_explain(j->model.svm, j->table, row, &how, &reasons, &err)
-                            : lth_gp_explain(j->model.gp, j->table, row, &how, &reasons, &err);
-    if (status == LTH_EFORMAT)
-        return session_fail_input(&j->session, &err, j->options->arguments[1]);
-    if (status != LTH_OK) return session_fail(&j->session, &err);
-    explanation x = explanation_of(&j->model, target);
-    x.table = j->table;
-    x.row = row;
-    x.reasons = reasons;
+static int write_reasons(job *j, size_t row, size_t function, lth_reasons *reasons) {
+    explanation x = {.model = &j->model,
+                     .table = j->table,
+                     .row = row,
+                     .of = model_function_at(&j->model, function),
+                     .reasons = reasons};
     write_explanation(j, &x);
     lth_reasons_free(reasons);
     return session_check_interrupt(&j->session);
 }
 
+static int explain_function(job *j, size_t row, size_t function) {
+    lth_error err = {0};
+    lth_reasons *reasons = NULL;
+    lth_explain_options wanted;
+    lth_explain_options_init(&wanted);
+    wanted.target = function;
+    if (j->options->patterns != NOT_GIVEN) wanted.patterns = j->options->patterns;
+    if (j->options->rows != NOT_GIVEN) wanted.rows = j->options->rows;
+    lth_status status = model_explain(&j->model, j->table, row, &wanted, &reasons, &err);
+    if (status == LTH_EFORMAT)
+        return session_fail_input(&j->session, &err, j->options->arguments[1]);
+    if (status != LTH_OK) return session_fail(&j->session, &err);
+    return write_reasons(j, row, function, reasons);
+}
+
+static bool is_wanted(const job *j, size_t row, size_t function) {
+    if (!j->by_label) return j->chosen[function];
+    return model_concerns(&j->model, function, prediction_class(&j->prediction, row));
+}
+
 static int explain_rows(job *j) {
     int code = EXIT_DONE;
     for (size_t i = 0; i < j->row_count && !code; ++i) {
-        for (size_t t = 0; t < j->target_count && !code; ++t) {
-            bool wanted =
-                j->targets ? j->targets[t] : model_concerns(&j->model, t, j->label[j->rows[i]]);
-            if (wanted) code = explain_target(j, j->rows[i], t);
-        }
+        for (size_t f = 0; f < j->functions && !code; ++f)
+            if (is_wanted(j, j->rows[i], f)) code = explain_function(j, j->rows[i], f);
     }
     return code;
 }
@@ -239,18 +199,13 @@ static int explain_rows(job *j) {
 static int explain_model(job *j) {
     int code = EXIT_DONE;
     size_t count = j->options->patterns != NOT_GIVEN ? j->options->patterns : 10;
-    for (size_t t = 0; t < j->target_count && !code; ++t) {
+    for (size_t f = 0; f < j->functions && !code; ++f) {
         lth_error err = {0};
         lth_reasons *reasons = NULL;
-        if (!j->targets[t]) continue;
-        lth_status status = j->model.svm ? lth_svm_patterns(j->model.svm, t, count, &reasons, &err)
-                                         : lth_gp_patterns(j->model.gp, t, count, &reasons, &err);
+        if (!j->chosen[f]) continue;
+        lth_status status = model_patterns(&j->model, f, count, &reasons, &err);
         if (status != LTH_OK) return session_fail(&j->session, &err);
-        explanation x = explanation_of(&j->model, t);
-        x.reasons = reasons;
-        write_explanation(j, &x);
-        lth_reasons_free(reasons);
-        code = session_check_interrupt(&j->session);
+        code = write_reasons(j, 0, f, reasons);
     }
     return code;
 }
@@ -289,7 +244,7 @@ static int run_job(job *j) {
                                   &j->table);
         if (!code) code = choose_rows(j);
     }
-    if (!code) code = choose_targets(j);
+    if (!code) code = choose_functions(j);
     if (!code && j->table) code = predict(j);
     if (!code) code = write_all(j);
     return code;
@@ -302,8 +257,8 @@ int run_explain(const options *o) {
     code = session_open(&j.session, o);
     if (!code) code = run_job(&j);
     free(j.rows);
-    free(j.targets);
-    free(j.label);
+    free(j.chosen);
+    prediction_free(&j.prediction);
     lth_table_free(j.table);
     model_free(&j.model);
     session_close(&j.session);

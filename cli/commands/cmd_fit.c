@@ -15,31 +15,43 @@ static int check_usage(const options *o) {
     return EXIT_DONE;
 }
 
-static int learn(learning *l, lth_gp **gp) {
+static lth_status fit_model(learning *l, model *out, lth_error *err) {
+    const char *kernel = l->options->kernel;
+    if (l->svm)
+        return lth_svm_fit(l->session.ctx, kernel, l->table, l->targets.at[0], &l->svm_options,
+                           &out->svm, err);
+    l->gp_options.step = show_step;
+    return lth_gp_fit(l->session.ctx, kernel, l->table, l->targets.at, l->targets.count,
+                      &l->gp_options, &out->gp, err);
+}
+
+/* An interrupted search still has a model to write, its best so far; a grid has none. */
+static int learn(learning *l, model *out) {
     lth_error err = {0};
-    l->how.step = show_step;
-    lth_status status = lth_gp_fit(l->session.ctx, l->options->kernel, l->table, l->targets.at,
-                                   l->targets.count, &l->how, gp, &err);
-    if (status != LTH_OK) return learning_fail(l, &err);
+    if (l->svm && l->targets.count > 1)
+        return usage_error(l->options->command, "a support vector machine learns one --target; fit "
+                                                "a model for each");
+    if (fit_model(l, out, &err) != LTH_OK) return learning_fail(l, &err);
+    if (l->svm) return session_check_interrupt(&l->session);
     show_start_end(l);
     return EXIT_DONE;
 }
 
 /* A second Ctrl-C waits for the file, which takes a moment. */
-static int save(learning *l, const lth_gp *gp) {
+static int save(learning *l, const model *m) {
     lth_error err = {0};
     hold_interrupts();
-    lth_status status = lth_gp_save(gp, l->options->output, &err);
+    lth_status status = model_save(m, l->options->output, &err);
     release_interrupts();
     if (status == LTH_OK) return EXIT_DONE;
     return session_fail_output(&l->session, &err, l->options->output);
 }
 
-static int summarise(learning *l, const lth_gp *gp) {
+/* ---- What was learned ---- */
+
+static void say_gp(learning *l, const lth_gp *gp) {
     lth_gp_report r = *lth_gp_reported(gp);
-    char *kernel = kernel_text(lth_gp_kernel(gp));
-    if (!kernel) return out_of_memory();
-    bool unfinished = l->how.learn && !r.converged && !r.interrupted;
+    bool unfinished = l->gp_options.learn && !r.converged && !r.interrupted;
     lth_gp_param own = *lth_gp_param_at(gp, LTH_NONE); /* the noise, or of labels the scale */
     char classes[32] = "";
     if (l->labels) snprintf(classes, sizeof classes, "%zu classes, ", lth_gp_classes(gp));
@@ -47,57 +59,10 @@ static int summarise(learning *l, const lth_gp *gp) {
                 r.rows, r.rows == 1 ? "" : "s", classes, r.evidence, own.path, own.value,
                 r.iterations, r.iterations == 1 ? "" : "s",
                 unfinished ? " (the most that --max-iter allows)" : "", r.seconds);
-    session_say(&l->session, "%s", kernel);
-    free(kernel);
-    if (l->options->json) print_model_json(gp);
-    return EXIT_DONE;
 }
 
-/* The model was written all the same. */
-static int end(learning *l, const lth_gp *gp) {
-    if (!was_interrupted()) return EXIT_DONE;
-    int code = session_check_interrupt(&l->session);
-    session_say(&l->session, "%s %s", l->options->output,
-                lth_gp_reported(gp)->interrupted ? "holds the best point so far" : "is complete");
-    return code;
-}
-
-static int fit_gp(learning *l) {
-    lth_gp *gp = NULL;
-    int code = learn(l, &gp);
-    if (!code) code = save(l, gp);
-    if (!code) code = summarise(l, gp);
-    if (!code) code = end(l, gp);
-    lth_gp_free(gp);
-    return code;
-}
-
-/* ---- Support vector machines ---- */
-
-static int learn_svm(learning *l, lth_svm **svm) {
-    lth_error err = {0};
-    if (l->targets.count > 1)
-        return usage_error(l->options->command, "a support vector machine learns one --target; fit "
-                                                "a model for each");
-    lth_status status = lth_svm_fit(l->session.ctx, l->options->kernel, l->table, l->targets.at[0],
-                                    &l->svm_how, svm, &err);
-    if (status != LTH_OK) return learning_fail(l, &err);
-    return session_check_interrupt(&l->session);
-}
-
-static int save_svm(learning *l, const lth_svm *svm) {
-    lth_error err = {0};
-    hold_interrupts();
-    lth_status status = lth_svm_save(svm, l->options->output, &err);
-    release_interrupts();
-    if (status == LTH_OK) return EXIT_DONE;
-    return session_fail_output(&l->session, &err, l->options->output);
-}
-
-static int summarise_svm(learning *l, const lth_svm *svm) {
+static void say_svm(learning *l, const lth_svm *svm) {
     lth_svm_report r = *lth_svm_reported(svm);
-    char *kernel = kernel_text(lth_svm_kernel(svm));
-    if (!kernel) return out_of_memory();
     char chosen[96] = "", score[64] = "";
     if (r.regression)
         snprintf(chosen, sizeof chosen, "C %.4g, %s %.4g", r.C, isnan(r.nu) ? "epsilon" : "nu",
@@ -108,17 +73,27 @@ static int summarise_svm(learning *l, const lth_svm *svm) {
     if (r.points > 1) snprintf(score, sizeof score, ", inner %s %.4g", r.score, r.inner);
     session_say(&l->session, "%s: %zu rows, %zu support rows, %s%s, %.2f s", r.type, r.rows,
                 r.support, chosen, score, r.seconds);
-    session_say(&l->session, "%s", kernel);
-    free(kernel);
-    return l->options->json ? print_svm_json(svm) : EXIT_DONE;
 }
 
-static int fit_svm(learning *l) {
-    lth_svm *svm = NULL;
-    int code = learn_svm(l, &svm);
-    if (!code) code = save_svm(l, svm);
-    if (!code) code = summarise_svm(l, svm);
-    lth_svm_free(svm);
+static int summarise(learning *l, const model *m) {
+    char *kernel = kernel_text(model_kernel(m));
+    if (!kernel) return out_of_memory();
+    if (l->svm)
+        say_svm(l, m->svm);
+    else
+        say_gp(l, m->gp);
+    session_say(&l->session, "%s", kernel);
+    free(kernel);
+    return l->options->json ? print_model(m, true) : EXIT_DONE;
+}
+
+/* The model was written all the same. */
+static int end(learning *l, const model *m) {
+    if (l->svm || !was_interrupted()) return EXIT_DONE;
+    int code = session_check_interrupt(&l->session);
+    session_say(&l->session, "%s %s", l->options->output,
+                lth_gp_reported(m->gp)->interrupted ? "holds the best point so far"
+                                                    : "is complete");
     return code;
 }
 
@@ -126,10 +101,15 @@ int run_fit(const options *o) {
     int code = check_usage(o);
     if (code) return code;
     learning l;
+    model m = {0};
     code = learning_open(&l, o);
     if (!code) code = session_check_binary_output(&l.session, o->output);
     if (!code) code = learning_read(&l, NULL);
-    if (!code) code = l.svm ? fit_svm(&l) : fit_gp(&l);
+    if (!code) code = learn(&l, &m);
+    if (!code) code = save(&l, &m);
+    if (!code) code = summarise(&l, &m);
+    if (!code) code = end(&l, &m);
+    model_free(&m);
     learning_close(&l);
     return code;
 }

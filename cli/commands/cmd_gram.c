@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "output.h"
+#include "json.h"
 #include "session.h"
 
 typedef struct job {
@@ -138,15 +138,17 @@ static int write_arrays(job *j) {
 static int print_json(const job *j) {
     char *kernel = kernel_text(j->kernel);
     if (!kernel) return out_of_memory();
-    printf("{\"schema\":1,\"rows\":%zu,\"columns\":%zu,\"kernel\":", j->row_count, j->column_count);
-    print_json_string(kernel);
+    json_writer w = {.to = stdout};
+    json_begin_result(&w, NULL);
+    json_put_count(&w, "rows", j->row_count);
+    json_put_count(&w, "columns", j->column_count);
+    json_put_text(&w, "kernel", kernel);
+    json_begin_list(&w, "parameters");
+    for (size_t i = 0; i < j->parameters; ++i)
+        json_put_text(&w, NULL, lth_kernel_param(j->kernel, i)->path);
+    json_end(&w);
+    json_end(&w);
     free(kernel);
-    printf(",\"parameters\":[");
-    for (size_t i = 0; i < j->parameters; ++i) {
-        if (i) putchar(',');
-        print_json_string(lth_kernel_param(j->kernel, i)->path);
-    }
-    printf("]}\n");
     return EXIT_DONE;
 }
 

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "json.h"
 #include "options.h"
 #include "output.h"
 
@@ -39,43 +40,43 @@ static void print_page(const lth_family *f) {
     }
 }
 
-static void print_json_field(const char *name, const char *text) {
-    printf("\"%s\":", name);
-    print_json_string(text);
-    putchar(',');
-}
-
-static void print_json_argument(const lth_argument *a) {
-    putchar('{');
-    print_json_field("name", a->name);
-    print_json_field("kind", kind(a));
-    print_json_field("default", a->initial);
+static void put_argument(json_writer *w, const lth_argument *a) {
+    json_begin_object(w, NULL);
+    json_put_text(w, "name", a->name);
+    json_put_text(w, "kind", kind(a));
+    json_put_text(w, "default", a->initial);
     if (a->learned) {
-        printf("\"lo\":");
-        print_json_double(a->lo);
-        printf(",\"hi\":");
-        print_json_double(a->hi);
-        putchar(',');
+        json_put_double(w, "lo", a->lo);
+        json_put_double(w, "hi", a->hi);
     } else {
-        print_json_field("choices", a->choices);
+        json_put_text(w, "choices", a->choices);
     }
-    printf("\"help\":");
-    print_json_string(a->help);
-    putchar('}');
+    json_put_text(w, "help", a->help);
+    json_end(w);
 }
 
-static void print_json_family(const lth_family *f) {
-    putchar('{');
-    print_json_field("name", f->name);
-    print_json_field("usage", f->usage);
-    print_json_field("help", f->help);
-    printf("\"arguments\":[");
+static void put_family(json_writer *w, const lth_family *f) {
+    json_begin_object(w, NULL);
+    json_put_text(w, "name", f->name);
+    json_put_text(w, "usage", f->usage);
+    json_put_text(w, "help", f->help);
+    json_begin_list(w, "arguments");
     const lth_argument *a;
-    for (size_t i = 0; (a = lth_family_argument(f, i)) != NULL; ++i) {
-        if (i > 0) putchar(',');
-        print_json_argument(a);
-    }
-    printf("]}");
+    for (size_t i = 0; (a = lth_family_argument(f, i)) != NULL; ++i) put_argument(w, a);
+    json_end(w);
+    json_end(w);
+}
+
+/* `one` NULL = all of them. */
+static void print_json(const lth_family *one) {
+    const lth_family *f;
+    json_writer w = {.to = stdout};
+    json_begin_result(&w, NULL);
+    json_begin_list(&w, "kernels");
+    if (one) put_family(&w, one);
+    for (size_t i = 0; !one && (f = lth_family_at(i)) != NULL; ++i) put_family(&w, f);
+    json_end(&w);
+    json_end(&w);
 }
 
 static const char *family_name(const void *user, size_t i) {
@@ -97,16 +98,10 @@ static int unknown_family(const options *o, const char *name) {
     return usage_error(o->command, "unknown kernel \"%s\"", name);
 }
 
-static void print_all(bool json) {
+static void print_table(void) {
     const lth_family *f;
-    if (!json) printf("kernel\targument\tkind\tdefault\tbounds\thelp\n");
-    for (size_t i = 0; (f = lth_family_at(i)) != NULL; ++i) {
-        if (json && i) putchar(',');
-        if (json)
-            print_json_family(f);
-        else
-            print_rows(f);
-    }
+    printf("kernel\targument\tkind\tdefault\tbounds\thelp\n");
+    for (size_t i = 0; (f = lth_family_at(i)) != NULL; ++i) print_rows(f);
 }
 
 int run_kernels(const options *o) {
@@ -115,13 +110,11 @@ int run_kernels(const options *o) {
         one = find_family(o->arguments[0]);
         if (!one) return unknown_family(o, o->arguments[0]);
     }
-    if (o->json) printf("{\"schema\":1,\"kernels\":[");
-    if (!one)
-        print_all(o->json);
-    else if (o->json)
-        print_json_family(one);
-    else
+    if (o->json)
+        print_json(one);
+    else if (one)
         print_page(one);
-    if (o->json) printf("]}\n");
+    else
+        print_table();
     return EXIT_DONE;
 }

@@ -9,7 +9,6 @@ typedef struct job {
     const options *options;
     model model;
     held_out data;
-    char *names; /* the text that the names of --target lie in */
 } job;
 
 static int check_usage(const options *o) {
@@ -24,41 +23,12 @@ static int check_usage(const options *o) {
     return EXIT_DONE;
 }
 
-static size_t count_targets(const model *m) {
-    return m->svm ? 1 : lth_gp_targets(m->gp);
-}
-
-/* The names of --target, separated by commas, into data.targets. */
-static int split_targets(job *j) {
-    const list *given = &j->options->target;
-    size_t size = 1, most = 1;
-    for (size_t i = 0; i < given->count; ++i) {
-        size += strlen(given->at[i]) + 1;
-        for (const char *c = given->at[i]; *c; ++c) most += *c == ',';
-    }
-    most += given->count;
-    j->names = calloc(size, 1);
-    j->data.targets.at = calloc(most, sizeof *j->data.targets.at);
-    if (!j->names || !j->data.targets.at) return out_of_memory();
-    char *end = j->names;
-    for (size_t i = 0; i < given->count; ++i) {
-        if (i) *end++ = ',';
-        end = stpcpy(end, given->at[i]);
-    }
-    char *rest = j->names, *name;
-    while ((name = strsep(&rest, ",")) != NULL) {
-        if (!*name) return usage_error(j->options->command, "--target has a name without letters");
-        j->data.targets.at[j->data.targets.count++] = name;
-    }
-    return EXIT_DONE;
-}
-
 /* The columns that hold the truth: those of --target, else those that the model learned. */
 static int choose_targets(job *j) {
     list *targets = &j->data.targets;
-    size_t count = count_targets(&j->model);
+    size_t count = model_targets(&j->model);
     if (j->options->target.count > 0) {
-        int code = split_targets(j);
+        int code = split_names(j->options, "target", &j->options->target, targets);
         if (code || targets->count == count) return code;
         return usage_error(j->options->command,
                            "the model has %zu target%s, but --target names %zu", count,
@@ -66,18 +36,14 @@ static int choose_targets(job *j) {
     }
     targets->at = calloc(count, sizeof *targets->at);
     if (!targets->at) return out_of_memory();
-    for (size_t i = 0; i < count; ++i)
-        targets->at[i] =
-            j->model.svm ? lth_svm_target(j->model.svm) : lth_gp_target(j->model.gp, i);
+    for (size_t i = 0; i < count; ++i) targets->at[i] = model_target(&j->model, i);
     targets->count = count;
     return EXIT_DONE;
 }
 
 static int use_vectors(job *j) {
     lth_error err = {0};
-    const char *path = j->options->vectors;
-    lth_status status = j->model.svm ? lth_svm_use_vectors(j->model.svm, path, &err)
-                                     : lth_gp_use_vectors(j->model.gp, path, &err);
+    lth_status status = model_use_vectors(&j->model, j->options->vectors, &err);
     return status == LTH_OK ? EXIT_DONE : session_fail(&j->session, &err);
 }
 
@@ -120,7 +86,6 @@ int run_report(const options *o) {
     if (!code) code = run_job(&j);
     lth_table_free(j.data.table);
     free(j.data.targets.at);
-    free(j.names);
     model_free(&j.model);
     session_close(&j.session);
     return code;

@@ -1,6 +1,7 @@
 /* luthier sample: labels drawn from the prior, for synthetic experiments. */
 #include <stdlib.h>
 
+#include "json.h"
 #include "learning.h"
 #include "output.h"
 
@@ -67,12 +68,12 @@ static void write_row(const job *j, size_t row, FILE *to) {
 }
 
 static void write_json_row(const job *j, size_t row, FILE *to) {
-    fputs("{\"schema\":1,\"y\":[", to);
-    for (size_t d = 0; d < j->draws; ++d) {
-        if (d) fputc(',', to);
-        write_json_double(to, j->labels[d * j->rows + row]);
-    }
-    fputs("]}\n", to);
+    json_writer w = {.to = to};
+    json_begin_result(&w, NULL);
+    json_begin_list(&w, "y");
+    for (size_t d = 0; d < j->draws; ++d) json_put_double(&w, NULL, j->labels[d * j->rows + row]);
+    json_end(&w);
+    json_end(&w);
 }
 
 static int write_all(const job *j) {

@@ -66,11 +66,11 @@ static void name_address(job *j) {
 
 static int open_socket(job *j) {
     const options *o = j->options;
-    struct addrinfo how = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV | AI_PASSIVE};
+    struct addrinfo wanted = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV | AI_PASSIVE};
     struct addrinfo *found = NULL;
     char port[16];
     snprintf(port, sizeof port, "%llu", (unsigned long long)o->port);
-    int failure = getaddrinfo(o->host, port, &how, &found);
+    int failure = getaddrinfo(o->host, port, &wanted, &found);
     if (failure) return cannot_listen(o, gai_strerror(failure));
     for (const struct addrinfo *at = found; at && j->listener < 0; at = at->ai_next)
         j->listener = listen_at(at);
@@ -93,15 +93,15 @@ static void warn_of_others(job *j) {
 static server *start(job *j) {
     sigset_t all, before;
     sigfillset(&all);
-    server_options how = {.model_name = j->options->arguments[0],
-                          .title = j->title,
-                          .host = j->options->host,
-                          .max_body = j->options->max_body,
-                          .timeout = (double)j->options->timeout,
-                          .pool = &j->pool,
-                          .columns = &j->columns};
+    server_options given = {.model_name = j->options->arguments[0],
+                            .title = j->title,
+                            .host = j->options->host,
+                            .max_body = j->options->max_body,
+                            .timeout = (double)j->options->timeout,
+                            .pool = &j->pool,
+                            .columns = &j->columns};
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    server *s = server_start(j->listener, &how);
+    server *s = server_start(j->listener, &given);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return s;
 }

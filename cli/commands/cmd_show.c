@@ -127,12 +127,8 @@ static void print_classes(const lth_gp *gp) {
     }
 }
 
-static int print_text(const lth_gp *gp) {
+static int print_gp(const lth_gp *gp) {
     lth_gp_report r = *lth_gp_reported(gp);
-    char *kernel = kernel_text(lth_gp_kernel(gp));
-    if (!kernel) return out_of_memory();
-    puts(kernel);
-    free(kernel);
     print_params(gp);
     print_orders(&r);
     int code = print_symbols(gp);
@@ -144,121 +140,134 @@ static int print_text(const lth_gp *gp) {
 
 /* ---- JSON ---- */
 
-static void print_json_figure(const char *name, double value) {
-    printf(",\"%s\":", name);
-    print_json_double(value);
+static void put_params(json_writer *w, const lth_gp *gp) {
+    json_begin_list(w, "parameters");
+    for (size_t i = 0; i < param_count(gp); ++i) {
+        lth_gp_param p = param_at(gp, i);
+        json_begin_object(w, NULL);
+        json_put_text(w, "path", p.path);
+        json_put_double(w, "value", p.value);
+        json_put_double(w, "start", p.start);
+        json_put_bool(w, "held", p.held);
+        json_put_bool(w, "at_bound", p.at_bound);
+        json_put_text(w, "tag", p.tag);
+        json_end(w);
+    }
+    json_end(w);
 }
 
-static void print_json_param(const lth_gp_param *p) {
-    printf("{\"path\":");
-    print_json_string(p->path);
-    print_json_figure("value", p->value);
-    print_json_figure("start", p->start);
-    printf(",\"held\":%s,\"at_bound\":%s,\"tag\":", p->held ? "true" : "false",
-           p->at_bound ? "true" : "false");
-    if (p->tag)
-        print_json_string(p->tag);
-    else
-        printf("null");
-    putchar('}');
+static void put_orders(json_writer *w, const lth_gp_report *r) {
+    json_begin_list(w, "orders");
+    for (size_t i = 0; i < r->orders; ++i) {
+        json_begin_object(w, NULL);
+        json_put_count(w, "order", i + 1);
+        json_put_double(w, "nu", r->nu[i]);
+        json_put_double(w, "share", r->order_share[i]);
+        json_end(w);
+    }
+    json_end(w);
 }
 
-static int print_json_symbols(const lth_gp *gp) {
+static int put_symbols(json_writer *w, const lth_gp *gp) {
     size_t count = symbol_count(gp);
+    if (count == 0) return EXIT_DONE;
     lth_gp_symbol *symbols = sorted_symbols(gp, count);
     if (!symbols) return out_of_memory();
-    printf(",\"symbols\":[");
+    json_begin_list(w, "symbols");
     for (const lth_gp_symbol *s = symbols; s < symbols + count; ++s) {
-        printf("%s{\"symbol\":", s == symbols ? "" : ",");
-        print_json_string(s->symbol);
-        printf(",\"kernel\":");
-        print_json_string(s->kernel);
-        print_json_figure("decay", s->decay);
-        print_json_figure("alpha", s->alpha);
-        printf(",\"nodes\":%zu}", s->count);
+        json_begin_object(w, NULL);
+        json_put_text(w, "symbol", s->symbol);
+        json_put_text(w, "kernel", s->kernel);
+        json_put_double(w, "decay", s->decay);
+        json_put_double(w, "alpha", s->alpha);
+        json_put_count(w, "nodes", s->count);
+        json_end(w);
     }
-    putchar(']');
+    json_end(w);
     free(symbols);
     return EXIT_DONE;
 }
 
-static void print_json_lists(const lth_gp *gp, const lth_gp_report *r) {
-    printf(",\"targets\":[");
-    for (size_t i = 0; i < lth_gp_targets(gp); ++i) {
-        if (i) putchar(',');
-        print_json_string(lth_gp_target(gp, i));
-    }
-    printf("],\"parameters\":[");
-    for (size_t i = 0; i < param_count(gp); ++i) {
-        lth_gp_param p = param_at(gp, i);
-        if (i) putchar(',');
-        print_json_param(&p);
-    }
-    printf("],\"orders\":[");
-    for (size_t i = 0; i < r->orders; ++i) {
-        printf("%s{\"order\":%zu", i ? "," : "", i + 1);
-        print_json_figure("nu", r->nu[i]);
-        print_json_figure("share", r->order_share[i]);
-        putchar('}');
-    }
-    putchar(']');
+static void put_quality(json_writer *w, const lth_gp_report *r) {
+    json_put_double(w, "noise", r->noise);
+    json_begin_object(w, "leave_one_out");
+    json_put_count(w, "n", r->loo->count);
+    json_put_double(w, "nlpd", r->loo->nlpd);
+    json_put_double(w, "mae", r->loo->mae);
+    json_put_double(w, "rmse", r->loo->rmse);
+    json_put_double(w, "r", r->loo->r);
+    json_put_double(w, "r2", r->loo->r2);
+    json_put_double(w, "coverage", r->loo->coverage);
+    json_end(w);
 }
 
-static void print_json_quality(const lth_gp_report *r) {
-    print_json_figure("noise", r->noise);
-    printf(",\"leave_one_out\":{\"n\":%zu", r->loo->count);
-    print_json_figure("nlpd", r->loo->nlpd);
-    print_json_figure("mae", r->loo->mae);
-    print_json_figure("rmse", r->loo->rmse);
-    print_json_figure("r", r->loo->r);
-    print_json_figure("r2", r->loo->r2);
-    print_json_figure("coverage", r->loo->coverage);
-    putchar('}');
-}
-
-static void print_json_classes(const lth_gp *gp) {
-    printf(",\"likelihood\":\"%s\",\"multi_label\":%s,\"classes\":[", likelihood_of(gp),
-           lth_gp_is_multi_label(gp) ? "true" : "false");
+static void put_classes(json_writer *w, const lth_gp *gp) {
+    json_put_text(w, "likelihood", likelihood_of(gp));
+    json_put_bool(w, "multi_label", lth_gp_is_multi_label(gp));
+    json_begin_list(w, "classes");
     for (size_t i = 0; i < lth_gp_classes(gp); ++i) {
         lth_class_rows c = *lth_gp_class(gp, i);
-        printf("%s{\"name\":", i ? "," : "");
-        print_json_string(c.name);
-        printf(",\"rows\":%zu}", c.rows);
+        json_begin_object(w, NULL);
+        json_put_text(w, "name", c.name);
+        json_put_count(w, "rows", c.rows);
+        json_end(w);
     }
-    putchar(']');
+    json_end(w);
 }
 
-int print_model_json(const lth_gp *gp) {
+static int put_gp(json_writer *w, const lth_gp *gp) {
     lth_gp_report r = *lth_gp_reported(gp);
-    char *kernel = kernel_text(lth_gp_kernel(gp));
-    if (!kernel) return out_of_memory();
-    printf("{\"schema\":1,\"model\":\"gp\",\"kernel\":");
-    print_json_string(kernel);
-    free(kernel);
-    print_json_lists(gp, &r);
-    int code = symbol_count(gp) ? print_json_symbols(gp) : EXIT_DONE;
-    if (code) return code;
-    printf(",\"rows\":%zu", r.rows);
-    print_json_figure("log_evidence", r.evidence);
+    put_params(w, gp);
+    put_orders(w, &r);
+    int code = put_symbols(w, gp);
+    json_put_count(w, "rows", r.rows);
+    json_put_double(w, "log_evidence", r.evidence);
     if (lth_gp_classes(gp) > 0)
-        print_json_classes(gp);
+        put_classes(w, gp);
     else
-        print_json_quality(&r);
-    print_json_figure("jitter", r.jitter);
-    printf(",\"starts\":%zu,\"iterations\":%zu,\"evaluations\":%zu", r.starts, r.iterations,
-           r.evaluations);
-    print_json_figure("seconds", r.seconds);
-    printf(",\"converged\":%s,\"interrupted\":%s}\n", r.converged ? "true" : "false",
-           r.interrupted ? "true" : "false");
+        put_quality(w, &r);
+    json_put_double(w, "jitter", r.jitter);
+    json_put_count(w, "starts", r.starts);
+    json_put_count(w, "iterations", r.iterations);
+    json_put_count(w, "evaluations", r.evaluations);
+    json_put_double(w, "seconds", r.seconds);
+    json_put_bool(w, "converged", r.converged);
+    json_put_bool(w, "interrupted", r.interrupted);
+    return code;
+}
+
+/* ---- Both kinds ---- */
+
+static int print_json(const model *m, const char *kernel) {
+    int code = EXIT_DONE;
+    json_writer w = {.to = stdout};
+    json_begin_result(&w, NULL);
+    json_put_text(&w, "model", m->svm ? "svm" : "gp");
+    json_put_text(&w, "kernel", kernel);
+    json_begin_list(&w, "targets");
+    for (size_t i = 0; i < model_targets(m); ++i) json_put_text(&w, NULL, model_target(m, i));
+    json_end(&w);
+    if (m->svm)
+        json_put_svm(&w, m->svm);
+    else
+        code = put_gp(&w, m->gp);
+    json_end(&w);
+    return code;
+}
+
+static int print_text(const model *m, const char *kernel) {
+    puts(kernel);
+    if (m->gp) return print_gp(m->gp);
+    print_svm(m->svm);
     return EXIT_DONE;
 }
 
-static int print_gp(const lth_gp *gp, bool json) {
-    return json ? print_model_json(gp) : print_text(gp);
-}
-
-static int print_svm(const lth_svm *svm, bool json) {
-    return json ? print_svm_json(svm) : print_svm_text(svm);
+int print_model(const model *m, bool json) {
+    char *kernel = kernel_text(model_kernel(m));
+    if (!kernel) return out_of_memory();
+    int code = json ? print_json(m, kernel) : print_text(m, kernel);
+    free(kernel);
+    return code;
 }
 
 int run_show(const options *o) {
@@ -266,7 +275,7 @@ int run_show(const options *o) {
     model m = {0};
     int code = session_open(&s, o);
     if (!code) code = session_load_model(&s, o->arguments[0], &m);
-    if (!code) code = m.svm ? print_svm(m.svm, o->json) : print_gp(m.gp, o->json);
+    if (!code) code = print_model(&m, o->json);
     model_free(&m);
     session_close(&s);
     return code;

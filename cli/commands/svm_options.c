@@ -59,29 +59,29 @@ static int parse_list(const options *o, const char *name, const char *text, doub
 
 int fill_svm_options(learning *l) {
     const options *o = l->options;
-    lth_svm_options *how = &l->svm_how;
-    lth_svm_options_init(how);
+    lth_svm_options *to = &l->svm_options;
+    lth_svm_options_init(to);
     l->svm = o->model && strcmp(o->model, "svm") == 0;
-    if (o->task >= 0) how->task = (lth_task)o->task;
-    if (o->solver >= 0) how->solver = (lth_svm_solver)o->solver;
-    how->nu_svm = o->svm == 1;
-    how->one_vs_rest = o->multi == 1;
-    how->probability = o->probability;
-    how->class_weights = o->class_weights;
-    how->set = o->set.at;
-    how->set_count = o->set.count;
-    if (o->inner_folds != NOT_GIVEN) how->inner_folds = (size_t)o->inner_folds;
+    if (o->task >= 0) to->task = (lth_task)o->task;
+    if (o->solver >= 0) to->solver = (lth_svm_solver)o->solver;
+    to->nu_svm = o->svm == 1;
+    to->one_vs_rest = o->multi == 1;
+    to->probability = o->probability;
+    to->class_weights = o->class_weights;
+    to->set = o->set.at;
+    to->set_count = o->set.count;
+    if (o->inner_folds != NOT_GIVEN) to->inner_folds = (size_t)o->inner_folds;
     int code = EXIT_DONE;
     const char *texts[] = {o->C, o->epsilon, o->nu}, *names[] = {"C", "epsilon", "nu"};
-    const double **to[] = {&how->C, &how->epsilon, &how->nu};
-    size_t *counts[] = {&how->C_count, &how->epsilon_count, &how->nu_count};
+    const double **values[] = {&to->C, &to->epsilon, &to->nu};
+    size_t *counts[] = {&to->C_count, &to->epsilon_count, &to->nu_count};
     for (size_t i = 0; i < 3 && !code; ++i) {
         if (!texts[i]) continue;
         code = parse_list(o, names[i], texts[i], &l->numbers[i], counts[i]);
-        *to[i] = l->numbers[i];
+        *values[i] = l->numbers[i];
     }
-    if (!code && o->nu && !how->nu_svm) code = usage_error(o->command, "--nu goes with --svm nu");
-    if (!code && o->epsilon && how->nu_svm)
+    if (!code && o->nu && !to->nu_svm) code = usage_error(o->command, "--nu goes with --svm nu");
+    if (!code && o->epsilon && to->nu_svm)
         code = usage_error(o->command, "--epsilon does not go with --svm nu");
     return code;
 }

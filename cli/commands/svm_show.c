@@ -68,73 +68,66 @@ static void print_grid(const lth_svm *svm, const lth_svm_report *r) {
     }
 }
 
-int print_svm_text(const lth_svm *svm) {
+void print_svm(const lth_svm *svm) {
     lth_svm_report r = *lth_svm_reported(svm);
-    char *kernel = kernel_text(lth_svm_kernel(svm));
-    if (!kernel) return out_of_memory();
-    puts(kernel);
-    free(kernel);
     print_machine(svm, &r);
     print_classes(svm, &r);
     print_grid(svm, &r);
-    return EXIT_DONE;
 }
 
 /* ---- JSON ---- */
 
-static void print_json_figure(const char *name, double value) {
-    printf(",\"%s\":", name);
-    print_json_double(value);
-}
-
-static const char *truth(bool x) {
-    return x ? "true" : "false";
-}
-
-static void print_json_lists(const lth_svm *svm, const lth_svm_report *r) {
-    printf(",\"classes\":[");
-    for (size_t i = 0; i < r->classes; ++i) {
+static void put_classes(json_writer *w, const lth_svm *svm) {
+    json_begin_list(w, "classes");
+    for (size_t i = 0; i < lth_svm_reported(svm)->classes; ++i) {
         lth_svm_class c = *lth_svm_class_at(svm, i);
-        printf("%s{\"name\":", i ? "," : "");
-        print_json_string(c.name);
-        printf(",\"rows\":%zu,\"support\":%zu}", c.rows, c.support);
+        json_begin_object(w, NULL);
+        json_put_text(w, "name", c.name);
+        json_put_count(w, "rows", c.rows);
+        json_put_count(w, "support", c.support);
+        json_end(w);
     }
-    printf("],\"grid\":[");
-    for (size_t i = 0; i < r->points; ++i) {
-        lth_svm_point p = *lth_svm_point_at(svm, i);
-        printf("%s{\"kernel\":", i ? "," : "");
-        print_json_string(p.kernel);
-        print_json_figure("C", p.C);
-        print_json_figure("epsilon", p.epsilon);
-        print_json_figure("nu", p.nu);
-        print_json_figure("score", p.score);
-        putchar('}');
-    }
-    putchar(']');
+    json_end(w);
 }
 
-int print_svm_json(const lth_svm *svm) {
+static void put_grid(json_writer *w, const lth_svm *svm) {
+    json_begin_list(w, "grid");
+    for (size_t i = 0; i < lth_svm_reported(svm)->points; ++i) {
+        lth_svm_point p = *lth_svm_point_at(svm, i);
+        json_begin_object(w, NULL);
+        json_put_text(w, "kernel", p.kernel);
+        json_put_double(w, "C", p.C);
+        json_put_double(w, "epsilon", p.epsilon);
+        json_put_double(w, "nu", p.nu);
+        json_put_double(w, "score", p.score);
+        json_end(w);
+    }
+    json_end(w);
+}
+
+static void put_machine(json_writer *w, const lth_svm_report *r) {
+    json_put_text(w, "type", r->type);
+    json_put_double(w, "C", r->C);
+    json_put_double(w, "epsilon", r->epsilon);
+    json_put_double(w, "nu", r->nu);
+    json_put_bool(w, "multi_label", r->multi_label);
+    json_put_bool(w, "one_vs_rest", r->one_vs_rest);
+    json_put_bool(w, "probability", r->probability);
+    json_put_count(w, "rows", r->rows);
+    json_put_count(w, "support", r->support);
+    json_put_count(w, "problems", r->problems);
+    json_put_text(w, "solver", r->linear ? "linear" : "kernel");
+    json_put_count(w, "weights", r->weights);
+}
+
+void json_put_svm(json_writer *w, const lth_svm *svm) {
     lth_svm_report r = *lth_svm_reported(svm);
-    char *kernel = kernel_text(lth_svm_kernel(svm));
-    if (!kernel) return out_of_memory();
-    printf("{\"schema\":1,\"model\":\"svm\",\"kernel\":");
-    print_json_string(kernel);
-    free(kernel);
-    printf(",\"targets\":[");
-    print_json_string(lth_svm_target(svm));
-    printf("],\"type\":\"%s\"", r.type);
-    print_json_figure("C", r.C);
-    print_json_figure("epsilon", r.epsilon);
-    print_json_figure("nu", r.nu);
-    printf(",\"multi_label\":%s,\"one_vs_rest\":%s,\"probability\":%s", truth(r.multi_label),
-           truth(r.one_vs_rest), truth(r.probability));
-    printf(",\"rows\":%zu,\"support\":%zu,\"problems\":%zu", r.rows, r.support, r.problems);
-    printf(",\"solver\":\"%s\",\"weights\":%zu", r.linear ? "linear" : "kernel", r.weights);
-    print_json_lists(svm, &r);
-    printf(",\"inner_folds\":%zu,\"inner\":{\"%s\":", r.inner_folds, r.score);
-    print_json_double(r.inner);
-    putchar('}');
-    print_json_figure("seconds", r.seconds);
-    printf("}\n");
-    return EXIT_DONE;
+    put_machine(w, &r);
+    put_classes(w, svm);
+    put_grid(w, svm);
+    json_put_count(w, "inner_folds", r.inner_folds);
+    json_begin_object(w, "inner");
+    json_put_double(w, r.score, r.inner);
+    json_end(w);
+    json_put_double(w, "seconds", r.seconds);
 }

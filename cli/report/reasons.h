@@ -2,8 +2,7 @@
 #ifndef CLI_REASONS_H
 #define CLI_REASONS_H
 
-#include <stdio.h>
-
+#include "json.h"
 #include "model.h"
 
 /* What is printed: one row's reasons, or a model's patterns (no table). */
@@ -11,14 +10,9 @@ typedef struct explanation {
     const model *model;
     const lth_table *table; /* NULL = of the model                            */
     size_t row;             /* in the table                                   */
-    const char *target;     /* the column, or NULL for the model's own        */
-    const char *class;      /* of labels: whose function it is, or NULL       */
-    const char *against;    /* of two classes of an SVM: the other, or NULL   */
+    model_function of;
     const lth_reasons *reasons;
 } explanation;
-
-/* Of one of the model's functions: the names are set, and nothing else. */
-explanation explanation_of(const model *m, size_t target);
 
 typedef struct explain_writer {
     FILE *out;
@@ -30,9 +24,10 @@ void explain_text(explain_writer *w, const explanation *x);
 void explain_tsv(explain_writer *w, const explanation *x);
 void explain_json(explain_writer *w, const explanation *x);
 void explain_html(explain_writer *w, const explanation *x);
+/* The members of the object that explain_json() writes. */
+void json_put_reasons(json_writer *w, const explanation *x);
 
-/* The text of a training row, or NULL. */
-const char *explained_row_text(const explanation *x, size_t row);
+double heaviest_part(const lth_reasons *r); /* the size of its weight */
 
 /* Text in which nothing can do anything to a terminal or a table: control characters, marks that
  * turn the direction of writing, and bytes that are no UTF-8 are written as \xNN and \u{NNNN}.

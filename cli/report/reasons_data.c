@@ -15,8 +15,8 @@ static void write_cell(FILE *out, const char *text) {
 static void write_line(explain_writer *w, const explanation *x, const char *kind,
                        const char *column, const char *text, double weight, size_t number) {
     if (x->table) fprintf(w->out, "%zu", lth_table_number(x->table, x->row));
-    write_cell(w->out, x->target);
-    write_cell(w->out, x->class);
+    write_cell(w->out, x->of.target);
+    write_cell(w->out, x->of.class);
     write_cell(w->out, kind);
     write_cell(w->out, column);
     write_cell(w->out, text);
@@ -59,96 +59,94 @@ void explain_tsv(explain_writer *w, const explanation *x) {
     }
     for (size_t i = 0; i < s.rows; ++i) {
         lth_reasons_row r = *lth_reasons_row_at(x->reasons, i);
-        write_line(w, x, "row", NULL, explained_row_text(x, r.row), r.weight, r.row + 1);
+        write_line(w, x, "row", NULL, model_row_text(x->model, r.row, 0), r.weight, r.row + 1);
     }
 }
 
 /* ---- JSON ---- */
 
-static void write_key(FILE *out, const char *key) {
-    fprintf(out, ",\"%s\":", key);
+static void put_name(json_writer *w, const char *key, const char *value) {
+    if (value) json_put_text(w, key, value);
 }
 
-static void write_figure(FILE *out, const char *key, double value) {
-    write_key(out, key);
-    write_json_double(out, value);
-}
-
-static void write_name(FILE *out, const char *key, const char *value) {
-    if (!value) return;
-    write_key(out, key);
-    write_json_string(out, value);
-}
-
-static void write_tokens(FILE *out, const lth_reasons *r) {
-    fputs(",\"tokens\":[", out);
+static void put_tokens(json_writer *w, const lth_reasons *r) {
+    json_begin_list(w, "tokens");
     for (size_t i = 0; i < lth_reasons_summarise(r)->parts; ++i) {
         lth_reasons_part p = *lth_reasons_part_at(r, i);
-        fputs(i ? ",{\"token\":" : "{\"token\":", out);
-        write_json_string(out, p.text);
-        write_figure(out, "weight", p.weight);
-        write_name(out, "column", p.column);
-        if (p.first != LTH_NONE) fprintf(out, ",\"first\":%zu,\"length\":%zu", p.first, p.length);
-        if (p.depth > 0) fprintf(out, ",\"depth\":%zu", p.depth);
-        fprintf(out, ",\"seen\":%s}", p.seen ? "true" : "false");
+        json_begin_object(w, NULL);
+        json_put_text(w, "token", p.text);
+        json_put_double(w, "weight", p.weight);
+        put_name(w, "column", p.column);
+        if (p.first != LTH_NONE) {
+            json_put_count(w, "first", p.first);
+            json_put_count(w, "length", p.length);
+        }
+        if (p.depth > 0) json_put_count(w, "depth", p.depth);
+        json_put_bool(w, "seen", p.seen);
+        json_end(w);
     }
-    putc(']', out);
+    json_end(w);
 }
 
-static void write_patterns(FILE *out, const lth_reasons *r) {
-    fputs(",\"patterns\":[", out);
+static void put_patterns(json_writer *w, const lth_reasons *r) {
+    json_begin_list(w, "patterns");
     for (size_t i = 0; i < lth_reasons_summarise(r)->patterns; ++i) {
         lth_reasons_pattern p = *lth_reasons_pattern_at(r, i);
-        fputs(i ? ",{\"pattern\":" : "{\"pattern\":", out);
-        write_json_string(out, p.text);
-        write_figure(out, "weight", p.weight);
-        write_name(out, "column", p.column);
-        fprintf(out, ",\"rows\":%zu", p.rows);
-        if (p.example != LTH_NONE) fprintf(out, ",\"example\":%zu", p.example + 1);
-        putc('}', out);
+        json_begin_object(w, NULL);
+        json_put_text(w, "pattern", p.text);
+        json_put_double(w, "weight", p.weight);
+        put_name(w, "column", p.column);
+        json_put_count(w, "rows", p.rows);
+        if (p.example != LTH_NONE) json_put_count(w, "example", p.example + 1);
+        json_end(w);
     }
-    putc(']', out);
+    json_end(w);
 }
 
-static void write_rows(FILE *out, const explanation *x) {
-    fputs(",\"rows\":[", out);
+static void put_rows(json_writer *w, const explanation *x) {
+    json_begin_list(w, "rows");
     for (size_t i = 0; i < lth_reasons_summarise(x->reasons)->rows; ++i) {
         lth_reasons_row row = *lth_reasons_row_at(x->reasons, i);
-        fprintf(out, "%s{\"row\":%zu", i ? "," : "", row.row + 1);
-        write_figure(out, "weight", row.weight);
-        write_figure(out, "similarity", row.similarity);
-        write_figure(out, "y", row.y);
-        write_name(out, "label", row.label);
-        write_name(out, "text", explained_row_text(x, row.row));
-        putc('}', out);
+        json_begin_object(w, NULL);
+        json_put_count(w, "row", row.row + 1);
+        json_put_double(w, "weight", row.weight);
+        json_put_double(w, "similarity", row.similarity);
+        json_put_double(w, "y", row.y);
+        put_name(w, "label", row.label);
+        put_name(w, "text", model_row_text(x->model, row.row, 0));
+        json_end(w);
     }
-    putc(']', out);
+    json_end(w);
+}
+
+void json_put_reasons(json_writer *w, const explanation *x) {
+    lth_reasons_summary s = *lth_reasons_summarise(x->reasons);
+    if (x->table) {
+        json_put_count(w, "row", lth_table_number(x->table, x->row));
+        json_put_double(w, "mean", s.mean);
+        json_put_double(w, "sd", s.sd);
+        json_put_double(w, "baseline", s.baseline);
+        put_tokens(w, x->reasons);
+    }
+    put_patterns(w, x->reasons);
+    if (x->table) {
+        put_rows(w, x);
+        json_put_double(w, "distance", s.distance);
+        json_put_double(w, "noise", s.noise);
+        json_put_double(w, "prior", s.prior);
+        json_put_double(w, "missed", s.missed);
+        json_put_bool(w, "exact", s.exact);
+        json_put_double(w, "probability", s.probability);
+    }
+    put_name(w, "target", x->of.target);
+    put_name(w, "class", x->of.class);
+    put_name(w, "against", x->of.against);
 }
 
 void explain_json(explain_writer *w, const explanation *x) {
-    FILE *out = w->out;
-    lth_reasons_summary s = *lth_reasons_summarise(x->reasons);
-    fputs("{\"schema\":1", out);
-    if (x->table) {
-        fprintf(out, ",\"row\":%zu", lth_table_number(x->table, x->row));
-        write_figure(out, "mean", s.mean);
-        write_figure(out, "sd", s.sd);
-        write_figure(out, "baseline", s.baseline);
-        write_tokens(out, x->reasons);
-    }
-    write_patterns(out, x->reasons);
-    if (x->table) {
-        write_rows(out, x);
-        write_figure(out, "distance", s.distance);
-        write_figure(out, "noise", s.noise);
-        write_figure(out, "prior", s.prior);
-        write_figure(out, "missed", s.missed);
-        fprintf(out, ",\"exact\":%s", s.exact ? "true" : "false");
-        write_figure(out, "probability", s.probability);
-    }
-    write_name(out, "target", x->target);
-    write_name(out, "class", x->class);
-    write_name(out, "against", x->against);
-    fputs("}\n", out);
+    json_writer json = {.to = w->out};
+    json_begin_result(&json, NULL);
+    json_put_reasons(&json, x);
+    json_end(&json);
     ++w->written;
 }

@@ -5,13 +5,6 @@
 #include "report/html.h"
 #include "report/reasons.h"
 
-static double heaviest(const lth_reasons *r) {
-    double most = 0;
-    for (size_t i = 0; i < lth_reasons_summarise(r)->parts; ++i)
-        most = fmax(most, fabs(lth_reasons_part_at(r, i)->weight));
-    return most;
-}
-
 /* Blue pushes up, red down. */
 static void open_mark(FILE *out, double weight, double most) {
     double strength = most > 0 ? 0.75 * fabs(weight) / most : 0;
@@ -52,7 +45,7 @@ static size_t write_cell(FILE *out, const explanation *x, size_t first, double m
 }
 
 static void write_parts(FILE *out, const explanation *x) {
-    double most = heaviest(x->reasons);
+    double most = heaviest_part(x->reasons);
     size_t parts = lth_reasons_summarise(x->reasons)->parts;
     bool nodes = false;
     for (size_t i = 0; i < parts; ++i) nodes |= lth_reasons_part_at(x->reasons, i)->depth > 0;
@@ -90,7 +83,7 @@ static void write_rows(FILE *out, const explanation *x) {
         out);
     for (size_t i = 0; i < count; ++i) {
         lth_reasons_row row = *lth_reasons_row_at(x->reasons, i);
-        const char *text = explained_row_text(x, row.row);
+        const char *text = model_row_text(x->model, row.row, 0);
         fputs("<tr><td>", out);
         if (text) html_text(out, text, strlen(text));
         fprintf(out, "</td><td>%+.4g</td><td>%.2f</td><td>", row.weight, row.similarity);
@@ -112,9 +105,9 @@ static void write_name(FILE *out, const char *before, const char *name) {
 static void write_heading(FILE *out, const explanation *x) {
     fputs("<h2>", out);
     if (x->table) fprintf(out, "Row %zu: ", lth_table_number(x->table, x->row));
-    write_name(out, "", x->target);
-    write_name(out, x->target ? " = " : "", x->class);
-    write_name(out, " against ", x->against);
+    write_name(out, "", x->of.target);
+    write_name(out, " = ", x->of.class);
+    write_name(out, " against ", x->of.against);
     fputs("</h2>\n", out);
 }
 

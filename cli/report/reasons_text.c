@@ -6,8 +6,6 @@
 #include "output.h"
 #include "report/reasons.h"
 
-static const double sds_95 = 1.959964;
-
 /* ---- Text that does nothing ---- */
 
 /* The code point at text[0], and its bytes; 0 bytes if it is no UTF-8. */
@@ -81,7 +79,7 @@ static void write_bar(FILE *out, double weight, double most) {
     for (long i = 0; i < cells; ++i) putc(weight > 0 ? '+' : '-', out);
 }
 
-static double heaviest(const lth_reasons *r) {
+double heaviest_part(const lth_reasons *r) {
     double most = 0;
     for (size_t i = 0; i < lth_reasons_summarise(r)->parts; ++i)
         most = fmax(most, fabs(lth_reasons_part_at(r, i)->weight));
@@ -142,7 +140,7 @@ static void write_listed(explain_writer *w, const explanation *x, size_t first, 
 
 static void write_parts(explain_writer *w, const explanation *x) {
     const lth_reasons *r = x->reasons;
-    double most = heaviest(r);
+    double most = heaviest_part(r);
     for (size_t first = 0, last; first < lth_reasons_summarise(r)->parts; first = last) {
         last = end_of_column(r, first);
         if (lth_reasons_part_at(r, first)->first != LTH_NONE || last - first > 1) {
@@ -171,17 +169,12 @@ static void write_patterns(explain_writer *w, const explanation *x) {
     }
 }
 
-const char *explained_row_text(const explanation *x, size_t row) {
-    return x->model->svm ? lth_svm_row_text(x->model->svm, row, 0)
-                         : lth_gp_row_text(x->model->gp, row, 0);
-}
-
 static void write_rows(explain_writer *w, const explanation *x) {
     size_t count = lth_reasons_summarise(x->reasons)->rows;
     if (count > 0) fputs("\n  training rows: weight, similarity, target\n", w->out);
     for (size_t i = 0; i < count; ++i) {
         lth_reasons_row row = *lth_reasons_row_at(x->reasons, i);
-        const char *text = explained_row_text(x, row.row);
+        const char *text = model_row_text(x->model, row.row, 0);
         fprintf(w->out, "    %+9.4g  %5.2f  ", row.weight, row.similarity);
         if (row.label)
             write_string(w->out, row.label);
@@ -218,14 +211,14 @@ static void write_doubt(explain_writer *w, const explanation *x) {
 /* ---- The block ---- */
 
 static void write_names(explain_writer *w, const explanation *x) {
-    if (x->target) write_string(w->out, x->target);
-    if (x->class) {
-        fputs(x->target ? " = " : "", w->out);
-        write_string(w->out, x->class);
+    write_string(w->out, x->of.target);
+    if (x->of.class) {
+        fputs(" = ", w->out);
+        write_string(w->out, x->of.class);
     }
-    if (x->against) {
+    if (x->of.against) {
         fputs(" against ", w->out);
-        write_string(w->out, x->against);
+        write_string(w->out, x->of.against);
     }
 }
 

@@ -35,13 +35,6 @@ char *report_title(const char *path);
 
 /* ---- What the sections share ---- */
 
-size_t report_targets(const report *r);
-const char *report_target(const report *r, size_t i);
-size_t report_classes(const report *r); /* 0 = the model is for numbers */
-const char *report_class(const report *r, size_t i);
-size_t report_rows(const report *r);
-bool report_is_multi_label(const report *r);
-
 /* A figure: its caption (and a line below it), the chart, then the numbers behind it, folded away.
  */
 void open_figure(report *r, const char *caption, const char *line);
@@ -51,6 +44,7 @@ void close_figure(report *r);
 /* The head of a table that may be wider than the page; one that ends with "#" is of numbers. */
 void open_table(report *r, const char *class, const char *heads);
 void close_table(report *r);
+void write_target_head(report *r, size_t target); /* where there are several */
 
 /* Truth and prediction of some rows; `sd` NULL = none; `row` the number of each, NULL = from 1. */
 typedef struct outcome {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "prediction.h"
 #include "report/html.h"
 #include "report/report.h"
 #include "report/svg.h"
@@ -14,17 +15,18 @@ enum { MOST_IN_MATRIX = 24, BINS = 10 };
 
 int write_classes(report *r) {
     lth_svm *svm = r->model.svm;
-    size_t rows = report_rows(r);
-    fputs(report_is_multi_label(r) ? "<p>A row may have several of these labels, or none.</p>\n"
-                                   : "<p>Each row has one of these labels.</p>\n",
+    size_t rows = model_rows(&r->model);
+    fputs(model_is_multi_label(&r->model)
+              ? "<p>A row may have several of these labels, or none.</p>\n"
+              : "<p>Each row has one of these labels.</p>\n",
           r->out);
     open_table(r, "", svm ? "class|rows#|share#|support rows#" : "class|rows#|share#");
-    for (size_t i = 0; i < report_classes(r); ++i) {
-        size_t count = svm ? lth_svm_class_at(svm, i)->rows : lth_gp_class(r->model.gp, i)->rows;
+    for (size_t i = 0; i < model_classes(&r->model); ++i) {
+        size_t count = model_class_rows(&r->model, i);
         double share = rows ? (double)count / (double)rows : 0;
         fprintf(r->out, "<tr><th scope=\"row\"><span class=\"meter up\" style=\"--m:%.0f%%\">",
                 100 * fmin(1, share));
-        html_string(r->out, report_class(r, i));
+        html_string(r->out, model_class(&r->model, i));
         fputs("</span></th>", r->out);
         html_count_cell(r->out, count);
         fputs("<td class=\"n\">", r->out);
@@ -43,32 +45,14 @@ int write_classes(report *r) {
 typedef struct judged {
     size_t rows, classes, known;
     bool *truth, *predicted, strange; /* whether that last class occurs */
-    double *probability;              /* by [row * known + class]; NULL = none */
+    prediction prediction;
+    const double *probability; /* by [row * known + class]; NULL = none */
 } judged;
 
 static void free_judged(judged *j) {
     free(j->truth);
     free(j->predicted);
-    free(j->probability);
-}
-
-static int allocate(report *r, bool probability, judged *j) {
-    j->rows = lth_table_rows(r->data->table);
-    j->known = report_classes(r);
-    j->classes = j->known + 1;
-    j->truth = calloc(j->rows * j->classes, sizeof *j->truth);
-    j->predicted = calloc(j->rows * j->classes, sizeof *j->predicted);
-    if (!j->truth || !j->predicted) return out_of_memory();
-    if (!probability) return EXIT_DONE;
-    return session_allocate(r->session, "the prediction", 1, j->rows, j->known, &j->probability);
-}
-
-static size_t find_class(const report *r, const char *text, size_t length) {
-    for (size_t c = 0; c < report_classes(r); ++c) {
-        const char *name = report_class(r, c);
-        if (strlen(name) == length && memcmp(name, text, length) == 0) return c;
-    }
-    return report_classes(r);
+    prediction_free(&j->prediction);
 }
 
 static bool is_blank(char c) {
@@ -77,7 +61,7 @@ static bool is_blank(char c) {
 
 /* Labels are separated by commas, where a row may have several; blanks around them do not count. */
 static void read_truth(const report *r, judged *j, size_t column) {
-    bool several = report_is_multi_label(r);
+    bool several = model_is_multi_label(&r->model);
     for (size_t i = 0; i < j->rows; ++i) {
         size_t length;
         const char *cell = lth_table_cell(r->data->table, i, column, &length);
@@ -88,7 +72,8 @@ static void read_truth(const report *r, judged *j, size_t column) {
             while (from < to && is_blank(*from)) ++from;
             while (to > from && is_blank(to[-1])) --to;
             if (to > from || !several) {
-                size_t class = find_class(r, from, (size_t)(to - from));
+                size_t class = model_find_class(&r->model, from, (size_t)(to - from));
+                if (class == LTH_NONE) class = j->known;
                 j->truth[i * j->classes + class] = true;
                 j->strange |= class == j->known;
             }
@@ -98,37 +83,30 @@ static void read_truth(const report *r, judged *j, size_t column) {
     }
 }
 
-static void decide(const report *r, judged *j, size_t row) {
-    const double *p = j->probability + row * j->known;
-    bool *has = j->predicted + row * j->classes;
-    size_t best = 0;
-    for (size_t c = 0; c < j->known; ++c) {
-        if (report_is_multi_label(r)) has[c] = p[c] > 0.5;
-        if (p[c] > p[best]) best = c;
-    }
-    if (!report_is_multi_label(r)) has[best] = true;
+static int fail_prediction(report *r, lth_status status, const lth_error *err) {
+    if (status == LTH_EFORMAT) return session_fail_input(r->session, err, r->data->path);
+    return session_fail(r->session, err);
 }
 
-static lth_status predict_by_svm(report *r, judged *j, lth_error *err) {
-    bool *has = calloc(j->rows * j->known, sizeof *has);
-    if (!has) return LTH_ENOMEM;
-    lth_svm_prediction to = {.has = has, .probability = j->probability};
-    lth_status status = lth_svm_predict(r->model.svm, r->data->table, &to, sizeof to, err);
+static int predict_labels(report *r, judged *j) {
+    lth_error err = {0};
+    lth_status status = prediction_make(&r->model, r->data->table, false, &j->prediction, &err);
+    if (status != LTH_OK) return fail_prediction(r, status, &err);
+    j->rows = j->prediction.rows;
+    j->known = j->prediction.classes;
+    j->classes = j->known + 1;
+    j->probability = j->prediction.values.probability;
+    j->truth = calloc(j->rows * j->classes, sizeof *j->truth);
+    j->predicted = calloc(j->rows * j->classes, sizeof *j->predicted);
+    if (!j->truth || !j->predicted) return out_of_memory();
     for (size_t i = 0; i < j->rows; ++i)
-        memcpy(j->predicted + i * j->classes, has + i * j->known, j->known * sizeof *has);
-    free(has);
-    return status;
-}
-
-static lth_status predict_labels(report *r, judged *j, lth_error *err) {
-    if (r->model.svm) return predict_by_svm(r, j, err);
-    lth_status status = lth_gp_classify(r->model.gp, r->data->table, j->probability, err);
-    for (size_t i = 0; i < j->rows && status == LTH_OK; ++i) decide(r, j, i);
-    return status;
+        memcpy(j->predicted + i * j->classes, j->prediction.values.has + i * j->known,
+               j->known * sizeof *j->predicted);
+    return EXIT_DONE;
 }
 
 static const char *class_name(const report *r, const judged *j, size_t c) {
-    return c < j->known ? report_class(r, c) : "(not in training)";
+    return c < j->known ? model_class(&r->model, c) : "(not in training)";
 }
 
 /* ---- Figures of labels ---- */
@@ -149,7 +127,7 @@ static double log_loss(const report *r, const judged *j) {
             double p = j->probability[i * j->known + c];
             bool has = j->truth[i * j->classes + c];
             if (has) sum -= log(fmax(p, 1e-15));
-            if (!has && report_is_multi_label(r)) sum -= log(fmax(1 - p, 1e-15));
+            if (!has && model_is_multi_label(&r->model)) sum -= log(fmax(1 - p, 1e-15));
         }
     }
     return sum / (double)j->rows;
@@ -194,7 +172,7 @@ static size_t count_confused(const judged *j, size_t truth, size_t predicted) {
 }
 
 static void write_matrix(report *r, const judged *j) {
-    if (report_is_multi_label(r)) return;
+    if (model_is_multi_label(&r->model)) return;
     fputs("<h3>Which is taken for which</h3>\n", r->out);
     if (j->known > MOST_IN_MATRIX) {
         fprintf(r->out, "<p class=\"note\">%zu classes are too many for a matrix.</p>\n", j->known);
@@ -207,7 +185,7 @@ static void write_matrix(report *r, const judged *j) {
           r->out);
     for (size_t c = 0; c < j->known; ++c) {
         fputs("<th scope=\"col\" class=\"n\">", r->out);
-        html_short(r->out, report_class(r, c), 24);
+        html_short(r->out, model_class(&r->model, c), 24);
         fputs("</th>", r->out);
     }
     fputs("</tr></thead>\n<tbody>\n", r->out);
@@ -247,7 +225,7 @@ static void add_to_bins(bins *b, double probability, bool was) {
 static void fill_bins(const report *r, const judged *j, bins *b) {
     for (size_t i = 0; i < j->rows; ++i) {
         for (size_t c = 0; c < j->known; ++c) {
-            bool counts = report_is_multi_label(r) ||
+            bool counts = model_is_multi_label(&r->model) ||
                           (j->known == 2 ? c == 1 : j->predicted[i * j->classes + c]);
             if (counts)
                 add_to_bins(b, j->probability[i * j->known + c], j->truth[i * j->classes + c]);
@@ -274,8 +252,8 @@ static void write_reliability(report *r, const judged *j) {
     }
     fputs("<div class=\"pair\">\n", r->out);
     open_figure(r, "Reliability",
-                report_is_multi_label(r) ? "Of every label, in ten groups by its probability"
-                : j->known == 2          ? "Of the second class, in ten groups by its probability"
+                model_is_multi_label(&r->model) ? "Of every label, in ten groups by its probability"
+                : j->known == 2 ? "Of the second class, in ten groups by its probability"
                                 : "Of the predicted class, in ten groups by its probability");
     svg_chart c = {.out = r->out,
                    .number = r->charts,
@@ -306,24 +284,13 @@ static void write_reliability(report *r, const judged *j) {
 
 /* ---- Held-out rows ---- */
 
-static int fail_prediction(report *r, lth_status status, const lth_error *err) {
-    if (status == LTH_ENOMEM && !err->message[0]) return out_of_memory();
-    if (status == LTH_EFORMAT) return session_fail_input(r->session, err, r->data->path);
-    return session_fail(r->session, err);
-}
-
 static int judge_labels(report *r) {
-    bool probability = !r->model.svm || lth_svm_reported(r->model.svm)->probability;
-    size_t column = lth_table_find(r->data->table, r->data->targets.at[0]);
     judged j = {0};
-    lth_error err = {0};
-    int code = allocate(r, probability, &j);
+    int code = predict_labels(r, &j);
     if (!code) {
-        read_truth(r, &j, column);
-        lth_status status = predict_labels(r, &j, &err);
-        if (status != LTH_OK) code = fail_prediction(r, status, &err);
+        read_truth(r, &j, lth_table_find(r->data->table, r->data->targets.at[0]));
+        code = write_quality(r, &j);
     }
-    if (!code) code = write_quality(r, &j);
     if (!code) {
         write_matrix(r, &j);
         write_reliability(r, &j);
@@ -361,29 +328,16 @@ static int read_numbers(report *r, size_t target, double *y, size_t *row) {
     return code;
 }
 
-static lth_status predict_numbers(report *r, double *mean, double *sd, lth_error *err) {
-    if (!r->model.svm) return lth_gp_predict(r->model.gp, r->data->table, false, mean, sd, err);
-    lth_svm_prediction to = {.value = mean};
-    return lth_svm_predict(r->model.svm, r->data->table, &to, sizeof to, err);
-}
-
-static int write_numbers(report *r, double *mean, double *sd, double *y, size_t *row) {
-    size_t n = lth_table_rows(r->data->table);
-    lth_error err = {0};
-    lth_status status = predict_numbers(r, mean, sd, &err);
-    int code = status == LTH_OK ? EXIT_DONE : fail_prediction(r, status, &err);
-    for (size_t t = 0; t < report_targets(r) && !code; ++t) {
+static int write_numbers(report *r, const prediction *p, double *y, size_t *row) {
+    int code = EXIT_DONE;
+    for (size_t t = 0; t < p->targets && !code; ++t) {
         code = read_numbers(r, t, y, row);
         if (code) break;
-        if (report_targets(r) > 1) {
-            fputs("<h3>", r->out);
-            html_string(r->out, report_target(r, t));
-            fputs("</h3>\n", r->out);
-        }
-        outcome o = {.count = n,
+        write_target_head(r, t);
+        outcome o = {.count = p->rows,
                      .y = y,
-                     .mean = mean + t * n,
-                     .sd = r->model.svm ? NULL : sd + t * n,
+                     .mean = p->values.mean + t * p->rows,
+                     .sd = p->values.sd ? p->values.sd + t * p->rows : NULL,
                      .row = row};
         code = write_outcome(r, &o);
     }
@@ -391,14 +345,17 @@ static int write_numbers(report *r, double *mean, double *sd, double *y, size_t 
 }
 
 static int judge_numbers(report *r) {
-    size_t n = lth_table_rows(r->data->table), t = report_targets(r);
-    double *mean = NULL;
-    int code = session_allocate(r->session, "the prediction", 2 * t + 1, n, 1, &mean);
-    size_t *row = calloc(n, sizeof *row);
-    if (!code && !row) code = out_of_memory();
-    if (!code) code = write_numbers(r, mean, mean + t * n, mean + 2 * t * n, row);
-    free(mean);
+    prediction p;
+    lth_error err = {0};
+    lth_status status = prediction_make(&r->model, r->data->table, false, &p, &err);
+    int code = status == LTH_OK ? EXIT_DONE : fail_prediction(r, status, &err);
+    double *y = calloc(p.rows, sizeof *y);
+    size_t *row = calloc(p.rows, sizeof *row);
+    if (!code && (!y || !row)) code = out_of_memory();
+    if (!code) code = write_numbers(r, &p, y, row);
+    free(y);
     free(row);
+    prediction_free(&p);
     return code;
 }
 

@@ -33,7 +33,7 @@ static void count_card(report *r, size_t count, const char *what) {
 static void gp_cards(report *r) {
     lth_gp_report g = *lth_gp_reported(r->model.gp);
     if (has_numbers(r)) {
-        bool several = report_targets(r) > 1; /* the report of a model is on the first */
+        bool several = model_targets(&r->model) > 1; /* the report of a model is on the first */
         number_card(r, g.loo->r,
                     several ? "leave-one-out correlation, first target"
                             : "leave-one-out correlation");
@@ -73,14 +73,14 @@ void write_cards(report *r) {
     else
         fputs(has_labels(r) ? "A Gaussian process classifier" : "A Gaussian process", r->out);
     fputs(" that predicts ", r->out);
-    for (size_t i = 0; i < report_targets(r); ++i) {
-        if (i) fputs(i + 1 < report_targets(r) ? ", " : " and ", r->out);
+    for (size_t i = 0; i < model_targets(&r->model); ++i) {
+        if (i) fputs(i + 1 < model_targets(&r->model) ? ", " : " and ", r->out);
         fputs("<code>", r->out);
-        html_string(r->out, report_target(r, i));
+        html_string(r->out, model_target(&r->model, i));
         fputs("</code>", r->out);
     }
     fputs(".</p>\n<ul class=\"cards\">\n", r->out);
-    count_card(r, report_rows(r), "training rows");
+    count_card(r, model_rows(&r->model), "training rows");
     if (r->model.svm)
         svm_cards(r);
     else
@@ -166,11 +166,11 @@ int write_training(report *r) {
     fputs("</code></pre>\n<div class=\"scroll\" tabindex=\"0\"><table class=\"plain\"><tbody>\n",
           r->out);
     free(text);
-    count_fact(r, "Training rows", report_rows(r));
-    open_fact(r, report_targets(r) > 1 ? "Targets" : "Target");
-    for (size_t i = 0; i < report_targets(r); ++i) {
+    count_fact(r, "Training rows", model_rows(&r->model));
+    open_fact(r, model_targets(&r->model) > 1 ? "Targets" : "Target");
+    for (size_t i = 0; i < model_targets(&r->model); ++i) {
         if (i) fputs(", ", r->out);
-        html_string(r->out, report_target(r, i));
+        html_string(r->out, model_target(&r->model, i));
     }
     close_fact(r);
     open_fact(r, "Columns read");

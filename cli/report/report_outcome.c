@@ -6,8 +6,6 @@
 #include "report/report.h"
 #include "report/svg.h"
 
-static const double sds_95 = 1.959964; /* half the width of the interval that holds 95% */
-
 enum { MOST_POINTS = 1500, LEVELS = 20, BINS = 24 };
 
 static double z_of(const outcome *o, size_t i) {
@@ -262,7 +260,7 @@ int write_outcome(report *r, const outcome *o) {
 
 /* Each costs the inverse of a matrix, and two sections want them all. */
 static int leave_out(report *r) {
-    size_t n = report_rows(r), targets = report_targets(r);
+    size_t n = model_rows(&r->model), targets = model_targets(&r->model);
     int code = session_allocate(r->session, "the leave-one-out prediction", 3 * targets, n, 1,
                                 &r->left_out);
     lth_error err = {0};
@@ -275,7 +273,7 @@ static int leave_out(report *r) {
 }
 
 int report_left_out(report *r, size_t target, outcome *out) {
-    size_t n = report_rows(r);
+    size_t n = model_rows(&r->model);
     int code = r->left_out ? EXIT_DONE : leave_out(r);
     if (code) return code;
     const double *y = r->left_out + 3 * target * n;
@@ -289,12 +287,8 @@ int write_leave_one_out(report *r) {
           "took part in the choice of the hyperparameters.</p>\n",
           r->out);
     int code = EXIT_DONE;
-    for (size_t t = 0; t < report_targets(r) && !code; ++t) {
-        if (report_targets(r) > 1) {
-            fputs("<h3>", r->out);
-            html_string(r->out, report_target(r, t));
-            fputs("</h3>\n", r->out);
-        }
+    for (size_t t = 0; t < model_targets(&r->model) && !code; ++t) {
+        write_target_head(r, t);
         outcome o;
         code = report_left_out(r, t, &o);
         if (!code) code = write_outcome(r, &o);

@@ -31,40 +31,12 @@ bool is_always(const report *r) {
     return true;
 }
 
-/* ---- What the model is ---- */
-
-size_t report_targets(const report *r) {
-    return r->model.svm ? 1 : lth_gp_targets(r->model.gp);
-}
-
-const char *report_target(const report *r, size_t i) {
-    return r->model.svm ? lth_svm_target(r->model.svm) : lth_gp_target(r->model.gp, i);
-}
-
-size_t report_classes(const report *r) {
-    return r->model.svm ? lth_svm_reported(r->model.svm)->classes : lth_gp_classes(r->model.gp);
-}
-
-const char *report_class(const report *r, size_t i) {
-    return r->model.svm ? lth_svm_class_at(r->model.svm, i)->name
-                        : lth_gp_class(r->model.gp, i)->name;
-}
-
-size_t report_rows(const report *r) {
-    return r->model.svm ? lth_svm_reported(r->model.svm)->rows : lth_gp_reported(r->model.gp)->rows;
-}
-
-bool report_is_multi_label(const report *r) {
-    return r->model.svm ? lth_svm_reported(r->model.svm)->multi_label
-                        : lth_gp_is_multi_label(r->model.gp);
-}
-
 bool has_numbers(const report *r) {
-    return r->model.gp && lth_gp_classes(r->model.gp) == 0;
+    return r->model.gp && model_classes(&r->model) == 0;
 }
 
 bool has_labels(const report *r) {
-    return report_classes(r) > 0;
+    return model_classes(&r->model) > 0;
 }
 
 /* ---- Figures and tables ---- */
@@ -101,6 +73,13 @@ void open_table(report *r, const char *class, const char *heads) {
 
 void close_table(report *r) {
     fputs("</tbody></table></div>\n", r->out);
+}
+
+void write_target_head(report *r, size_t target) {
+    if (model_targets(&r->model) < 2) return;
+    fputs("<h3>", r->out);
+    html_string(r->out, model_target(&r->model, target));
+    fputs("</h3>\n", r->out);
 }
 
 void open_numbers(report *r, const char *heads) {

@@ -7,7 +7,7 @@
 #include "report/html.h"
 #include "report/report.h"
 
-enum { PATTERNS = 12, MOST_PROBLEMS = 12, MOST_SURPRISES = 8, FEW_SURPRISES = 3 };
+enum { PATTERNS = 12, MOST_FUNCTIONS = 12, MOST_SURPRISES = 8, FEW_SURPRISES = 3 };
 
 /* ---- Patterns ---- */
 
@@ -49,16 +49,11 @@ static void write_side(report *r, const lth_reasons *reasons, bool up, double mo
     fputs("</div>\n", r->out);
 }
 
-static lth_status patterns_of(report *r, size_t target, lth_reasons **out, lth_error *err) {
-    if (r->model.svm) return lth_svm_patterns(r->model.svm, target, PATTERNS, out, err);
-    return lth_gp_patterns(r->model.gp, target, PATTERNS, out, err);
-}
-
 /* What cannot be told apart into patterns is no reason not to have a report. */
 static int write_patterns_of(report *r, size_t target) {
     lth_reasons *reasons = NULL;
     lth_error err = {0};
-    lth_status status = patterns_of(r, target, &reasons, &err);
+    lth_status status = model_patterns(&r->model, target, PATTERNS, &reasons, &err);
     if (status == LTH_ENOMEM || status == LTH_ECANCELED) return session_fail(r->session, &err);
     if (status != LTH_OK || lth_reasons_summarise(reasons)->patterns == 0) {
         fputs("<p class=\"note\">There are none to show", r->out);
@@ -81,26 +76,19 @@ static int write_patterns_of(report *r, size_t target) {
     return EXIT_DONE;
 }
 
-/* What a pattern pushes up: a target, a class, or the first class of a problem. */
-static size_t problem_count(const report *r) {
-    if (r->model.svm) return lth_svm_reported(r->model.svm)->problems;
-    return has_labels(r) ? report_classes(r) : report_targets(r);
-}
-
 /* Two classes are one problem, of the second against the first. */
 static bool is_mirrored(const report *r, size_t i) {
-    return r->model.gp && report_classes(r) == 2 && !report_is_multi_label(r) && i == 0;
+    return r->model.gp && model_classes(&r->model) == 2 && !model_is_multi_label(&r->model) &&
+           i == 0;
 }
 
-static void write_problem_name(report *r, size_t i) {
-    size_t positive = i, negative = LTH_NONE;
-    if (r->model.svm) lth_svm_problem_at(r->model.svm, i, &positive, &negative);
-    html_string(r->out, has_labels(r) && positive != LTH_NONE
-                            ? report_class(r, positive)
-                            : report_target(r, has_labels(r) ? 0 : i));
-    if (!has_labels(r)) return;
-    fputs(negative == LTH_NONE ? "" : " against ", r->out);
-    if (negative != LTH_NONE) html_string(r->out, report_class(r, negative));
+/* What a pattern pushes up. */
+static void write_function_name(report *r, size_t i) {
+    model_function f = model_function_at(&r->model, i);
+    html_string(r->out, f.class ? f.class : f.target);
+    if (!f.against) return;
+    fputs(" against ", r->out);
+    html_string(r->out, f.against);
 }
 
 int write_patterns(report *r) {
@@ -110,20 +98,20 @@ int write_patterns(report *r) {
     fputs(has_labels(r) ? ", in the function behind the label" : "", r->out);
     fprintf(r->out, "; rows counts the %s rows that have it.</p>\n",
             r->model.svm ? "support" : "training");
-    size_t count = problem_count(r), shown = 0;
+    size_t count = model_functions(&r->model), shown = 0;
     int code = EXIT_DONE;
-    for (size_t i = 0; i < count && shown < MOST_PROBLEMS && !code; ++i) {
+    for (size_t i = 0; i < count && shown < MOST_FUNCTIONS && !code; ++i) {
         if (is_mirrored(r, i)) continue;
         if (count > 1 || has_labels(r)) {
             fputs("<h3>", r->out);
-            write_problem_name(r, i);
+            write_function_name(r, i);
             fputs("</h3>\n", r->out);
         }
         code = write_patterns_of(r, i);
         ++shown;
     }
-    if (shown == MOST_PROBLEMS && count > shown)
-        fprintf(r->out, "<p class=\"note\">The first %d of %zu are shown.</p>\n", MOST_PROBLEMS,
+    if (shown == MOST_FUNCTIONS && count > shown)
+        fprintf(r->out, "<p class=\"note\">The first %d of %zu are shown.</p>\n", MOST_FUNCTIONS,
                 count);
     return code;
 }
@@ -184,14 +172,14 @@ static int explain_row(report *r, const char *text, size_t target, lth_reasons *
     const char *column = lth_kernel_column(model_kernel(&r->model), 0);
     *out = NULL;
     if (!column || has_several_columns(r)) return EXIT_DONE;
-    lth_explain_options how;
-    lth_explain_options_init(&how);
-    how.target = target;
-    how.patterns = how.rows = 0;
+    lth_explain_options wanted;
+    lth_explain_options_init(&wanted);
+    wanted.target = target;
+    wanted.patterns = wanted.rows = 0;
     lth_table *table = NULL;
     lth_error err = {0};
     lth_status status = lth_table_from_texts(r->session->ctx, column, &text, NULL, 1, &table, &err);
-    if (status == LTH_OK) status = lth_gp_explain(r->model.gp, table, 0, &how, out, &err);
+    if (status == LTH_OK) status = model_explain(&r->model, table, 0, &wanted, out, &err);
     lth_table_free(table);
     if (status == LTH_ENOMEM || status == LTH_ECANCELED) return session_fail(r->session, &err);
     return EXIT_DONE;
@@ -227,7 +215,7 @@ static int write_row_text(report *r, size_t row, size_t target) {
     const lth_kernel *kernel = model_kernel(&r->model);
     int code = EXIT_DONE;
     for (size_t c = 0; lth_kernel_column(kernel, c) && !code; ++c) {
-        const char *kept = lth_gp_row_text(r->model.gp, row, c);
+        const char *kept = model_row_text(&r->model, row, c);
         char *text = kept ? strdup(kept) : NULL; /* the next call would take it away */
         if (kept && !text) return out_of_memory();
         if (!text) continue;
@@ -270,7 +258,7 @@ static int write_surprises_of(report *r, size_t target, size_t most) {
     int code = find_surprises(r, target, &all);
     if (code) return code;
     fputs("<ol class=\"rows\">\n", r->out);
-    for (size_t i = 0; i < report_rows(r) && i < most && !code; ++i)
+    for (size_t i = 0; i < model_rows(&r->model) && i < most && !code; ++i)
         code = write_surprise(r, &all[i], target);
     fputs("</ol>\n", r->out);
     free(all);
@@ -288,14 +276,10 @@ int write_surprises(report *r) {
               "<mark class=\"down\" style=\"--w:1\">down</mark>.",
               r->out);
     fputs("</p>\n", r->out);
-    size_t targets = report_targets(r);
+    size_t targets = model_targets(&r->model);
     int code = EXIT_DONE;
     for (size_t t = 0; t < targets && !code; ++t) {
-        if (targets > 1) {
-            fputs("<h3>", r->out);
-            html_string(r->out, report_target(r, t));
-            fputs("</h3>\n", r->out);
-        }
+        write_target_head(r, t);
         code = write_surprises_of(r, t, targets > 1 ? FEW_SURPRISES : MOST_SURPRISES);
     }
     return code;

@@ -107,7 +107,7 @@ typedef struct server_options {
 } server_options;
 
 /* Starts threads that answer on a socket that listens; NULL = it could not be done. */
-server *server_start(int listener, const server_options *how);
+server *server_start(int listener, const server_options *given);
 void server_tick(server *s); /* once a second: closes the connections of slow clients */
 void server_stop(server *s); /* after the requests in flight; frees it */
 

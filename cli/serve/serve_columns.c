@@ -60,11 +60,10 @@ static bool add_range(finder *f, const char *range, const char *dots, char *exam
 }
 
 static bool add_columns(finder *f, const char *written, size_t i) {
-    const model *m = f->model;
-    const char *kept = m->svm ? lth_svm_row_text(m->svm, 0, i) : lth_gp_row_text(m->gp, 0, i);
+    const char *kept = model_row_text(f->model, 0, i);
     char *example = kept ? strdup(kept) : NULL;
     const char *dots = strstr(written, "..");
-    lth_column_kind kind = lth_kernel_column_kind(model_kernel(m), i);
+    lth_column_kind kind = lth_kernel_column_kind(model_kernel(f->model), i);
     bool is_range = false, good = true;
     if (dots && kind == LTH_COLUMN_NUMBERS) good = add_range(f, written, dots, example, &is_range);
     if (good && !is_range) good = add_column(f, strdup(written), kind, example);

@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "output.h"
+#include "json.h"
 #include "report/reasons.h"
 #include "report/report.h"
 #include "serve/serve.h"
@@ -151,9 +151,10 @@ static char *print_problem(const problem *p, size_t *size) {
     fclose(out);
     out = visible ? open_memstream(&text, size) : NULL;
     if (out) {
-        fputs("{\"error\":", out);
-        write_json_string(out, visible);
-        fputs("}\n", out);
+        json_writer json = {.to = out};
+        json_begin_object(&json, NULL);
+        json_put_text(&json, "error", visible);
+        json_end(&json);
         fclose(out);
     }
     free(visible);
@@ -198,9 +199,12 @@ static worker *take_worker(server *s, problem *why) {
 
 static bool get_health(server *s, request *r, FILE *out, problem *why) {
     (void)r, (void)why;
-    fputs("{\"status\":\"ok\",\"model\":", out);
-    write_json_string(out, s->options.model_name);
-    fprintf(out, ",\"version\":\"%s\"}\n", lth_version());
+    json_writer json = {.to = out};
+    json_begin_object(&json, NULL);
+    json_put_text(&json, "status", "ok");
+    json_put_text(&json, "model", s->options.model_name);
+    json_put_text(&json, "version", lth_version());
+    json_end(&json);
     return true;
 }
 
@@ -427,10 +431,10 @@ static void free_server(server *s) {
     free(s);
 }
 
-server *server_start(int listener, const server_options *how) {
+server *server_start(int listener, const server_options *given) {
     server *s = calloc(1, sizeof *s);
     if (!s) return NULL;
-    s->options = *how;
+    s->options = *given;
     s->listener = listener;
     pthread_mutex_init(&s->clients_lock, NULL);
     pthread_mutex_init(&s->report_lock, NULL);
@@ -441,7 +445,7 @@ server *server_start(int listener, const server_options *how) {
         MHD_OPTION_LISTEN_SOCKET, (MHD_socket)listener, MHD_OPTION_NOTIFY_COMPLETED, on_completed,
         s, MHD_OPTION_NOTIFY_CONNECTION, on_connection, s, MHD_OPTION_CONNECTION_LIMIT,
         (unsigned)MOST_CONNECTIONS, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEADER_BYTES,
-        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)(how->timeout + 1), MHD_OPTION_END);
+        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)(given->timeout + 1), MHD_OPTION_END);
     if (s->daemon) return s;
     free_server(s);
     return NULL;

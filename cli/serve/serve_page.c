@@ -56,9 +56,8 @@ static void write_box(FILE *out, const serve_column *c, size_t number) {
 }
 
 static void write_lead(FILE *out, const model *m) {
-    size_t targets = m->svm || model_has_labels(m) ? 1 : lth_gp_targets(m->gp);
     fputs("<p class=\"lead\">Type, and see what the model expects of ", out);
-    for (size_t i = 0; i < targets; ++i) {
+    for (size_t i = 0; i < model_targets(m); ++i) {
         fputs(i ? ", <code>" : "<code>", out);
         html_string(out, model_target(m, i));
         fputs("</code>", out);

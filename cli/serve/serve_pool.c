@@ -28,8 +28,7 @@ static int load(session *s, const options *o, model *m) {
     int code = session_load_model(s, o->arguments[0], m);
     if (code) return code;
     lth_error err = {0};
-    lth_status status = m->svm ? lth_svm_use_vectors(m->svm, o->vectors, &err)
-                               : lth_gp_use_vectors(m->gp, o->vectors, &err);
+    lth_status status = model_use_vectors(m, o->vectors, &err);
     return status == LTH_OK ? EXIT_DONE : session_fail(s, &err);
 }
 

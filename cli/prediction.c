@@ -1,0 +1,150 @@
+/* What a model says of each row of a table: its columns, written as TSV or as JSON. */
+#include "prediction.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "available.h"
+#include "output.h"
+
+/* ---- Columns ---- */
+
+static double mean_at(const prediction *p, size_t target, size_t row) {
+    return p->values.mean[target * p->rows + row];
+}
+
+static double sd_at(const prediction *p, size_t target, size_t row) {
+    return p->values.sd[target * p->rows + row];
+}
+
+static double lo_at(const prediction *p, size_t target, size_t row) {
+    return mean_at(p, target, row) - sds_95 * sd_at(p, target, row);
+}
+
+static double hi_at(const prediction *p, size_t target, size_t row) {
+    return mean_at(p, target, row) + sds_95 * sd_at(p, target, row);
+}
+
+static double probability_at(const prediction *p, size_t class, size_t row) {
+    return p->values.probability[row * p->classes + class];
+}
+
+/* Two of three texts put together name it. */
+static bool add_column(prediction *p, const char *first, const char *middle, const char *last,
+                       size_t of, double (*at)(const prediction *, size_t, size_t)) {
+    char *name = malloc(strlen(first) + strlen(middle) + strlen(last) + 1);
+    if (!name) return false;
+    stpcpy(stpcpy(stpcpy(name, first), middle), last);
+    p->columns[p->column_count++] = (prediction_column){name, of, at};
+    return true;
+}
+
+/* With one target "mean", otherwise "joy.mean". */
+static bool add_target(prediction *p, size_t target) {
+    const char *of = p->targets > 1 ? model_target(p->model, target) : "", *dot = *of ? "." : "";
+    if (!add_column(p, of, dot, "mean", target, mean_at)) return false;
+    return !p->values.sd || (add_column(p, of, dot, "sd", target, sd_at) &&
+                             add_column(p, of, dot, "lo", target, lo_at) &&
+                             add_column(p, of, dot, "hi", target, hi_at));
+}
+
+static bool make_columns(prediction *p) {
+    size_t size = 1;
+    bool ok = true;
+    p->columns = calloc(4 * p->targets + p->classes, sizeof *p->columns);
+    if (!p->columns) return false;
+    for (size_t c = 0; c < p->classes; ++c) size += strlen(model_class(p->model, c)) + 1;
+    if (p->classes > 0 && !(p->labels = malloc(size))) return false;
+    for (size_t t = 0; ok && p->values.mean && t < p->targets; ++t) ok = add_target(p, t);
+    for (size_t c = 0; ok && p->values.probability && c < p->classes; ++c)
+        ok = add_column(p, "p[", model_class(p->model, c), "]", c, probability_at);
+    return ok;
+}
+
+/* Labels have no commas of their own where a row may have several. */
+static const char *labels_of(const prediction *p, size_t row) {
+    char *end = p->labels;
+    *end = 0;
+    for (size_t c = 0; c < p->classes; ++c) {
+        if (!p->values.has[row * p->classes + c]) continue;
+        if (end > p->labels) *end++ = ',';
+        end = stpcpy(end, model_class(p->model, c));
+    }
+    return p->labels;
+}
+
+/* ---- The prediction ---- */
+
+static lth_status allocate(prediction *p, lth_error *err) {
+    const char *what = "the prediction";
+    model_prediction *to = &p->values;
+    lth_status status = LTH_OK;
+    if (p->classes == 0) {
+        status = allocate_doubles(what, p->targets, p->rows, 1, &to->mean, err);
+        if (status == LTH_OK && model_has_deviations(p->model))
+            status = allocate_doubles(what, p->targets, p->rows, 1, &to->sd, err);
+    } else {
+        to->has = calloc(p->rows * p->classes, sizeof *to->has);
+        if (!to->has) return err->status = LTH_ENOMEM;
+        if (model_has_probabilities(p->model))
+            status = allocate_doubles(what, 1, p->rows, p->classes, &to->probability, err);
+    }
+    if (status == LTH_OK && !make_columns(p)) status = err->status = LTH_ENOMEM;
+    return status;
+}
+
+lth_status prediction_make(const model *m, const lth_table *table, bool latent, prediction *out,
+                           lth_error *err) {
+    *out = (prediction){.model = m,
+                        .table = table,
+                        .rows = lth_table_rows(table),
+                        .targets = model_targets(m),
+                        .classes = model_classes(m)};
+    lth_status status = allocate(out, err);
+    return status == LTH_OK ? model_predict(m, table, latent, &out->values, err) : status;
+}
+
+void prediction_free(prediction *p) {
+    for (size_t i = 0; i < p->column_count; ++i) free(p->columns[i].name);
+    free(p->columns);
+    free(p->labels);
+    free(p->values.mean);
+    free(p->values.sd);
+    free(p->values.has);
+    free(p->values.probability);
+    *p = (prediction){0};
+}
+
+size_t prediction_class(const prediction *p, size_t row) {
+    const model_prediction *v = &p->values;
+    size_t first = row * p->classes;
+    return model_leading_class(p->model, v->has + first,
+                               v->probability ? v->probability + first : NULL);
+}
+
+/* ---- Writing ---- */
+
+void write_prediction_names(FILE *to, const prediction *p) {
+    fputs(p->labels ? "row\tlabel" : "row", to);
+    for (size_t i = 0; i < p->column_count; ++i) fprintf(to, "\t%s", p->columns[i].name);
+    putc('\n', to);
+}
+
+void write_prediction(FILE *to, const prediction *p, size_t row) {
+    fprintf(to, "%zu", lth_table_number(p->table, row));
+    if (p->labels) fprintf(to, "\t%s", labels_of(p, row));
+    for (size_t i = 0; i < p->column_count; ++i) {
+        putc('\t', to);
+        write_tsv_double(to, p->columns[i].at(p, p->columns[i].of, row));
+    }
+    putc('\n', to);
+}
+
+void json_put_prediction(json_writer *w, const char *key, const prediction *p, size_t row) {
+    json_begin_result(w, key);
+    json_put_count(w, "row", lth_table_number(p->table, row));
+    if (p->labels) json_put_text(w, "label", labels_of(p, row));
+    for (size_t i = 0; i < p->column_count; ++i)
+        json_put_double(w, p->columns[i].name, p->columns[i].at(p, p->columns[i].of, row));
+    json_end(w);
+}

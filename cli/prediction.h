@@ -1,0 +1,40 @@
+/* What a model says of each row of a table: its columns, written as TSV or as JSON. */
+#ifndef CLI_PREDICTION_H
+#define CLI_PREDICTION_H
+
+#include "model.h"
+
+typedef struct prediction prediction;
+
+/* "sd", "joy.mean", "p[yes]": a number of each row, of a target or class. */
+typedef struct prediction_column {
+    char *name;
+    size_t of;
+    double (*at)(const prediction *p, size_t of, size_t row);
+} prediction_column;
+
+struct prediction {
+    const model *model;
+    const lth_table *table;
+    size_t rows, targets, classes;
+    model_prediction values;
+    prediction_column *columns;
+    size_t column_count;
+    char *labels; /* room for those of a row; NULL = the model is for numbers */
+};
+
+/* Free it in any case. */
+lth_status prediction_make(const model *m, const lth_table *table, bool latent, prediction *out,
+                           lth_error *err);
+void prediction_free(prediction *p);
+
+/* The class that stands for a row's labels. */
+size_t prediction_class(const prediction *p, size_t row);
+
+/* Lines of a TSV table. */
+void write_prediction_names(FILE *to, const prediction *p);
+void write_prediction(FILE *to, const prediction *p, size_t row);
+/* The object of a row. */
+void json_put_prediction(json_writer *w, const char *key, const prediction *p, size_t row);
+
+#endif
