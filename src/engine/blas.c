@@ -15,9 +15,12 @@ typedef void dgemm_fn(int layout, int transpose_a, int transpose_b, int m, int n
                       double *C, int ldc);
 typedef void dtrsm_fn(int layout, int side, int triangle, int transpose, int unit, int m, int n,
                       double alpha, const double *A, int lda, double *B, int ldb);
+typedef void dtrsv_fn(int layout, int triangle, int transpose, int unit, int n, const double *A,
+                      int lda, double *x, int step);
 typedef void dpotrf_fn(const char *triangle, const int *n, double *A, const int *lda, int *info);
 static dgemm_fn *dgemm;
 static dtrsm_fn *dtrsm;
+static dtrsv_fn *dtrsv;
 static dpotrf_fn *dpotrf;
 
 static void gemm_nt(size_t m, size_t n, size_t k, double alpha, const double *A, size_t lda,
@@ -48,7 +51,12 @@ static void solve_transposed(size_t n, size_t m, const double *L, size_t ldl, do
     dtrsm(ROW_MAJOR, LEFT, LOWER, TRANSPOSE, NON_UNIT, (int)n, (int)m, 1, L, (int)ldl, B, (int)ldb);
 }
 
+/* For one row dtrsm() would spend its time on copies of L. */
 static void solve_right(size_t m, size_t n, const double *L, size_t ldl, double *B, size_t ldb) {
+    if (m == 1) {
+        dtrsv(ROW_MAJOR, LOWER, NO_TRANSPOSE, NON_UNIT, (int)n, L, (int)ldl, B, 1);
+        return;
+    }
     dtrsm(ROW_MAJOR, RIGHT, LOWER, TRANSPOSE, NON_UNIT, (int)m, (int)n, 1, L, (int)ldl, B,
           (int)ldb);
 }
@@ -139,6 +147,7 @@ static void load(void) {
         void *object;
         dgemm_fn *dgemm;
         dtrsm_fn *dtrsm;
+        dtrsv_fn *dtrsv;
         dpotrf_fn *dpotrf;
         void (*set_threads)(int);
         const char *(*corename)(void);
@@ -151,9 +160,11 @@ static void load(void) {
     dgemm = symbol.dgemm;
     symbol.object = dlsym(library, "cblas_dtrsm");
     dtrsm = symbol.dtrsm;
+    symbol.object = dlsym(library, "cblas_dtrsv");
+    dtrsv = symbol.dtrsv;
     symbol.object = dlsym(library, "dpotrf_");
     dpotrf = symbol.dpotrf;
-    if (!dgemm || !dtrsm || !dpotrf) return;
+    if (!dgemm || !dtrsm || !dtrsv || !dpotrf) return;
     loaded.gemm_nt = gemm_nt;
     loaded.gemm_nn = gemm_nn;
     loaded.gemm_tn = gemm_tn;

@@ -151,6 +151,7 @@ struct lth__eval {
     const lth_items *rows, *cols; /* the same for a symmetric matrix */
     bool gradients;               /* states must be ready for pull   */
     bool selves;                  /* only the diagonal is asked for  */
+    bool keeps;                   /* others will borrow from its states: see lth__kept_state() */
     bool by_size;                 /* set by a state that wants items of similar size side by side */
     bool quiet;                   /* no warnings: the same evaluation was made before */
     lth__memo *memo;              /* by node index; NULL = nothing is kept */

@@ -140,9 +140,11 @@ static void read_parameters(const lth__node *node, const lth__eval *eval, lth__s
     }
 }
 
+/* Left as it is where units must be equal. */
 static lth_status find_similarity(const lth__node *node, const lth__eval *eval,
                                   const lth__similarity **out, lth_error *err) {
     const lth__ssk_config *c = node->config;
+    if (c->sim == LTH__SIM_EXACT && !c->rarity) return LTH_OK;
     lth__matching how = {.sim = c->sim,
                          .oov = c->oov,
                          .learns_temperature = c->temperature > 0,
@@ -183,26 +185,28 @@ static void release(void *p) {
     lth__ssk_state *st = p;
     lth__free(st->plan.power);
     lth__free(st->plan.power_slope);
+    lth__ssk_postings_free(&st->postings);
     lth__free(st);
 }
 
 static lth_status prepare(const lth__node *node, lth__eval *eval, void **out, lth_error *err) {
     lth__ssk_state *st = lth__calloc(1, sizeof *st);
     if (!st) return lth__fail_memory(err, sizeof *st);
-    lth_encoder *encoder = eval->rows->encoder;
     st->plan = (lth__ssk_plan){
         .ctx = eval->ctx,
         .lanes = eval->ctx->engine->lanes[eval->ctx->options.precision],
-        .vocabulary = lth__symbols_count(encoder->lexicons[node->field].symbols),
+        .vocabulary = lth__symbols_count(eval->rows->encoder->lexicons[node->field].symbols),
         .rows = &eval->rows->fields[node->field],
         .cols = &eval->cols->fields[node->field],
     };
     read_parameters(node, eval, st);
-    lth_status status = LTH_OK;
-    const lth__ssk_config *c = node->config;
-    if (c->sim != LTH__SIM_EXACT || c->rarity)
-        status = find_similarity(node, eval, &st->plan.similarity, err);
-    if (status == LTH_OK) status = choose_dropping(eval, &st->plan, err);
+    lth_status status = find_similarity(node, eval, &st->plan.similarity, err);
+    const lth__ssk_state *kept = lth__kept_state(node, eval);
+    if (kept && kept->postings.start) st->plan.postings = &kept->postings;
+    if (status == LTH_OK && !eval->keeps)
+        status = choose_dropping(eval, &st->plan, err);
+    else if (status == LTH_OK && !st->plan.similarity)
+        status = lth__ssk_postings_make(st->plan.rows, st->plan.vocabulary, &st->postings, err);
     eval->by_size |= !st->plan.dropping; /* for the lanes of a vector */
     if (status == LTH_OK)
         *out = st;

@@ -16,6 +16,7 @@ enum { LTH__SSK_GAP, LTH__SSK_MATCH, LTH__SSK_WEIGHTS };
 
 typedef struct lth__ssk_state {
     lth__ssk_plan plan;
+    lth__ssk_postings postings;         /* of the rows, for those who borrow from this state */
     double match_power[LTH__MAX_ORDER]; /* match^(2i)                                 */
     double nu[LTH__MAX_ORDER];          /* weights_i match^(2i)                       */
     double dnu[LTH__MAX_ORDER];         /* its derivative by match                    */

@@ -14,6 +14,13 @@ typedef enum lth__along {
     LTH__ALONG_RARITY
 } lth__along;
 
+/* Where each symbol stands in some columns: entries start[symbol] .. start[symbol + 1] - 1. */
+typedef struct lth__ssk_postings {
+    size_t symbols;
+    uint32_t *start; /* symbols + 1 */
+    uint32_t *column, *position;
+} lth__ssk_postings;
+
 typedef struct lth__ssk_plan {
     const lth_ctx *ctx;
     const lth__lanes *lanes;
@@ -25,6 +32,7 @@ typedef struct lth__ssk_plan {
     lth__along along;
     bool dropping;
     double *power, *power_slope; /* gap^d and its derivative for all distances; when dropping */
+    const lth__ssk_postings *postings; /* of all columns as they are, or NULL */
 } lth__ssk_plan;
 
 /* Receives the results of `count` pairs: value[i * stride + n] is k_(i+1) of pair[n], for match =
@@ -46,6 +54,10 @@ lth_status lth__ssk_compare_selves(const lth__ssk_plan *plan, const lth__sequenc
 /* The same with positions dropped, one pair at a time (ssk_dropping.c). */
 lth_status lth__ssk_compare_dropping(const lth__ssk_plan *plan, const lth__tile *tile,
                                      lth__ssk_take *take, void *user, lth_error *err);
+/* The postings of all sequences; freed also when this fails. */
+lth_status lth__ssk_postings_make(const lth__sequences *sequences, size_t symbols,
+                                  lth__ssk_postings *out, lth_error *err);
+void lth__ssk_postings_free(lth__ssk_postings *p);
 /* Whether dropping pays on these data, judged by a sample. */
 lth_status lth__ssk_dropping_pays(const lth__ssk_plan *plan, bool *out, lth_error *err);
 

@@ -8,12 +8,7 @@
 #include "base/random.h"
 #include "kernel/string/ssk_compare.h"
 
-/* Where each symbol stands in the columns of a tile: entries start[symbol] .. start[symbol + 1]
- * - 1. */
-typedef struct postings {
-    uint32_t *start;
-    uint32_t *column, *position;
-} postings;
+typedef lth__ssk_postings postings;
 
 /* A match found in the row at hand, and the one found before it in the same column (from 1; 0 =
  * none). */
@@ -23,7 +18,8 @@ typedef struct found {
 } found;
 
 typedef struct workspace {
-    postings postings;
+    const postings *postings; /* of the columns: those of all, or: */
+    postings own;
     uint32_t *matches;    /* by column: how many in the row at hand                     */
     uint32_t *latest;     /* by column: number of the latest in `found`, from 1         */
     uint32_t *candidates; /* columns with a match                                      */
@@ -36,22 +32,10 @@ typedef struct workspace {
 } workspace;
 
 static void free_workspace(workspace *w) {
-    void *blocks[] = {w->postings.start,
-                      w->postings.column,
-                      w->postings.position,
-                      w->matches,
-                      w->latest,
-                      w->candidates,
-                      w->found,
-                      w->in_s,
-                      w->in_t,
-                      w->s_position,
-                      w->s_symbol,
-                      w->t_position,
-                      w->t_symbol,
-                      w->scratch,
-                      w->value,
-                      w->tangent};
+    lth__ssk_postings_free(&w->own);
+    void *blocks[] = {w->matches, w->latest,     w->candidates, w->found,      w->in_s,
+                      w->in_t,    w->s_position, w->s_symbol,   w->t_position, w->t_symbol,
+                      w->scratch, w->value,      w->tangent};
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) lth__free(blocks[i]);
 }
 
@@ -77,52 +61,86 @@ enum { BATCH = 64 };
 static lth_status allocate_tile(const lth__ssk_plan *plan, const lth__tile *tile, bool tangent,
                                 workspace *w, lth_error *err) {
     LTH_TRY(allocate_pair(plan, tangent, w, err));
-    size_t units = 0, cols = tile->cols;
-    for (size_t c = 0; c < cols; c++) units += lth__sequence_length(plan->cols, tile->col[c]);
-    w->postings.start = lth__calloc(plan->vocabulary + 1, sizeof *w->postings.start);
-    w->postings.column = lth__alloc(units, sizeof *w->postings.column);
-    w->postings.position = lth__alloc(units, sizeof *w->postings.position);
+    size_t cols = tile->cols;
     w->matches = lth__calloc(cols, sizeof *w->matches);
     w->latest = lth__calloc(cols, sizeof *w->latest);
     w->candidates = lth__alloc(cols, sizeof *w->candidates);
     w->value = lth__calloc(plan->order, sizeof *w->value);
     w->tangent = tangent ? lth__calloc(plan->order, sizeof *w->tangent) : NULL;
-    bool ok = w->postings.start && w->postings.column && w->postings.position && w->matches &&
-              w->latest && w->candidates && w->value && (!tangent || w->tangent);
+    bool ok = w->matches && w->latest && w->candidates && w->value && (!tangent || w->tangent);
     return ok ? LTH_OK : lth__fail_memory(err, 0);
 }
 
-/* A counting sort of all positions by symbol. */
-static void list_columns(const lth__ssk_plan *plan, const lth__tile *tile, postings *p) {
-    for (size_t c = 0; c < tile->cols; c++) {
-        const uint32_t *t = lth__sequence_symbols(plan->cols, tile->col[c]);
-        for (size_t k = 0; k < lth__sequence_length(plan->cols, tile->col[c]); k++)
-            p->start[t[k]]++;
+/* A counting sort of all positions by symbol; `item` NULL = all sequences. */
+static lth_status list_columns(const lth__sequences *s, const uint32_t *item, size_t count,
+                               size_t symbols, postings *p, lth_error *err) {
+    size_t units = 0;
+    for (size_t c = 0; c < count; c++) units += lth__sequence_length(s, item ? item[c] : c);
+    *p = (postings){.symbols = symbols,
+                    .start = lth__calloc(symbols + 1, sizeof *p->start),
+                    .column = lth__alloc(units, sizeof *p->column),
+                    .position = lth__alloc(units, sizeof *p->position)};
+    if (!p->start || !p->column || !p->position)
+        return lth__fail_memory(err, units * sizeof *p->column);
+    for (size_t c = 0; c < count; c++) {
+        size_t i = item ? item[c] : c;
+        const uint32_t *t = lth__sequence_symbols(s, i);
+        for (size_t k = 0; k < lth__sequence_length(s, i); k++) p->start[t[k]]++;
     }
     uint32_t end = 0;
-    for (size_t v = 0; v <= plan->vocabulary; v++) p->start[v] = end += p->start[v];
-    for (size_t c = tile->cols; c-- > 0;) {
-        const uint32_t *t = lth__sequence_symbols(plan->cols, tile->col[c]);
-        for (size_t k = lth__sequence_length(plan->cols, tile->col[c]); k-- > 0;) {
+    for (size_t v = 0; v <= symbols; v++) p->start[v] = end += p->start[v];
+    for (size_t c = count; c-- > 0;) {
+        size_t i = item ? item[c] : c;
+        const uint32_t *t = lth__sequence_symbols(s, i);
+        for (size_t k = lth__sequence_length(s, i); k-- > 0;) {
             uint32_t at = --p->start[t[k]];
             p->column[at] = (uint32_t)c;
             p->position[at] = (uint32_t)k;
         }
     }
+    return LTH_OK;
+}
+
+lth_status lth__ssk_postings_make(const lth__sequences *sequences, size_t symbols, postings *out,
+                                  lth_error *err) {
+    return list_columns(sequences, NULL, sequences->count, symbols, out, err);
+}
+
+void lth__ssk_postings_free(postings *p) {
+    lth__free(p->start);
+    lth__free(p->column);
+    lth__free(p->position);
+}
+
+/* A tile of all columns as they are has the postings that were made once. */
+static lth_status find_postings(const lth__ssk_plan *plan, const lth__tile *tile, workspace *w,
+                                lth_error *err) {
+    size_t c = 0;
+    if (plan->postings && tile->cols == plan->cols->count)
+        while (c < tile->cols && tile->col[c] == c) c++;
+    w->postings = c == tile->cols ? plan->postings : &w->own;
+    if (c == tile->cols) return LTH_OK;
+    return list_columns(plan->cols, tile->col, tile->cols, plan->vocabulary, &w->own, err);
+}
+
+/* How many there are of a symbol, which the columns need not know. */
+static size_t count_postings(const postings *p, uint32_t symbol) {
+    return symbol < p->symbols ? p->start[symbol + 1] - p->start[symbol] : 0;
 }
 
 /* The places where s matches a column, up to one more than can be summed as chains; the columns
  * with any become candidates. */
 static lth_status find_matches(const uint32_t *s, size_t length, size_t cols, workspace *w,
                                size_t *candidates, lth_error *err) {
-    const postings *p = &w->postings;
+    const postings *p = w->postings;
     size_t total = 0, most = cols * (LTH__MAX_MEETINGS + 1), used = 0, count = 0;
-    for (size_t j = 0; j < length; j++) total += p->start[s[j] + 1] - p->start[s[j]];
+    for (size_t j = 0; j < length; j++) total += count_postings(p, s[j]);
     if (!lth__reserve((void **)&w->found, &w->found_capacity, total < most ? total : most,
                       sizeof *w->found))
         return lth__fail_memory(err, most * sizeof *w->found);
     for (size_t j = 0; j < length; j++) {
-        for (uint32_t e = p->start[s[j]]; e < p->start[s[j] + 1]; e++) {
+        size_t first = s[j] < p->symbols ? p->start[s[j]] : 0;
+        for (size_t e = first; e < first + count_postings(p, s[j]); e++) {
             uint32_t c = p->column[e];
             if (w->matches[c] > LTH__MAX_MEETINGS) continue;
             if (w->matches[c]++ == 0) w->candidates[count++] = c;
@@ -209,10 +227,8 @@ lth_status lth__ssk_compare_dropping(const lth__ssk_plan *plan, const lth__tile 
     bool tangent = plan->along != LTH__ALONG_NOTHING;
     workspace w = {0};
     lth_status status = allocate_tile(plan, tile, tangent, &w, err);
-    if (status == LTH_OK) {
-        list_columns(plan, tile, &w.postings);
-        w.value[0] = 1;
-    }
+    if (status == LTH_OK) status = find_postings(plan, tile, &w, err);
+    if (status == LTH_OK) w.value[0] = 1;
     for (size_t r = 0; r < tile->rows && status == LTH_OK; r++) {
         const uint32_t *s = lth__sequence_symbols(plan->rows, tile->row[r]);
         size_t candidates = 0, length = lth__sequence_length(plan->rows, tile->row[r]);
