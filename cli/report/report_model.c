@@ -244,7 +244,7 @@ int write_hyperparameters(report *r) {
     const char *help = NULL;
     for (size_t i = 0; i < count + (gp != NULL); ++i) {
         lth_param own = {.path = NULL};
-        if (i < count) own = lth_kernel_param(kernel, i);
+        if (i < count) own = *lth_kernel_param(kernel, i);
         if (gp) {
             lth_gp_param p = *lth_gp_param_at(gp, i < count ? i : LTH_NONE);
             write_value(r, p.path, p.value, p.start, &p, own.argument, &help);
