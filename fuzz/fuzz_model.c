@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "kernel/core/kernel.h"
+#include "kernel/core/field.h"
 #include "model/common/tensors.h"
 
 /* ---- Loading and predicting ---- */
@@ -166,7 +166,7 @@ static void add_text_field(const recipe *r, size_t field, bool vectors) {
 static void add_fields(const recipe *r, const lth_kernel *kernel) {
     for (size_t f = 0; f < kernel->field_count; f++) {
         const lth__field_def *def = &kernel->fields[f];
-        if (def->kind != LTH_COLUMN_NUMBERS) {
+        if (def->type != &lth__field_numbers) {
             add_text_field(r, f, def->vectors);
             continue;
         }

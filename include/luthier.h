@@ -535,17 +535,25 @@ LTH_API lth_status lth_gp_use_vectors(lth_gp *gp, const char *path, lth_error *e
 
 /* Predict every row of a table: mean[t * rows + i] and, unless NULL, sd likewise, of y, or of the
  * function without noise when `latent`. Memory grows with the training rows, not with the table. */
-LTH_API lth_status lth_gp_predict(lth_gp *gp, const lth_table *table, bool latent, double *mean,
-                                  double *sd, lth_error *err);
+LTH_API lth_status lth_gp_predict(const lth_gp *gp, const lth_table *table, bool latent,
+                                  double *mean, double *sd, lth_error *err);
 
 /* The same for a classifier: probability[row * classes + class]. They sum to 1 in each row; for
  * several labels a row each stands for itself, and a row has a label where it is above 1/2. */
-LTH_API lth_status lth_gp_classify(lth_gp *gp, const lth_table *table, double *probability,
+LTH_API lth_status lth_gp_classify(const lth_gp *gp, const lth_table *table, double *probability,
                                    lth_error *err);
 
-/* The model file: see docs/format.md. Written beside and renamed. */
+/* Takes the next `size` bytes of a model; returns 0, or anything else if it cannot. */
+typedef int lth_write_fn(void *user, const void *bytes, size_t size);
+
+/* The model file: see docs/format.md. Written beside and renamed. The same bytes go to and come
+ * from memory, or wherever the caller wants them. */
 LTH_API lth_status lth_gp_save(const lth_gp *gp, const char *path, lth_error *err);
 LTH_API lth_status lth_gp_load(lth_ctx *ctx, const char *path, lth_gp **out, lth_error *err);
+LTH_API lth_status lth_gp_save_to(const lth_gp *gp, lth_write_fn *write, void *user,
+                                  lth_error *err);
+LTH_API lth_status lth_gp_load_from(lth_ctx *ctx, const void *bytes, size_t size, lth_gp **out,
+                                    lth_error *err);
 
 /* Folds of a seeded shuffle: fold[i] in 0 .. folds-1, sizes as equal as can be. */
 LTH_API void lth_folds_shuffled(uint64_t seed, size_t rows, size_t folds, size_t *fold);
@@ -726,11 +734,15 @@ typedef struct lth_svm_prediction {
     double *probability; /* [row * classes + class]             */
     double *decision;    /* [row * problems + problem]          */
 } lth_svm_prediction;
-LTH_API lth_status lth_svm_predict(lth_svm *svm, const lth_table *table,
+LTH_API lth_status lth_svm_predict(const lth_svm *svm, const lth_table *table,
                                    const lth_svm_prediction *to, size_t size, lth_error *err);
 
 LTH_API lth_status lth_svm_save(const lth_svm *svm, const char *path, lth_error *err);
 LTH_API lth_status lth_svm_load(lth_ctx *ctx, const char *path, lth_svm **out, lth_error *err);
+LTH_API lth_status lth_svm_save_to(const lth_svm *svm, lth_write_fn *write, void *user,
+                                   lth_error *err);
+LTH_API lth_status lth_svm_load_from(lth_ctx *ctx, const void *bytes, size_t size, lth_svm **out,
+                                     lth_error *err);
 
 /* Cross-validation, as lth_gp_cv(): every fold searches the grid anew on its own training rows. The
  * Gram matrix of all rows is computed once for each kernel of the grid. */
@@ -776,10 +788,10 @@ typedef struct lth_explain_options {
 } lth_explain_options;
 LTH_API void lth_explain_options_init(lth_explain_options *options);
 
-LTH_API lth_status lth_gp_explain(lth_gp *gp, const lth_table *table, size_t row,
+LTH_API lth_status lth_gp_explain(const lth_gp *gp, const lth_table *table, size_t row,
                                   const lth_explain_options *options, lth_reasons **out,
                                   lth_error *err);
-LTH_API lth_status lth_svm_explain(lth_svm *svm, const lth_table *table, size_t row,
+LTH_API lth_status lth_svm_explain(const lth_svm *svm, const lth_table *table, size_t row,
                                    const lth_explain_options *options, lth_reasons **out,
                                    lth_error *err);
 LTH_API void lth_reasons_free(lth_reasons *reasons);
@@ -839,10 +851,10 @@ LTH_API const lth_reasons_row *lth_reasons_row_at(const lth_reasons *reasons, si
 /* The heaviest patterns of a model: `count` that push up most and `count` that push down, in
  * falling order of weight. Where the kernel is not linear in its features, weights are means over
  * the training rows. Only patterns are set in the result. */
-LTH_API lth_status lth_gp_patterns(lth_gp *gp, size_t target, size_t count, lth_reasons **out,
+LTH_API lth_status lth_gp_patterns(const lth_gp *gp, size_t target, size_t count, lth_reasons **out,
                                    lth_error *err);
-LTH_API lth_status lth_svm_patterns(lth_svm *svm, size_t problem, size_t count, lth_reasons **out,
-                                    lth_error *err);
+LTH_API lth_status lth_svm_patterns(const lth_svm *svm, size_t problem, size_t count,
+                                    lth_reasons **out, lth_error *err);
 
 /* What a training row was, as far as the model keeps it: its tokens with blanks between them, its
  * tree in brackets, its numbers; by the kernel's columns. Borrowed until the next call. NULL past
@@ -855,7 +867,7 @@ LTH_API const char *lth_svm_row_text(lth_svm *svm, size_t row, size_t column);
 
 /* Leave-one-out predictions of the training rows: y, mean and sd, in the target's units. Not for
  * labels. */
-LTH_API lth_status lth_gp_leave_one_out(lth_gp *gp, size_t target, double *y, double *mean,
+LTH_API lth_status lth_gp_leave_one_out(const lth_gp *gp, size_t target, double *y, double *mean,
                                         double *sd, lth_error *err);
 
 /* The i-th step of the search that the model keeps. */

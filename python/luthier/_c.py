@@ -17,6 +17,7 @@ Enum = c_uint  # of the C enums without negative values
 LogFn = CFUNCTYPE(None, c_void_p, Enum, c_char_p)
 ProgressFn = CFUNCTYPE(c_int, c_void_p, c_char_p, c_double, c_double)
 NameFn = CFUNCTYPE(c_char_p, c_void_p, c_size_t)
+WriteFn = CFUNCTYPE(c_int, c_void_p, c_void_p, c_size_t)
 
 
 class Error(Structure):
@@ -262,6 +263,8 @@ FUNCTIONS = {
     "lth_gp_classify": (Status, [_object, _object, _array, _error]),
     "lth_gp_save": (Status, [_object, c_char_p, _error]),
     "lth_gp_load": (Status, [_object, c_char_p, _out, _error]),
+    "lth_gp_save_to": (Status, [_object, WriteFn, c_void_p, _error]),
+    "lth_gp_load_from": (Status, [_object, c_void_p, c_size_t, _out, _error]),
     "lth_folds_shuffled": (None, [c_uint64, c_size_t, c_size_t, _array]),
     "lth_gp_sample": (Status, [_object, _object, c_double, c_size_t, _array, _error]),
     "lth_label_metrics_of": (None, [_array, _array, c_size_t, c_size_t, POINTER(LabelMetrics),
@@ -301,6 +304,8 @@ FUNCTIONS = {
     "lth_svm_predict": (Status, [_object, _object, POINTER(SvmPrediction), c_size_t, _error]),
     "lth_svm_save": (Status, [_object, c_char_p, _error]),
     "lth_svm_load": (Status, [_object, c_char_p, _out, _error]),
+    "lth_svm_save_to": (Status, [_object, WriteFn, c_void_p, _error]),
+    "lth_svm_load_from": (Status, [_object, c_void_p, c_size_t, _out, _error]),
     "lth_svm_cv": (Status, [_object, c_char_p, _object, _names, c_size_t, _array, c_size_t,
                             POINTER(SvmOptions), _out, _error]),
     "lth_explain_options_init": (None, [POINTER(ExplainOptions)]),
@@ -341,6 +346,7 @@ STRUCTURES = {
     "lth_machine": Machine,
 }
 CALLBACKS = {"lth_log_fn": LogFn, "lth_progress_fn": ProgressFn, "lth_name_fn": NameFn,
+             "lth_write_fn": WriteFn,
              "lth_gp_step_fn": GpStepFn}
 
 

@@ -1,12 +1,11 @@
 """What all estimators share: the C model, model files, pickling, checks."""
 
 import os
-import tempfile
-from ctypes import c_char_p, create_string_buffer
+from ctypes import c_char_p, create_string_buffer, string_at
 
 import numpy as np
 
-from . import kernel as kernels, labels, tables
+from . import _c, kernel as kernels, labels, tables
 from ._compat import HAVE_SKLEARN, BaseEstimator
 from ._context import Context, Owned, StatusLine, seed_of
 from ._library import lib
@@ -142,19 +141,23 @@ class Model(Explained, BaseEstimator):
         self.__dict__.update(state)
         if content is None:
             return
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "model")
-            with open(path, "wb") as out:
-                out.write(content)
-            context, pointer = read(self._api, path, self.n_jobs, self.precision)
+        context = Context(self.n_jobs, self.precision)
+        pointer = context.create(self._c("load_from"), context.pointer, content, len(content))
         self._model, self._context = Owned(pointer, self._c("free"), context), context
 
     def _to_bytes(self):
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "model")
-            self.save(path)
-            with open(path, "rb") as content:
-                return content.read()
+        out = bytearray()
+
+        @_c.WriteFn
+        def take(_user, content, size):
+            try:
+                out.extend(string_at(content, size))
+            except MemoryError:
+                return 1
+            return 0
+
+        self._context.call(self._c("save_to"), self._pointer, take, None)
+        return bytes(out)
 
     # ---- scikit-learn ----
 

@@ -323,21 +323,6 @@ char *lth__pool_strndup(lth__pool *pool, const char *text, size_t length) {
     return copy;
 }
 
-static bool lies_in(const struct lth__pool_chunk *chunk, const void *block) {
-    uintptr_t first = (uintptr_t)chunk->bytes, at = (uintptr_t)block;
-    return at >= first && at < first + chunk->used;
-}
-
-void lth__pool_undo(lth__pool *pool, const void *block) {
-    struct lth__pool_chunk **link = &pool->chunks;
-    while (!lies_in(*link, block)) link = &(*link)->next;
-    struct lth__pool_chunk *chunk = *link;
-    chunk->used = (size_t)((const char *)block - (const char *)chunk->bytes);
-    if (chunk->used > 0) return;
-    *link = chunk->next;
-    lth__free(chunk);
-}
-
 void lth__pool_free(lth__pool *pool) {
     for (struct lth__pool_chunk *chunk = pool->chunks, *next; chunk != NULL; chunk = next) {
         next = chunk->next;

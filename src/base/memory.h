@@ -39,7 +39,5 @@ typedef struct lth__pool {
 void *lth__pool_alloc(lth__pool *pool, size_t bytes); /* 8-byte aligned; NULL on failure */
 char *lth__pool_strndup(lth__pool *pool, const char *text, size_t length);
 void lth__pool_free(lth__pool *pool);
-/* Give back `block`, the one allocated last; then the one before it is the last. */
-void lth__pool_undo(lth__pool *pool, const void *block);
 
 #endif

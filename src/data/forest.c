@@ -42,8 +42,17 @@ static bool make_room(lth__forest_table *t, size_t used, const lth__forest *f,
 /* ---- The forest ---- */
 
 lth__forest *lth__forest_create(void) {
+    return lth__forest_extend(NULL);
+}
+
+lth__forest *lth__forest_extend(const lth__forest *base) {
     lth__forest *f = lth__calloc(1, sizeof *f);
     if (!f) return NULL;
+    if (base) {
+        f->base = base;
+        f->count = f->first = base->count;
+        f->production_count = f->first_production = base->production_count;
+    }
     if (create_table(&f->by_content) && create_table(&f->by_production)) return f;
     lth__forest_free(f);
     return NULL;
@@ -64,7 +73,8 @@ void lth__forest_free(lth__forest *f) {
 
 /* What a production says of a child. */
 static uint64_t child_sign(const lth__forest *f, uint32_t child) {
-    return (uint64_t)f->subtrees[child].label << 1 | lth__forest_is_leaf(f, child);
+    const lth__subtree *s = lth__forest_subtree(f, child);
+    return (uint64_t)s->label << 1 | (s->children == 0);
 }
 
 static uint64_t hash_signs(const lth__forest *f, lth__symbol label, const uint32_t *children,
@@ -75,13 +85,14 @@ static uint64_t hash_signs(const lth__forest *f, lth__symbol label, const uint32
 }
 
 static uint64_t hash_production(const lth__forest *f, uint32_t production) {
-    uint32_t u = f->productions[production].example;
-    return hash_signs(f, f->subtrees[u].label, lth__forest_children(f, u), f->subtrees[u].children);
+    uint32_t u = lth__forest_production(f, production)->example;
+    const lth__subtree *s = lth__forest_subtree(f, u);
+    return hash_signs(f, s->label, lth__forest_children(f, u), s->children);
 }
 
 static bool has_signs(const lth__forest *f, uint32_t production, lth__symbol label,
                       const uint32_t *children, size_t count) {
-    const lth__production *p = &f->productions[production];
+    const lth__production *p = lth__forest_production(f, production);
     if (p->label != label || p->children != count) return false;
     const uint32_t *other = lth__forest_children(f, p->example);
     for (size_t i = 0; i < count; i++) {
@@ -90,23 +101,37 @@ static bool has_signs(const lth__forest *f, uint32_t production, lth__symbol lab
     return true;
 }
 
+typedef bool has_fn(const lth__forest *f, uint32_t number, lth__symbol label,
+                    const uint32_t *children, size_t count);
+
+/* The slot of the one that has all this, or the empty one where it belongs. */
+static uint32_t *probe(const lth__forest *f, const lth__forest_table *t, uint64_t hash, has_fn *has,
+                       lth__symbol label, const uint32_t *children, size_t count) {
+    size_t mask = t->slot_count - 1, i = hash & mask;
+    while (t->slots[i] != LTH__NO_SUBTREE && !has(f, t->slots[i], label, children, count))
+        i = (i + 1) & mask;
+    return &t->slots[i];
+}
+
 /* The production of subtree `next`, which is about to be added; LTH__NO_SUBTREE = out of memory. */
 static uint32_t find_production(lth__forest *f, uint32_t next, lth__symbol label,
                                 const uint32_t *children, size_t count) {
-    lth__forest_table *t = &f->by_production;
-    if (!make_room(t, f->production_count, f, hash_production)) return LTH__NO_SUBTREE;
-    size_t mask = t->slot_count - 1, i = hash_signs(f, label, children, count) & mask;
-    for (; t->slots[i] != LTH__NO_SUBTREE; i = (i + 1) & mask) {
-        if (has_signs(f, t->slots[i], label, children, count)) return t->slots[i];
+    uint64_t hash = hash_signs(f, label, children, count);
+    if (f->base) {
+        uint32_t p = *probe(f, &f->base->by_production, hash, has_signs, label, children, count);
+        if (p != LTH__NO_SUBTREE) return p;
     }
-    if (!lth__reserve((void **)&f->productions, &f->production_capacity, f->production_count + 1,
+    size_t own = f->production_count - f->first_production;
+    if (!make_room(&f->by_production, own, f, hash_production)) return LTH__NO_SUBTREE;
+    uint32_t *slot = probe(f, &f->by_production, hash, has_signs, label, children, count);
+    if (*slot != LTH__NO_SUBTREE) return *slot;
+    if (!lth__reserve((void **)&f->productions, &f->production_capacity, own + 1,
                       sizeof *f->productions))
         return LTH__NO_SUBTREE;
     lth__production p = {.label = label, .children = (uint32_t)count, .example = next};
     for (size_t k = 0; k < count; k++) p.inner += !lth__forest_is_leaf(f, children[k]);
-    t->slots[i] = (uint32_t)f->production_count;
-    f->productions[f->production_count] = p;
-    return (uint32_t)f->production_count++;
+    f->productions[own] = p;
+    return *slot = (uint32_t)f->production_count++;
 }
 
 /* ---- Subtrees ---- */
@@ -118,67 +143,50 @@ static uint64_t hash_content(lth__symbol label, const uint32_t *children, size_t
 }
 
 static uint64_t hash_subtree(const lth__forest *f, uint32_t u) {
-    return hash_content(f->subtrees[u].label, lth__forest_children(f, u), f->subtrees[u].children);
+    const lth__subtree *s = lth__forest_subtree(f, u);
+    return hash_content(s->label, lth__forest_children(f, u), s->children);
 }
 
 static bool has_content(const lth__forest *f, uint32_t u, lth__symbol label,
                         const uint32_t *children, size_t count) {
-    const lth__subtree *s = &f->subtrees[u];
+    const lth__subtree *s = lth__forest_subtree(f, u);
     return s->label == label && s->children == count &&
            (count == 0 ||
             memcmp(lth__forest_children(f, u), children, count * sizeof *children) == 0);
 }
 
 static bool add_subtree(lth__forest *f, lth__symbol label, const uint32_t *children, size_t count) {
-    if (!lth__reserve((void **)&f->subtrees, &f->capacity, f->count + 1, sizeof *f->subtrees) ||
+    size_t own = f->count - f->first;
+    if (!lth__reserve((void **)&f->subtrees, &f->capacity, own + 1, sizeof *f->subtrees) ||
         !lth__reserve((void **)&f->children, &f->child_capacity, f->child_count + count + 1,
                       sizeof *f->children))
         return false;
     uint32_t production = find_production(f, (uint32_t)f->count, label, children, count);
     if (production == LTH__NO_SUBTREE) return false;
     if (count > 0) memcpy(f->children + f->child_count, children, count * sizeof *children);
-    f->subtrees[f->count++] = (lth__subtree){.label = label,
-                                             .production = production,
-                                             .children = (uint32_t)count,
-                                             .first = f->child_count};
+    f->subtrees[own] = (lth__subtree){.label = label,
+                                      .production = production,
+                                      .children = (uint32_t)count,
+                                      .first = f->child_count};
+    f->count++;
     f->child_count += count;
     return true;
 }
 
 uint32_t lth__forest_intern(lth__forest *f, lth__symbol label, const uint32_t *children,
                             size_t count) {
-    lth__forest_table *t = &f->by_content;
-    if (f->count >= LTH__NO_SUBTREE - 1 || !make_room(t, f->count, f, hash_subtree))
+    uint64_t hash = hash_content(label, children, count);
+    if (f->base) {
+        uint32_t u = *probe(f, &f->base->by_content, hash, has_content, label, children, count);
+        if (u != LTH__NO_SUBTREE) return u;
+    }
+    if (f->count >= LTH__NO_SUBTREE - 1 ||
+        !make_room(&f->by_content, f->count - f->first, f, hash_subtree))
         return LTH__NO_SUBTREE;
-    size_t mask = t->slot_count - 1, i = hash_content(label, children, count) & mask;
-    for (; t->slots[i] != LTH__NO_SUBTREE; i = (i + 1) & mask) {
-        if (has_content(f, t->slots[i], label, children, count)) return t->slots[i];
-    }
+    uint32_t *slot = probe(f, &f->by_content, hash, has_content, label, children, count);
+    if (*slot != LTH__NO_SUBTREE) return *slot;
     if (!add_subtree(f, label, children, count)) return LTH__NO_SUBTREE;
-    t->slots[i] = (uint32_t)f->count - 1;
-    return t->slots[i];
-}
-
-static void fill_table(lth__forest_table *t, size_t count, const lth__forest *f,
-                       uint64_t (*hash)(const lth__forest *, uint32_t)) {
-    size_t mask = t->slot_count - 1;
-    memset(t->slots, 0xff, t->slot_count * sizeof *t->slots);
-    for (uint32_t u = 0; u < count; u++) {
-        size_t i = hash(f, u) & mask;
-        while (t->slots[i] != LTH__NO_SUBTREE) i = (i + 1) & mask;
-        t->slots[i] = u;
-    }
-}
-
-void lth__forest_truncate(lth__forest *f, size_t count) {
-    if (count >= f->count) return;
-    f->child_count = f->subtrees[count].first;
-    f->count = count;
-    /* Productions are numbered in the order of their first subtrees. */
-    while (f->production_count > 0 && f->productions[f->production_count - 1].example >= count)
-        f->production_count--;
-    fill_table(&f->by_content, count, f, hash_subtree);
-    fill_table(&f->by_production, f->production_count, f, hash_production);
+    return *slot = (uint32_t)f->count - 1;
 }
 
 /* ---- Trees ---- */
@@ -208,7 +216,7 @@ lth_status lth__forest_check(lth__forest *f, const uint32_t *nodes, size_t count
     *is_tree = false;
     for (size_t i = 0; i < count; i++) {
         if (nodes[i] >= f->count) return LTH_OK;
-        size_t children = f->subtrees[nodes[i]].children;
+        size_t children = lth__forest_subtree(f, nodes[i])->children;
         if (children > waiting) return LTH_OK;
         waiting -= children;
         const uint32_t *own = lth__forest_children(f, nodes[i]);

@@ -33,6 +33,9 @@ typedef struct lth__forest_table {
 } lth__forest_table;
 
 typedef struct lth__forest {
+    const struct lth__forest *base; /* or NULL: what it has comes first, under the same numbers */
+    size_t first, first_production; /* how many subtrees and productions it has                 */
+    /* Of the others; `count` and `production_count` are with those of the base. */
     lth__subtree *subtrees;
     size_t count, capacity;
     uint32_t *children; /* numbers of subtrees, below that of their parent */
@@ -45,14 +48,31 @@ typedef struct lth__forest {
 } lth__forest;
 
 lth__forest *lth__forest_create(void); /* NULL = out of memory */
+/* One that has all of `base` and goes on from there. `base` is not changed by it, nor may it change
+ * while this one lives; it extends none itself. */
+lth__forest *lth__forest_extend(const lth__forest *base);
 void lth__forest_free(lth__forest *f);
 
-static inline const uint32_t *lth__forest_children(const lth__forest *f, uint32_t subtree) {
-    return f->children + f->subtrees[subtree].first;
+static inline const lth__subtree *lth__forest_subtree(const lth__forest *f, size_t subtree) {
+    return subtree < f->first ? &f->base->subtrees[subtree] : &f->subtrees[subtree - f->first];
+}
+
+static inline const lth__production *lth__forest_production(const lth__forest *f, size_t p) {
+    return p < f->first_production ? &f->base->productions[p]
+                                   : &f->productions[p - f->first_production];
+}
+
+static inline const uint32_t *lth__forest_children(const lth__forest *f, size_t subtree) {
+    const lth__forest *where = subtree < f->first ? f->base : f;
+    return where->children + lth__forest_subtree(f, subtree)->first;
 }
 
 static inline bool lth__forest_is_leaf(const lth__forest *f, uint32_t subtree) {
-    return f->subtrees[subtree].children == 0;
+    return lth__forest_subtree(f, subtree)->children == 0;
+}
+
+static inline size_t lth__forest_child_count(const lth__forest *f) {
+    return f->child_count + (f->base ? f->base->child_count : 0);
 }
 
 /* The number of the subtree with this label above these ones, which is added when it is new;
@@ -62,9 +82,6 @@ uint32_t lth__forest_intern(lth__forest *f, lth__symbol label, const uint32_t *c
 
 /* The numbers of all nodes of a tree, in post-order, to out[0 .. tree->count - 1]. */
 lth_status lth__forest_add(lth__forest *f, const lth__tree *tree, uint32_t *out, lth_error *err);
-
-/* Forget all but the first `count` subtrees. */
-void lth__forest_truncate(lth__forest *f, size_t count);
 
 /* Whether these numbers are one whole tree in post-order; none at all are one, too. */
 lth_status lth__forest_check(lth__forest *f, const uint32_t *nodes, size_t count, bool *is_tree,

@@ -17,8 +17,10 @@ typedef struct slot {
 } slot;
 
 struct lth__symbols {
+    const lth__symbols *base; /* or NULL                      */
+    size_t first;             /* how many symbols are its     */
     lth__pool pool;
-    entry *entries;
+    entry *entries; /* of the others */
     size_t count, capacity;
     slot *slots;
     size_t slot_count; /* a power of two              */
@@ -55,8 +57,14 @@ static slot *alloc_slots(size_t count) {
 }
 
 lth__symbols *lth__symbols_create(void) {
+    return lth__symbols_extend(NULL);
+}
+
+lth__symbols *lth__symbols_extend(const lth__symbols *base) {
     lth__symbols *s = lth__calloc(1, sizeof *s);
     if (!s) return NULL;
+    s->base = base;
+    s->first = base ? lth__symbols_count(base) : 0;
     memset(s->single, 0xff, sizeof s->single);
     s->slots = alloc_slots(FIRST_SLOTS);
     s->slot_count = FIRST_SLOTS;
@@ -73,6 +81,10 @@ void lth__symbols_free(lth__symbols *s) {
     lth__free(s);
 }
 
+static const entry *entry_at(const lth__symbols *s, lth__symbol i) {
+    return i < s->first ? &s->base->entries[i] : &s->entries[i - s->first];
+}
+
 /* The slot that holds the text, or the empty one where it belongs. */
 static slot *probe(const lth__symbols *s, uint64_t hash, const char *text, size_t length) {
     size_t mask = s->slot_count - 1;
@@ -80,7 +92,7 @@ static slot *probe(const lth__symbols *s, uint64_t hash, const char *text, size_
         slot *at = &s->slots[i];
         if (at->symbol == LTH__NO_SYMBOL) return at;
         if (at->check != (uint32_t)(hash >> 32)) continue;
-        const entry *e = &s->entries[at->symbol];
+        const entry *e = entry_at(s, at->symbol);
         if (e->length == length && memcmp(e->text, text, length) == 0) return at;
     }
 }
@@ -92,7 +104,8 @@ static bool grow_slots(lth__symbols *s) {
     for (size_t old = 0; old < s->slot_count; old++) {
         lth__symbol symbol = s->slots[old].symbol;
         if (symbol == LTH__NO_SYMBOL) continue;
-        size_t i = hash_of(s->entries[symbol].text, s->entries[symbol].length) & mask;
+        const entry *e = entry_at(s, symbol);
+        size_t i = hash_of(e->text, e->length) & mask;
         while (slots[i].symbol != LTH__NO_SYMBOL) i = (i + 1) & mask;
         slots[i] = s->slots[old];
     }
@@ -103,13 +116,14 @@ static bool grow_slots(lth__symbols *s) {
 }
 
 static lth__symbol add_entry(lth__symbols *s, const char *text, size_t length) {
-    if (s->count >= LTH__NO_SYMBOL) return LTH__NO_SYMBOL;
+    size_t symbol = s->first + s->count;
+    if (symbol >= LTH__NO_SYMBOL) return LTH__NO_SYMBOL;
     if (!lth__reserve((void **)&s->entries, &s->capacity, s->count + 1, sizeof *s->entries))
         return LTH__NO_SYMBOL;
     const char *copy = lth__pool_strndup(&s->pool, text, length);
     if (!copy) return LTH__NO_SYMBOL;
-    s->entries[s->count] = (entry){.text = copy, .length = length, .seen = 0};
-    return (lth__symbol)s->count++;
+    s->entries[s->count++] = (entry){.text = copy, .length = length, .seen = 0};
+    return (lth__symbol)symbol;
 }
 
 static lth__symbol intern_single(lth__symbols *s, const char *text) {
@@ -118,8 +132,7 @@ static lth__symbol intern_single(lth__symbols *s, const char *text) {
     return *symbol;
 }
 
-static lth__symbol intern_hashed(lth__symbols *s, const char *text, size_t length) {
-    uint64_t hash = hash_of(text, length);
+static lth__symbol intern_hashed(lth__symbols *s, uint64_t hash, const char *text, size_t length) {
     slot *at = probe(s, hash, text, length);
     if (at->symbol != LTH__NO_SYMBOL) return at->symbol;
     if (2 * (s->slots_used + 1) > s->slot_count) {
@@ -133,54 +146,40 @@ static lth__symbol intern_hashed(lth__symbols *s, const char *text, size_t lengt
     return symbol;
 }
 
+static lth__symbol find(const lth__symbols *s, uint64_t hash, const char *text, size_t length) {
+    if (length == 1) return s->single[(unsigned char)*text];
+    return probe(s, hash, text, length)->symbol;
+}
+
 lth__symbol lth__symbols_intern(lth__symbols *s, const char *text, size_t length) {
-    lth__symbol symbol = length == 1 ? intern_single(s, text) : intern_hashed(s, text, length);
-    if (symbol != LTH__NO_SYMBOL) s->entries[symbol].seen++;
+    uint64_t hash = length == 1 ? 0 : hash_of(text, length);
+    lth__symbol symbol = s->base ? find(s->base, hash, text, length) : LTH__NO_SYMBOL;
+    if (symbol != LTH__NO_SYMBOL) return symbol;
+    symbol = length == 1 ? intern_single(s, text) : intern_hashed(s, hash, text, length);
+    if (symbol != LTH__NO_SYMBOL) s->entries[symbol - s->first].seen++;
     return symbol;
 }
 
 lth__symbol lth__symbols_find(const lth__symbols *s, const char *text, size_t length) {
-    if (length == 1) return s->single[(unsigned char)*text];
-    return probe(s, hash_of(text, length), text, length)->symbol;
-}
-
-/* Those further on in the same run of slots move up, unless they would come before their place. */
-static void empty_slot(lth__symbols *s, size_t hole) {
-    size_t mask = s->slot_count - 1;
-    for (size_t i = (hole + 1) & mask; s->slots[i].symbol != LTH__NO_SYMBOL; i = (i + 1) & mask) {
-        const entry *e = &s->entries[s->slots[i].symbol];
-        size_t home = hash_of(e->text, e->length) & mask;
-        if (((i - home) & mask) < ((i - hole) & mask)) continue;
-        s->slots[hole] = s->slots[i];
-        hole = i;
-    }
-    s->slots[hole].symbol = LTH__NO_SYMBOL;
-    s->slots_used--;
-}
-
-void lth__symbols_truncate(lth__symbols *s, size_t count) {
-    while (s->count > count) {
-        const entry *last = &s->entries[s->count - 1];
-        if (last->length == 1)
-            s->single[(unsigned char)*last->text] = LTH__NO_SYMBOL;
-        else
-            empty_slot(
-                s, (size_t)(probe(s, hash_of(last->text, last->length), last->text, last->length) -
-                            s->slots));
-        lth__pool_undo(&s->pool, last->text);
-        s->count--;
-    }
+    uint64_t hash = length == 1 ? 0 : hash_of(text, length);
+    lth__symbol symbol = s->base ? find(s->base, hash, text, length) : LTH__NO_SYMBOL;
+    return symbol == LTH__NO_SYMBOL ? find(s, hash, text, length) : symbol;
 }
 
 size_t lth__symbols_count(const lth__symbols *s) {
-    return s->count;
+    return s->first + s->count;
+}
+
+size_t lth__symbols_first(const lth__symbols *s) {
+    return s->first;
 }
 
 const char *lth__symbols_text(const lth__symbols *s, lth__symbol i, size_t *length) {
-    if (length) *length = s->entries[i].length;
-    return s->entries[i].text;
+    const entry *e = entry_at(s, i);
+    if (length) *length = e->length;
+    return e->text;
 }
 
 uint64_t lth__symbols_seen(const lth__symbols *s, lth__symbol i) {
-    return s->entries[i].seen;
+    return entry_at(s, i)->seen;
 }

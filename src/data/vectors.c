@@ -180,8 +180,8 @@ static void warn_repeat(reader *r, const char *word, size_t length) {
 /* The symbol of a word that is wanted and still without a vector, or LTH__NO_SYMBOL. */
 static lth__symbol wanted(reader *r, const char *word, size_t length) {
     lth__symbol symbol = lth__symbols_find(r->vocabulary, word, length);
-    if (symbol == LTH__NO_SYMBOL) return LTH__NO_SYMBOL;
-    if (r->v.row_of[symbol] < 0) return symbol;
+    if (symbol == LTH__NO_SYMBOL || symbol < r->v.first) return LTH__NO_SYMBOL;
+    if (r->v.row_of[symbol - r->v.first] < 0) return symbol;
     warn_repeat(r, word, length);
     return LTH__NO_SYMBOL;
 }
@@ -195,7 +195,7 @@ static float *next_row(reader *r) {
 }
 
 static void keep_row(reader *r, lth__symbol symbol) {
-    r->v.row_of[symbol] = (int32_t)r->v.count++;
+    r->v.row_of[symbol - r->v.first] = (int32_t)r->v.count++;
 }
 
 /* ---- Text ----------------------------------------------------------------------------------- */
@@ -403,33 +403,42 @@ static lth_status read_vectors(reader *r, lth_error *err) {
     return LTH_OK;
 }
 
-static void warn_at_end(const reader *r) {
+static void warn_at_end(const reader *r, bool warns) {
     const char *name = lth__input_name(r->in);
     if (r->repeats > REPEATS_TOLD)
         lth__log(r->ctx, LTH_LOG_WARNING,
                  "%s: %zu words in all came again; the first vectors are kept", name, r->repeats);
-    if (r->v.count == 0)
+    if (r->v.count == 0 && warns)
         lth__log(r->ctx, LTH_LOG_WARNING, "%s: no word of the data has a vector in this file",
                  name);
 }
 
-lth_status lth__vectors_read(const lth_ctx *ctx, const char *path, const lth__symbols *vocabulary,
-                             lth__vectors *out, lth_error *err) {
+lth_status lth__vectors_read_words(const lth_ctx *ctx, const char *path,
+                                   const lth__symbols *vocabulary, bool warns, lth__vectors *out,
+                                   lth_error *err) {
     reader r = {.ctx = ctx, .vocabulary = vocabulary};
     r.v.symbols = lth__symbols_count(vocabulary);
-    r.v.row_of = lth__alloc(r.v.symbols, sizeof *r.v.row_of);
-    if (!r.v.row_of) return lth__fail_memory(err, r.v.symbols * sizeof *r.v.row_of);
-    for (size_t i = 0; i < r.v.symbols; i++) r.v.row_of[i] = -1;
+    r.v.first = lth__symbols_first(vocabulary);
+    size_t words = r.v.symbols - r.v.first;
+    r.v.row_of = lth__alloc(words, sizeof *r.v.row_of);
+    if (!r.v.row_of) return lth__fail_memory(err, words * sizeof *r.v.row_of);
+    for (size_t i = 0; i < words; i++) r.v.row_of[i] = -1;
     lth_status status = lth__input_open(path, &r.in, err);
     if (status == LTH_OK) status = read_vectors(&r, err);
     if (status == LTH_OK) {
-        warn_at_end(&r);
+        warn_at_end(&r, warns);
         *out = r.v;
     } else {
         lth__vectors_free(&r.v);
     }
     lth__input_close(r.in);
     return status;
+}
+
+lth_status lth__vectors_read(const lth_ctx *ctx, const char *path, const lth__symbols *vocabulary,
+                             lth__vectors *out, lth_error *err) {
+    bool warns = lth__symbols_first(vocabulary) == 0;
+    return lth__vectors_read_words(ctx, path, vocabulary, warns, out, err);
 }
 
 void lth__vectors_free(lth__vectors *v) {

@@ -27,16 +27,17 @@ static bool next_part(const char *text, size_t length, size_t *at, const char **
     return *part_length > 0;
 }
 
-/* The vocabulary, under the same numbers, and after it the parts of its words. */
+/* The words that the vocabulary adds, from 0 on, and after them their parts. */
 static lth__symbols *with_parts(const lth__symbols *vocabulary) {
     lth__symbols *all = lth__symbols_create();
-    size_t count = lth__symbols_count(vocabulary), length, part_length;
+    size_t first = lth__symbols_first(vocabulary), count = lth__symbols_count(vocabulary);
+    size_t length, part_length;
     bool ok = all != NULL;
-    for (size_t i = 0; ok && i < count; i++) {
+    for (size_t i = first; ok && i < count; i++) {
         const char *text = lth__symbols_text(vocabulary, (lth__symbol)i, &length);
         ok = lth__symbols_intern(all, text, length) != LTH__NO_SYMBOL;
     }
-    for (size_t i = 0; ok && i < count; i++) {
+    for (size_t i = first; ok && i < count; i++) {
         const char *text = lth__symbols_text(vocabulary, (lth__symbol)i, &length), *part;
         for (size_t at = 0; ok && next_part(text, length, &at, &part, &part_length);) {
             if (part_length < length)
@@ -56,10 +57,9 @@ static bool mean_of_parts(const lth__symbols *all, const lth__vectors *v, const 
     memset(out, 0, v->dimension * sizeof *out);
     for (size_t at = 0; next_part(text, length, &at, &part, &part_length);) {
         lth__symbol symbol = lth__symbols_find(all, part, part_length);
-        int32_t row = symbol == LTH__NO_SYMBOL ? -1 : v->row_of[symbol];
-        if (row < 0) continue;
-        for (size_t d = 0; d < v->dimension; d++)
-            out[d] += v->values[(size_t)row * v->dimension + d];
+        const float *vector = symbol == LTH__NO_SYMBOL ? NULL : lth__vectors_at(v, symbol);
+        if (!vector) continue;
+        for (size_t d = 0; d < v->dimension; d++) out[d] += vector[d];
         known++;
     }
     for (size_t d = 0; known > 0 && d < v->dimension; d++) out[d] /= (float)known;
@@ -70,17 +70,19 @@ static bool mean_of_parts(const lth__symbols *all, const lth__vectors *v, const 
  */
 static lth_status fill_from_parts(const lth__symbols *vocabulary, const lth__symbols *all,
                                   lth__vectors *v, lth_error *err) {
-    size_t count = lth__symbols_count(vocabulary), capacity = v->count * v->dimension;
-    for (size_t i = 0; i < count; i++) {
+    size_t first = lth__symbols_first(vocabulary), capacity = v->count * v->dimension;
+    size_t words = lth__symbols_count(vocabulary) - first;
+    for (size_t i = 0; i < words; i++) {
         if (v->row_of[i] >= 0) continue;
         size_t length, used = v->count * v->dimension;
-        const char *text = lth__symbols_text(vocabulary, (lth__symbol)i, &length);
+        const char *text = lth__symbols_text(vocabulary, (lth__symbol)(first + i), &length);
         if (!lth__reserve((void **)&v->values, &capacity, used + v->dimension, sizeof *v->values))
             return lth__fail_memory(err, used * sizeof *v->values);
         if (mean_of_parts(all, v, text, length, v->values + used))
             v->row_of[i] = (int32_t)v->count++;
     }
-    v->symbols = count;
+    v->first = first;
+    v->symbols = first + words;
     return LTH_OK;
 }
 
@@ -90,7 +92,8 @@ lth_status lth__vectors_read_parts(const lth_ctx *ctx, const char *path,
     lth__symbols *all = with_parts(vocabulary);
     if (!all) return lth__fail_memory(err, 0);
     lth__vectors v;
-    lth_status status = lth__vectors_read(ctx, path, all, &v, err);
+    bool warns = lth__symbols_first(vocabulary) == 0;
+    lth_status status = lth__vectors_read_words(ctx, path, all, warns, &v, err);
     if (status == LTH_OK) {
         status = fill_from_parts(vocabulary, all, &v, err);
         if (status == LTH_OK)

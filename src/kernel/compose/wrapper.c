@@ -18,8 +18,8 @@ typedef struct state {
     const lth__wrapper *wrapper;
     const lth__wrapper_config *config;
     double theta[LTH__WRAPPER_PARAMS];
-    bool symmetric;
-    side rows, cols; /* the same pointers when the matrix is symmetric */
+    bool symmetric, borrowed; /* borrowed: the columns' */
+    side rows, cols;          /* the same pointers when the matrix is symmetric */
 } state;
 
 /* ---- Parameters ---- */
@@ -102,7 +102,7 @@ static lth_status prepare_side(const lth__node *input, const lth__eval *eval,
 
 void lth__wrapper_release(void *p) {
     state *st = p;
-    if (!st->symmetric) free_side(&st->cols);
+    if (!st->borrowed) free_side(&st->cols);
     free_side(&st->rows);
     lth__free(st);
 }
@@ -113,14 +113,16 @@ lth_status lth__wrapper_prepare(const lth__node *node, lth__eval *eval, void **o
     if (!st) return lth__fail_memory(err, sizeof *st);
     st->config = node->config;
     st->wrapper = st->config->wrapper;
+    const state *kept = lth__kept_state(node, eval);
     st->symmetric = eval->rows == eval->cols;
+    st->borrowed = st->symmetric || kept;
     for (size_t i = 0; i < st->config->params; i++) {
         size_t row = st->config->row[i];
         st->theta[i] = row == LTH_NONE ? 1 : lth__node_value(node, eval, row);
     }
     lth_status status = prepare_side(node->inputs[0], eval, eval->rows, &st->rows, err);
-    if (status == LTH_OK && st->symmetric)
-        st->cols = st->rows;
+    if (status == LTH_OK && st->borrowed)
+        st->cols = st->symmetric ? st->rows : kept->rows;
     else if (status == LTH_OK)
         status = prepare_side(node->inputs[0], eval, eval->cols, &st->cols, err);
     if (status == LTH_OK)

@@ -3,45 +3,38 @@
 
 #include <string.h>
 
-#include "base/parallel.h"
 #include "data/table.h"
-#include "data/units.h"
-#include "kernel/tree/tree_field.h"
+#include "kernel/core/field.h"
 
 /* ---- Encoders ---- */
 
-/* All, or but those of a vocabulary of that size. */
-static void free_similarities(lth__lexicon *l, size_t but) {
-    lth__similarity **link = &l->similarities;
-    while (*link) {
-        lth__similarity *s = *link;
-        if (s->symbols == but) {
-            link = &s->next;
-            continue;
-        }
-        *link = s->next;
-        lth__similarity_free(s);
+static void close_lexicons(lth_encoder *e) {
+    for (size_t f = 0; e->lexicons && f < e->kernel->field_count; f++) {
+        lth__lexicon *l = &e->lexicons[f];
+        if (l->own) e->kernel->fields[f].type->close(l);
+        lth__symbols_free(l->symbols);
+        lth__free(l->own);
+        *l = (lth__lexicon){0};
     }
 }
 
-static void free_vectors(lth__lexicon *l) {
-    free_similarities(l, SIZE_MAX);
-    lth__vectors_free(&l->vectors);
+static bool open_lexicon(lth_encoder *e, size_t field) {
+    lth__lexicon *l = &e->lexicons[field];
+    l->def = &e->kernel->fields[field];
+    if (l->own || !l->def->type->open) return true;
+    l->base = e->base ? &e->base->lexicons[field] : NULL;
+    l->known = l->base ? l->base->known : 0;
+    l->symbols = lth__symbols_extend(l->base ? l->base->symbols : NULL);
+    return l->symbols && l->def->type->open(l);
 }
 
-static void free_lexicon(lth__lexicon *l) {
-    free_vectors(l);
-    lth__symbols_free(l->symbols);
-    lth__free(l->frequency);
-    lth__forest_free(l->forest);
-    if (l->first_index != l->index) lth__tree_index_free(l->first_index);
-    lth__tree_index_free(l->index);
-}
-
-static bool create_lexicon(lth_column_kind kind, lth__lexicon *l) {
-    l->symbols = lth__symbols_create();
-    if (kind == LTH_COLUMN_TREE) l->forest = lth__forest_create();
-    return l->symbols && (kind != LTH_COLUMN_TREE || l->forest);
+/* Those that are not open: all, or after a first table that could not be encoded. */
+static lth_status open_lexicons(lth_encoder *e, lth_error *err) {
+    bool ok = true;
+    for (size_t f = 0; ok && f < e->kernel->field_count; f++) ok = open_lexicon(e, f);
+    if (ok) return LTH_OK;
+    close_lexicons(e);
+    return lth__fail_memory(err, 0);
 }
 
 static lth_status check_resolved(const lth_kernel *kernel, lth_error *err) {
@@ -55,152 +48,76 @@ static lth_status check_resolved(const lth_kernel *kernel, lth_error *err) {
     return LTH_OK;
 }
 
+static bool extend_spaces(lth_encoder *e) {
+    for (size_t n = 0; n < e->kernel->node_count; n++) {
+        lth__feature_space *space = &e->spaces[n];
+        *space = e->base->spaces[n];
+        if (!space->grams) continue;
+        space->grams = lth__symbols_extend(space->grams);
+        if (!space->grams) return false;
+    }
+    return true;
+}
+
+/* What stands in `from`, with its lexicons and spaces. */
+static lth_status create(lth_encoder from, lth_encoder **out, lth_error *err) {
+    lth_encoder *e = lth__alloc(1, sizeof *e);
+    if (!e) return lth__fail_memory(err, sizeof *e);
+    *e = from;
+    e->lexicons = lth__calloc(e->kernel->field_count, sizeof *e->lexicons);
+    e->spaces = lth__calloc(e->kernel->node_count, sizeof *e->spaces);
+    bool ok = e->lexicons && e->spaces && (!e->base || extend_spaces(e));
+    lth_status status = ok ? open_lexicons(e, err) : lth__fail_memory(err, 0);
+    if (status == LTH_OK)
+        *out = e;
+    else
+        lth_encoder_free(e);
+    return status;
+}
+
 lth_status lth_encoder_create(lth_ctx *ctx, const lth_kernel *kernel, lth_encoder **out,
                               lth_error *err) {
     LTH_TRY(check_resolved(kernel, err));
-    lth_encoder *e = lth__calloc(1, sizeof *e);
-    if (!e) return lth__fail_memory(err, sizeof *e);
-    *e = (lth_encoder){.ctx = ctx, .kernel = kernel};
-    e->lexicons = lth__calloc(kernel->field_count, sizeof *e->lexicons);
-    e->spaces = lth__calloc(kernel->node_count, sizeof *e->spaces);
-    bool ok = e->lexicons && e->spaces;
-    for (size_t f = 0; ok && f < kernel->field_count; f++)
-        ok = create_lexicon(kernel->fields[f].kind, &e->lexicons[f]);
-    if (!ok) {
-        lth_encoder_free(e);
-        return lth__fail_memory(err, 0);
-    }
-    *out = e;
+    return create((lth_encoder){.ctx = ctx, .kernel = kernel}, out, err);
+}
+
+lth_status lth__encoder_extend(const lth_encoder *base, lth_encoder **out, lth_error *err) {
+    const lth_kernel *kernel = base->kernel;
+    LTH_TRY(create((lth_encoder){.own_ctx = *kernel->ctx,
+                                 .base = base,
+                                 .kernel = kernel,
+                                 .has_encoded = base->has_encoded},
+                   out, err));
+    (*out)->ctx = &(*out)->own_ctx;
     return LTH_OK;
+}
+
+static void free_space(lth__feature_space *space) {
+    lth__free(space->seen);
+    lth__free(space->rows_with);
+    lth__free(space->kept);
+    if (space->own) space->free_own(space->own);
 }
 
 void lth_encoder_free(lth_encoder *e) {
     if (!e) return;
-    for (size_t f = 0; e->lexicons && f < e->kernel->field_count; f++)
-        free_lexicon(&e->lexicons[f]);
+    close_lexicons(e);
     for (size_t n = 0; e->spaces && n < e->kernel->node_count; n++) {
         lth__symbols_free(e->spaces[n].grams);
-        lth__free(e->spaces[n].seen);
-        lth__free(e->spaces[n].rows_with);
-        lth__free(e->spaces[n].kept);
-        if (e->spaces[n].own) e->spaces[n].free_own(e->spaces[n].own);
+        if (!e->base) free_space(&e->spaces[n]);
     }
     lth__free(e->lexicons);
     lth__free(e->spaces);
     lth__free(e);
 }
 
-static lth_status read_vectors(const lth_encoder *e, size_t field, const char *path,
-                               lth__vectors *out, lth_error *err) {
-    const lth__symbols *symbols = e->lexicons[field].symbols;
-    if (e->kernel->fields[field].parts)
-        return lth__vectors_read_parts(e->ctx, path, symbols, out, err);
-    return lth__vectors_read(e->ctx, path, symbols, out, err);
-}
-
-static void replace_vectors(lth__lexicon *l, lth__vectors vectors) {
-    free_vectors(l);
-    l->vectors = vectors;
-    l->has_vectors = true;
-}
-
 lth_status lth_encoder_read_vectors(lth_encoder *e, const char *path, lth_error *err) {
+    LTH_TRY(open_lexicons(e, err));
     for (size_t f = 0; f < e->kernel->field_count; f++) {
-        if (!e->kernel->fields[f].vectors || e->lexicons[f].contextual) continue;
-        lth__vectors vectors;
-        LTH_TRY(read_vectors(e, f, path, &vectors, err));
-        replace_vectors(&e->lexicons[f], vectors);
-        e->lexicons[f].centre_rows = vectors.count;
+        const lth__field_type *type = e->kernel->fields[f].type;
+        if (type->read_vectors) LTH_TRY(type->read_vectors(&e->lexicons[f], e->ctx, path, err));
     }
     return LTH_OK;
-}
-
-/* Vectors of `old` first, as they are, then those of `more` for the symbols that had none. */
-static lth_status join_vectors(const lth__vectors *old, const lth__vectors *more, const char *path,
-                               lth__vectors *out, lth_error *err) {
-    size_t d = old->dimension;
-    if (old->count > 0 && more->count > 0 && more->dimension != d) {
-        return lth__fail_at(err, LTH_EFORMAT, path, 0, 0,
-                            "vectors of %zu numbers, where the model has vectors of %zu",
-                            more->dimension, d);
-    }
-    if (old->count == 0) d = more->dimension;
-    *out = (lth__vectors){.dimension = d, .count = old->count, .symbols = more->symbols};
-    out->values = lth__alloc((old->count + more->count) * d, sizeof *out->values);
-    out->row_of = lth__alloc(more->symbols, sizeof *out->row_of);
-    if (!out->values || !out->row_of) {
-        lth__vectors_free(out);
-        return lth__fail_memory(err, 0);
-    }
-    if (old->count > 0) memcpy(out->values, old->values, old->count * d * sizeof *out->values);
-    for (size_t i = 0; i < more->symbols; i++) {
-        int32_t row = i < old->symbols ? old->row_of[i] : -1;
-        if (row < 0 && more->row_of[i] >= 0) {
-            memcpy(out->values + out->count * d, more->values + (size_t)more->row_of[i] * d,
-                   d * sizeof *out->values);
-            row = (int32_t)out->count++;
-        }
-        out->row_of[i] = row;
-    }
-    return LTH_OK;
-}
-
-lth_status lth__encoder_add_vectors(lth_encoder *e, const char *path, lth_error *err) {
-    for (size_t f = 0; f < e->kernel->field_count; f++) {
-        lth__lexicon *l = &e->lexicons[f];
-        bool complete = l->vectors.symbols == lth__symbols_count(l->symbols);
-        if (!e->kernel->fields[f].vectors || complete) continue;
-        lth__vectors more, joined;
-        LTH_TRY(read_vectors(e, f, path, &more, err));
-        lth_status status = join_vectors(&l->vectors, &more, path, &joined, err);
-        lth__vectors_free(&more);
-        LTH_TRY(status);
-        replace_vectors(l, joined);
-    }
-    return LTH_OK;
-}
-
-/* ---- Going back ---- */
-
-static void rewind_vectors(lth__vectors *v, size_t symbols) {
-    if (v->symbols <= symbols) return;
-    int32_t last = -1;
-    for (size_t i = 0; i < symbols; i++) {
-        if (v->row_of[i] > last) last = v->row_of[i];
-    }
-    v->symbols = symbols;
-    v->count = (size_t)(last + 1);
-    float *values = lth__realloc(v->values, v->count * v->dimension, sizeof *values);
-    if (values) v->values = values;
-    int32_t *row_of = lth__realloc(v->row_of, symbols, sizeof *row_of);
-    if (row_of) v->row_of = row_of;
-}
-
-static void rewind_trees(lth__lexicon *l, size_t subtrees) {
-    lth__tree_index *first = subtrees > 0 ? l->first_index : NULL;
-    if (l->index != l->first_index) lth__tree_index_free(l->index);
-    if (!first) lth__tree_index_free(l->first_index);
-    l->index = l->first_index = first;
-    lth__forest_truncate(l->forest, subtrees);
-}
-
-/* Similarities of units that will not be seen again are of no use to a prediction. */
-static void rewind_lexicon(lth__lexicon *l, bool has_encoded) {
-    size_t known = has_encoded ? l->frequencies : 0;
-    free_similarities(l, l->contextual ? SIZE_MAX : known);
-    rewind_vectors(&l->vectors, known);
-    lth__symbols_truncate(l->symbols, known);
-    if (l->forest) rewind_trees(l, has_encoded ? l->known_subtrees : 0);
-    if (!has_encoded && l->contextual) l->has_vectors = false;
-}
-
-void lth__encoder_rewind(lth_encoder *e) {
-    for (size_t f = 0; f < e->kernel->field_count; f++)
-        rewind_lexicon(&e->lexicons[f], e->has_encoded);
-    for (size_t n = 0; n < e->kernel->node_count; n++) {
-        lth__feature_space *space = &e->spaces[n];
-        if (space->grams) lth__symbols_truncate(space->grams, e->has_encoded ? space->known : 0);
-    }
 }
 
 /* ---- Items ---- */
@@ -221,135 +138,66 @@ lth_status lth__items_create(lth_encoder *e, size_t count, lth_items **out, lth_
     return lth__fail_memory(err, 0);
 }
 
-static lth_status encode_numbers(const lth__field_def *def, const lth_table *table,
-                                 lth__sequences *out, lth_error *err) {
-    size_t rows = lth_table_rows(table), capacity = 0;
-    size_t *columns = NULL;
-    *out = (lth__sequences){.count = rows};
-    lth_status status =
-        lth__columns_find(table->columns, def->column, lth_table_name(table),
-                          lth__table_header_line(table), &columns, &out->width, &capacity, err);
-    if (status == LTH_OK) {
-        out->numbers = lth__alloc(rows * out->width, sizeof *out->numbers);
-        if (!out->numbers) status = lth__fail_memory(err, rows * out->width * sizeof(double));
-    }
-    for (size_t i = 0; i < rows && status == LTH_OK; i++) {
-        for (size_t c = 0; c < out->width && status == LTH_OK; c++)
-            status =
-                lth__table_number(table, i, columns[c], &out->numbers[i * out->width + c], err);
-    }
-    lth__free(columns);
-    return status;
-}
-
-static lth_status encode_text(const lth__field_def *def, const lth_table *table, size_t column,
-                              lth__symbols *symbols, lth__sequences *out, lth_error *err) {
-    size_t capacity = 0, used = 0, rows = lth_table_rows(table);
-    *out = (lth__sequences){.count = rows, .start = lth__alloc(rows + 1, sizeof *out->start)};
-    if (!out->start) return lth__fail_memory(err, (rows + 1) * sizeof *out->start);
-    out->start[0] = 0;
-    for (size_t i = 0; i < rows; i++) {
-        size_t length;
-        const char *text = lth_table_cell(table, i, column, &length);
-        LTH_TRY(lth__units_split(text, length, (lth__units)def->units, def->lower, symbols,
-                                 &out->symbols, &used, &capacity, err));
-        out->start[i + 1] = used;
-        size_t units = lth__sequence_length(out, i);
-        if (units > out->longest) out->longest = units;
-        if (units > UINT32_MAX / 2) {
-            return lth__fail_at(err, LTH_EFORMAT, lth_table_name(table), lth_table_line(table, i),
-                                0, "this text is too long: %zu units", units);
-        }
-    }
-    void *fitted = lth__realloc(out->symbols, used, sizeof *out->symbols);
-    if (fitted) out->symbols = fitted;
-    return LTH_OK;
-}
-
-/* All tables of an encoder have texts in a column, or all have vectors. */
-static lth_status check_kind(const lth__lexicon *l, const lth_table *table, size_t column,
-                             bool vectors, lth_error *err) {
-    if (l->contextual == vectors) return LTH_OK;
-    return lth__table_want(table, column, vectors ? LTH__COLUMN_TEXT : LTH__COLUMN_VECTORS,
-                           vectors ? "the first table has text" : "the first table has vectors",
-                           err);
-}
-
-static lth_status encode_field(const lth_encoder *e, size_t field, const lth_table *table,
-                               lth__sequences *out, lth_error *err) {
-    const lth__field_def *def = &e->kernel->fields[field];
-    lth__lexicon *l = &e->lexicons[field];
-    if (def->kind == LTH_COLUMN_NUMBERS) return encode_numbers(def, table, out, err);
-    size_t column;
-    LTH_TRY(lth__table_column_at(table, def->column, &column, err));
-    if (def->kind == LTH_COLUMN_TREE)
-        return lth__tree_field_encode(def, table, column, l->symbols, l->forest, out, err);
-    bool vectors = lth__table_kind(table, column) == LTH__COLUMN_VECTORS;
-    if (e->has_encoded) LTH_TRY(check_kind(l, table, column, vectors, err));
-    l->contextual = vectors;
-    if (vectors) return lth__vectors_column_encode(def, table, column, l, out, err);
-    LTH_TRY(lth__table_want(table, column, LTH__COLUMN_TEXT, "the kernel reads text", err));
-    return encode_text(def, table, column, l->symbols, out, err);
-}
-
-/* How frequent each symbol is among these items; of trees only how many there are. */
-static lth_status count_symbols(const lth__sequences *s, lth__lexicon *l, lth_error *err) {
-    size_t symbols = lth__symbols_count(l->symbols), units = s->start[s->count];
-    if (l->forest) {
-        l->frequencies = symbols;
-        l->known_subtrees = l->forest->count;
-        l->first_index = l->index;
-        return LTH_OK;
-    }
-    lth__free(l->frequency); /* of a table that could not be encoded */
-    l->frequency = lth__calloc(symbols, sizeof *l->frequency);
-    if (!l->frequency) return lth__fail_memory(err, symbols * sizeof *l->frequency);
-    l->frequencies = symbols;
-    for (size_t k = 0; k < units; k++) l->frequency[s->symbols[k]] += 1 / (double)units;
-    return LTH_OK;
-}
-
-/* The index of a forest that has grown is made anew. */
-static lth_status index_trees(lth__lexicon *l, lth_error *err) {
-    if (!l->forest || (l->index && l->index->subtrees == l->forest->count)) return LTH_OK;
-    lth__tree_index *index = NULL;
-    LTH_TRY(lth__tree_index_create(l->forest, &index, err));
-    if (l->index != l->first_index) lth__tree_index_free(l->index);
-    l->index = index;
-    return LTH_OK;
-}
-
 lth_status lth__items_features(lth_items *items, lth_error *err) {
-    const lth_kernel *kernel = items->encoder->kernel;
-    for (size_t f = 0; f < kernel->field_count; f++)
-        LTH_TRY(index_trees(&items->encoder->lexicons[f], err));
-    for (size_t f = 0; !items->encoder->has_encoded && f < kernel->field_count; f++) {
-        if (kernel->fields[f].kind != LTH_COLUMN_NUMBERS)
-            LTH_TRY(count_symbols(&items->fields[f], &items->encoder->lexicons[f], err));
+    lth_encoder *e = items->encoder;
+    for (size_t f = 0; f < e->kernel->field_count; f++) {
+        lth__lexicon *l = &e->lexicons[f];
+        const lth__field_type *type = l->def->type;
+        if (type->finish) LTH_TRY(type->finish(l, &items->fields[f], !e->has_encoded, err));
+        if (!e->has_encoded && l->symbols) l->known = lth__symbols_count(l->symbols);
     }
-    for (size_t n = 0; n < kernel->node_count; n++) {
-        const lth__node *node = kernel->nodes[n];
+    for (size_t n = 0; n < e->kernel->node_count; n++) {
+        const lth__node *node = e->kernel->nodes[n];
         if (node->family->encode) LTH_TRY(node->family->encode(node, items, err));
     }
-    items->encoder->has_encoded = true;
+    e->has_encoded = true;
     return LTH_OK;
+}
+
+/* What a first table that cannot be encoded has taught is forgotten. */
+static void forget(lth_encoder *e) {
+    close_lexicons(e);
+    for (size_t n = 0; n < e->kernel->node_count; n++) {
+        lth__symbols_free(e->spaces[n].grams);
+        e->spaces[n].grams = NULL;
+    }
 }
 
 lth_status lth_encode(lth_encoder *e, const lth_table *table, lth_items **out, lth_error *err) {
     if (lth_table_rows(table) >= UINT32_MAX)
         return lth__fail(err, LTH_EARG, "the table has too many rows: %zu", lth_table_rows(table));
+    LTH_TRY(open_lexicons(e, err));
     lth_items *items = NULL;
     lth_status status = lth__items_create(e, lth_table_rows(table), &items, err);
     for (size_t f = 0; f < e->kernel->field_count && status == LTH_OK; f++)
-        status = encode_field(e, f, table, &items->fields[f], err);
+        status = e->kernel->fields[f].type->encode(&e->lexicons[f], table, !e->has_encoded,
+                                                   &items->fields[f], err);
     if (status == LTH_OK) status = lth__items_features(items, err);
     if (status == LTH_OK) {
         *out = items;
         return LTH_OK;
     }
     lth_items_free(items);
-    if (!e->has_encoded) lth__encoder_rewind(e);
+    if (!e->has_encoded) forget(e);
     return status;
+}
+
+lth_status lth__reading_open(const lth_encoder *base, const lth_table *table, const char *vectors,
+                             lth__reading *out, lth_error *err) {
+    lth__reading r = {0};
+    lth_status status = lth__encoder_extend(base, &r.encoder, err);
+    if (status == LTH_OK) status = lth_encode(r.encoder, table, &r.items, err);
+    if (status == LTH_OK && vectors) status = lth_encoder_read_vectors(r.encoder, vectors, err);
+    if (status == LTH_OK)
+        *out = r;
+    else
+        lth__reading_close(&r);
+    return status;
+}
+
+void lth__reading_close(lth__reading *r) {
+    lth_items_free(r->items);
+    lth_encoder_free(r->encoder);
 }
 
 void lth_items_free(lth_items *items) {
@@ -395,38 +243,6 @@ lth_status lth__items_slice(const lth_items *items, size_t first, size_t count, 
     return LTH_OK;
 }
 
-static lth_status pick_sequences(const lth__sequences *from, const size_t *item, size_t count,
-                                 lth__sequences *to, lth_error *err) {
-    size_t units = 0;
-    *to = (lth__sequences){.count = count, .longest = from->longest};
-    for (size_t i = 0; i < count; i++) units += lth__sequence_length(from, item[i]);
-    to->start = lth__alloc(count + 1, sizeof *to->start);
-    to->symbols = lth__alloc(units, sizeof *to->symbols);
-    if (!to->start || !to->symbols) return lth__fail_memory(err, units * sizeof *to->symbols);
-    to->start[0] = 0;
-    for (size_t i = 0; i < count; i++) {
-        size_t length = lth__sequence_length(from, item[i]);
-        if (length > 0) {
-            memcpy(to->symbols + to->start[i], from->symbols + from->start[item[i]],
-                   length * sizeof *to->symbols);
-        }
-        to->start[i + 1] = to->start[i] + length;
-    }
-    return LTH_OK;
-}
-
-static lth_status pick_numbers(const lth__sequences *from, const size_t *item, size_t count,
-                               lth__sequences *to, lth_error *err) {
-    *to = (lth__sequences){.count = count, .width = from->width};
-    to->numbers = lth__alloc(count * from->width, sizeof *to->numbers);
-    if (!to->numbers) return lth__fail_memory(err, count * from->width * sizeof *to->numbers);
-    for (size_t i = 0; i < count; i++) {
-        memcpy(to->numbers + i * from->width, from->numbers + item[i] * from->width,
-               from->width * sizeof *to->numbers);
-    }
-    return LTH_OK;
-}
-
 static lth_status pick_features(const lth__features *from, const size_t *item, size_t count,
                                 lth__features *to, lth_error *err) {
     size_t used = 0;
@@ -453,11 +269,8 @@ lth_status lth__items_pick(const lth_items *items, const size_t *item, size_t co
     LTH_TRY(lth__items_create(items->encoder, count, &picked, err));
     lth_status status = LTH_OK;
     for (size_t f = 0; f < items->encoder->kernel->field_count && status == LTH_OK; f++) {
-        const lth__sequences *from = &items->fields[f];
-        if (from->numbers)
-            status = pick_numbers(from, item, count, &picked->fields[f], err);
-        else
-            status = pick_sequences(from, item, count, &picked->fields[f], err);
+        const lth__field_type *type = items->encoder->kernel->fields[f].type;
+        status = type->pick(&items->fields[f], item, count, &picked->fields[f], err);
     }
     for (size_t n = 0; n < items->encoder->kernel->node_count && status == LTH_OK; n++) {
         if (items->features[n].start)

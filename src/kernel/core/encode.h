@@ -3,12 +3,8 @@
 #define LTH_ENCODE_H
 
 #include "base/context.h"
-#include "data/forest.h"
 #include "data/symbols.h"
-#include "data/vectors.h"
 #include "kernel/core/kernel.h"
-#include "kernel/string/similarity.h"
-#include "kernel/tree/tree_index.h"
 
 /* The sequences of one field: item i is symbols[start[i]] .. symbols[start[i + 1] - 1]. Of a tree
  * they are the subtrees at its nodes, in post-order. */
@@ -44,27 +40,17 @@ struct lth_items {
     lth__features *features; /* by node; empty for those that are no sparse feature maps */
 };
 
-/* A vocabulary with its vectors. Similarities of symbols are kept from one evaluation to the next.
- */
+/* What an encoder knows of a field. */
 typedef struct lth__lexicon {
-    lth__symbols *symbols;
-    lth__vectors vectors;
-    bool has_vectors;
-    bool contextual; /* the column has vectors instead of texts: each unit is a symbol of its own,
-                        whose name is its number, and whose vector is in the row of that number */
-    size_t centre_rows; /* vectors that the centre of sim=exp is the mean of: those of the first
-                           reading */
-    double *frequency;  /* of the symbols of the first table encoded, relative */
-    size_t frequencies;
-    lth__similarity *similarities; /* list; see lth__lexicon_similarity() */
-    /* Of a field of trees, whose symbols are labels and words: */
-    lth__forest *forest;
-    lth__tree_index *index;
-    lth__tree_index *first_index; /* of the first table; often the same */
-    size_t known_subtrees;        /* that the first table encoded has */
+    const lth__field_def *def;
+    const struct lth__lexicon *base; /* of an encoder that extends another */
+    lth__symbols *symbols;           /* NULL for fields that have none         */
+    size_t known;                    /* symbols of the first table encoded     */
+    void *own;                       /* what the field's type keeps            */
 } lth__lexicon;
 
-/* The features of a node, and what the first table that was encoded says of them. */
+/* The features of a node, and what the first table that was encoded says of them. That of an
+ * extension has grams of its own, and borrows all the rest. */
 typedef struct lth__feature_space {
     lth__symbols *grams; /* a feature is a tuple of symbols; NULL = it is a symbol */
     size_t rows, known;  /* of that table: its rows, and features 0 .. known-1      */
@@ -79,37 +65,38 @@ typedef struct lth__feature_space {
     bool restored; /* they come from a model, not from the first table */
 } lth__feature_space;
 
+/* An encoder, or one that extends another: what a call reads goes into an encoder of its own, on
+ * top of the model's, whose numbers stay as they are. So a model does not change, and many threads
+ * may use it. */
 struct lth_encoder {
     lth_ctx *ctx;
+    lth_ctx own_ctx;                /* of an extension: a copy for the call */
+    const struct lth_encoder *base; /* or NULL */
     const lth_kernel *kernel;
     lth__lexicon *lexicons;     /* by field                          */
     lth__feature_space *spaces; /* by node                           */
     bool has_encoded;           /* the first table has been encoded  */
 };
 
-/* How the symbols of a node match. */
-typedef struct lth__matching {
-    lth__sim sim;
-    lth__oov oov;
-    bool learns_temperature, uses_rarity;
-    double temperature, rarity; /* at present */
-} lth__matching;
+/* One that goes on where `base` stands, and that is freed before it. Its items may be compared with
+ * those of `base`. */
+lth_status lth__encoder_extend(const lth_encoder *base, lth_encoder **out, lth_error *err);
 
-/* The similarities of the symbols of a node's field, made when they are first asked for. */
-lth_status lth__lexicon_similarity(const lth__node *node, const lth__eval *eval, lth__matching how,
-                                   const lth__similarity **out, lth_error *err);
+/* What an evaluation of these items and others reports to. */
+static inline lth_ctx *lth__items_ctx(const lth_items *items) {
+    const lth_encoder *e = items->encoder;
+    return e->base ? e->ctx : e->kernel->ctx;
+}
 
-/* Read vectors for the words that have none yet; the others keep theirs. */
-lth_status lth__encoder_add_vectors(lth_encoder *encoder, const char *path, lth_error *err);
-
-/* Back to what the encoder knew after the first table, so that a model does not grow with all that
- * it predicts. Items of other tables are to be freed before. */
-void lth__encoder_rewind(lth_encoder *encoder);
-
-/* Append the units of a column of vectors, which `out` is then made of, to a lexicon. */
-lth_status lth__vectors_column_encode(const lth__field_def *def, const lth_table *table,
-                                      size_t column, lth__lexicon *lexicon, lth__sequences *out,
-                                      lth_error *err);
+/* An extension with the items of a table, and the vectors of its words from `vectors` (NULL = of
+ * none). On failure nothing is left; otherwise lth__reading_close(). */
+typedef struct lth__reading {
+    lth_encoder *encoder;
+    lth_items *items;
+} lth__reading;
+lth_status lth__reading_open(const lth_encoder *base, const lth_table *table, const char *vectors,
+                             lth__reading *out, lth_error *err);
+void lth__reading_close(lth__reading *r);
 
 /* For whoever makes items from stored fields: items whose fields are still empty, and, once these
  * are there, the features of nodes that have any. The first items of an encoder decide how features
@@ -120,7 +107,8 @@ lth_status lth__items_features(lth_items *items, lth_error *err);
 /* Items first .. first+count-1 as items of their own, which borrow the others' arrays. */
 lth_status lth__items_slice(const lth_items *items, size_t first, size_t count, lth_items **out,
                             lth_error *err);
-/* The items item[0 .. count-1], copied. */
+/* The items item[0 .. count-1], copied. They may be made those of an encoder that extends theirs.
+ */
 lth_status lth__items_pick(const lth_items *items, const size_t *item, size_t count,
                            lth_items **out, lth_error *err);
 

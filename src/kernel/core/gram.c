@@ -7,22 +7,10 @@
 
 #include "base/parallel.h"
 #include "kernel/core/gram.h"
-#include "kernel/core/tiles.h"
+#include "kernel/core/work.h"
 #include "kernel/device/device_eval.h"
 
-typedef struct work {
-    lth__eval eval;
-    lth__cut cut;
-
-    /* What is wanted: one of K, orders, grad, each. */
-    double *K;
-    size_t ld;
-    double *orders;
-    const double *W;
-    bool W_is_symmetric; /* then only one side of it is read */
-    double *partial;     /* [block][parameter] */
-    double *each;
-} work;
+typedef lth__work work;
 
 /* Of a symmetric matrix a pair is used once: where its column does not come before its row. */
 static bool is_used(const work *w, const lth__block *b, size_t r, size_t c) {
@@ -31,7 +19,7 @@ static bool is_used(const work *w, const lth__block *b, size_t r, size_t c) {
 
 /* ---- One tile ---- */
 
-static lth_status check_finite(const lth__tile *tile, const double *K, lth_error *err) {
+lth_status lth__tile_check(const lth__tile *tile, const double *K, lth_error *err) {
     size_t pairs = tile->rows * tile->cols;
     /* 0 * x is 0 unless x is infinite or not a number; eight sums make this a vector loop. */
     double zero[8] = {0};
@@ -106,7 +94,7 @@ static void gather_weights(const work *w, const lth__block *b, const lth__tile *
 static lth_status fill_values(const work *w, const lth__block *b, const lth__tile *tile,
                               double *buffer, lth_error *err) {
     LTH_TRY(lth__node_tile(w->eval.kernel->root, &w->eval, tile, buffer, err));
-    LTH_TRY(check_finite(tile, buffer, err));
+    LTH_TRY(lth__tile_check(tile, buffer, err));
     scatter(w, b, tile, buffer, w->K, w->ld);
     return LTH_OK;
 }
@@ -117,7 +105,7 @@ static lth_status fill_orders(const work *w, const lth__block *b, const lth__til
     LTH_TRY(root->family->tile_orders(root, &w->eval, tile, buffer, err));
     size_t pairs = tile->rows * tile->cols, cells = w->cut.rows.count * w->cut.cols.count;
     for (size_t o = 0; o < root->family->orders(root); o++) {
-        LTH_TRY(check_finite(tile, buffer + o * pairs, err));
+        LTH_TRY(lth__tile_check(tile, buffer + o * pairs, err));
         scatter(w, b, tile, buffer + o * pairs, w->orders + o * cells, w->cut.cols.count);
     }
     return LTH_OK;
@@ -136,7 +124,7 @@ static lth_status pull_back(const work *w, size_t index, const lth__tile *tile, 
     LTH_TRY(lth__node_pull(w->eval.kernel->root, &w->eval, tile, weights, NULL, &sink, err));
     for (size_t p = 0; each && p < params; p++) {
         double *to = w->each + p * w->cut.rows.count * w->cut.cols.count;
-        LTH_TRY(check_finite(tile, each + p * pairs, err));
+        LTH_TRY(lth__tile_check(tile, each + p * pairs, err));
         scatter(w, b, tile, each + p * pairs, to, w->cut.cols.count);
     }
     return LTH_OK;
@@ -192,32 +180,40 @@ lth_status lth__eval_prepare(lth__eval *eval, lth_error *err) {
     return LTH_OK;
 }
 
-static void free_work(work *w) {
+void lth__work_close(work *w) {
     lth__eval_release(&w->eval);
     lth__device_eval_free(w->eval.device);
     lth__cut_free(&w->cut);
     lth__free(w->partial);
 }
 
-static lth_status check_items(const lth_kernel *kernel, const lth_items *rows,
-                              const lth_items *cols, lth_error *err) {
-    if (rows->encoder->kernel != kernel || (cols && cols->encoder != rows->encoder))
+/* Columns may also be those of the encoder that the rows' one extends. */
+lth_status lth__items_check(const lth_kernel *kernel, const lth_items *rows, const lth_items *cols,
+                            lth_error *err) {
+    const lth_encoder *e = rows->encoder;
+    if (e->kernel != kernel || (cols && cols->encoder != e && cols->encoder != e->base))
         return lth__fail(err, LTH_EARG, "the items were not encoded for this kernel together");
     return LTH_OK;
 }
 
-static lth_status set_up(work *w, const lth_kernel *kernel, const lth_items *rows,
-                         const lth_items *cols, bool gradients, lth_error *err) {
-    LTH_TRY(check_items(kernel, rows, cols, err));
-    w->eval = (lth__eval){.ctx = kernel->ctx,
+static lth_status cut_up(work *w, lth_error *err) {
+    const lth__eval *e = &w->eval;
+    const lth__side *order = w->order ? &w->order[e->by_size] : NULL;
+    return lth__cut_make(e->rows, e->cols, e->by_size, order, &w->cut, err);
+}
+
+lth_status lth__work_open(work *w, const lth_kernel *kernel, const lth_items *rows,
+                          const lth_items *cols, bool gradients, lth_error *err) {
+    LTH_TRY(lth__items_check(kernel, rows, cols, err));
+    w->eval = (lth__eval){.ctx = lth__items_ctx(rows),
                           .kernel = kernel,
                           .rows = rows,
                           .cols = cols ? cols : rows,
-                          .gradients = gradients};
+                          .gradients = gradients,
+                          .kept = w->kept};
     if (!w->each) LTH_TRY(lth__device_eval_create(&w->eval, &w->eval.device, err));
     LTH_TRY(lth__eval_prepare(&w->eval, err));
-    if (w->eval.device) return LTH_OK;
-    return lth__cut_make(w->eval.rows, w->eval.cols, w->eval.by_size, &w->cut, err);
+    return w->eval.device ? LTH_OK : cut_up(w, err);
 }
 
 /* ---- The other side of a symmetric matrix ---- */
@@ -283,21 +279,22 @@ static lth_status run_blocks(work *w, lth_error *err) {
 
 /* Where a device was to do it, but cannot. */
 static lth_status cut_and_run(work *w, lth_error *err) {
-    if (w->eval.device)
-        LTH_TRY(lth__cut_make(w->eval.rows, w->eval.cols, w->eval.by_size, &w->cut, err));
+    if (w->eval.device) LTH_TRY(cut_up(w, err));
     return run_blocks(w, err);
+}
+
+lth_status lth__work_matrix(work *w, lth_error *err) {
+    if (w->eval.device) return lth__device_gram(w->eval.device, w->K, w->ld, err);
+    LTH_TRY(run_blocks(w, err));
+    return w->cut.symmetric ? mirror(w, w->K, w->ld, 1, err) : LTH_OK;
 }
 
 lth_status lth_gram(const lth_kernel *kernel, const lth_items *rows, const lth_items *cols,
                     double *K, size_t ld, lth_error *err) {
     work w = {.K = K, .ld = ld};
-    lth_status status = set_up(&w, kernel, rows, cols, false, err);
-    if (status == LTH_OK && w.eval.device)
-        status = lth__device_gram(w.eval.device, K, ld, err);
-    else if (status == LTH_OK)
-        status = run_blocks(&w, err);
-    if (status == LTH_OK && w.cut.symmetric) status = mirror(&w, K, ld, 1, err);
-    free_work(&w);
+    lth_status status = lth__work_open(&w, kernel, rows, cols, false, err);
+    if (status == LTH_OK) status = lth__work_matrix(&w, err);
+    lth__work_close(&w);
     return status;
 }
 
@@ -306,7 +303,7 @@ lth_status lth_gram_orders(const lth_kernel *kernel, const lth_items *rows, cons
     if (lth_kernel_orders(kernel) == 0)
         return lth__fail(err, LTH_EARG, "only a string kernel by itself, ssk(...), has orders");
     work w = {.orders = K};
-    lth_status status = set_up(&w, kernel, rows, cols, false, err);
+    lth_status status = lth__work_open(&w, kernel, rows, cols, false, err);
     const lth__node *root = kernel->root;
     if (status == LTH_OK && w.eval.device && root->family->device_able(root, &w.eval))
         status = lth__device_gram_orders(w.eval.device, K, err);
@@ -314,24 +311,7 @@ lth_status lth_gram_orders(const lth_kernel *kernel, const lth_items *rows, cons
         status = cut_and_run(&w, err);
     if (status == LTH_OK && w.cut.symmetric)
         status = mirror(&w, K, rows->count, lth_kernel_orders(kernel), err);
-    free_work(&w);
-    return status;
-}
-
-lth_status lth_gram_diagonal(const lth_kernel *kernel, const lth_items *rows, double *diag,
-                             lth_error *err) {
-    work w = {0};
-    lth_status status = check_items(kernel, rows, NULL, err);
-    w.eval = (lth__eval){
-        .ctx = kernel->ctx, .kernel = kernel, .rows = rows, .cols = rows, .selves = true};
-    if (status == LTH_OK) status = lth__eval_prepare(&w.eval, err);
-    if (status == LTH_OK) status = lth__node_diagonal(kernel->root, &w.eval, rows, diag, NULL, err);
-    for (size_t i = 0; status == LTH_OK && i < rows->count; i++) {
-        uint32_t item = (uint32_t)i;
-        lth__tile self = {.row = &item, .col = &item, .rows = 1, .cols = 1};
-        status = check_finite(&self, &diag[i], err);
-    }
-    free_work(&w);
+    lth__work_close(&w);
     return status;
 }
 
@@ -356,11 +336,11 @@ static lth_status add_partials(const work *w, double *grad, lth_error *err) {
 lth_status lth_gram_pull(const lth_kernel *kernel, const lth_items *rows, const lth_items *cols,
                          const double *W, size_t ld, double *grad, lth_error *err) {
     work w = {.W = W, .ld = ld};
-    lth_status status = set_up(&w, kernel, rows, cols, true, err);
+    lth_status status = lth__work_open(&w, kernel, rows, cols, true, err);
     if (status == LTH_OK && w.eval.device) {
         status = lth__device_gram_pull(w.eval.device, W, ld, grad, err);
         if (status == LTH_OK) status = check_gradient(kernel, grad, err);
-        free_work(&w);
+        lth__work_close(&w);
         return status;
     }
     if (status == LTH_OK) {
@@ -369,7 +349,7 @@ lth_status lth_gram_pull(const lth_kernel *kernel, const lth_items *rows, const 
     }
     if (status == LTH_OK) status = run_blocks(&w, err);
     if (status == LTH_OK) status = add_partials(&w, grad, err);
-    free_work(&w);
+    lth__work_close(&w);
     return status;
 }
 
@@ -386,8 +366,7 @@ static lth_status pull_slice(const lth_kernel *kernel, const lth_items *rows, co
                       .selves = true};
     memset(room, 0, params * count * sizeof *room);
     lth_status status = lth__eval_prepare(&eval, err);
-    if (status == LTH_OK)
-        status = kernel->root->family->diagonal(kernel->root, &eval, rows, a, room, err);
+    if (status == LTH_OK) status = lth__node_diagonal(kernel->root, &eval, rows, a, room, err);
     for (size_t p = 0; p < params && status == LTH_OK; p++) {
         for (size_t i = 0; i < count; i++) grad[p] += w[i] * room[p * count + i];
     }
@@ -399,7 +378,7 @@ lth_status lth_gram_diagonal_pull(const lth_kernel *kernel, const lth_items *row
                                   double *grad, lth_error *err) {
     enum { SLICE = 512 };
     size_t params = kernel->param_count, cells = (params + 1) * SLICE;
-    LTH_TRY(check_items(kernel, rows, NULL, err));
+    LTH_TRY(lth__items_check(kernel, rows, NULL, err));
     double *room = lth__alloc(cells, sizeof *room);
     if (!room) return lth__fail_memory(err, cells * sizeof *room);
     memset(grad, 0, params * sizeof *grad);
@@ -418,11 +397,11 @@ lth_status lth_gram_diagonal_pull(const lth_kernel *kernel, const lth_items *row
 lth_status lth_gram_gradients(const lth_kernel *kernel, const lth_items *rows,
                               const lth_items *cols, double *G, lth_error *err) {
     work w = {.each = G};
-    lth_status status = set_up(&w, kernel, rows, cols, true, err);
+    lth_status status = lth__work_open(&w, kernel, rows, cols, true, err);
     if (status == LTH_OK) status = run_blocks(&w, err);
     if (status == LTH_OK && w.cut.symmetric)
         status = mirror(&w, G, rows->count, kernel->param_count, err);
-    free_work(&w);
+    lth__work_close(&w);
     return status;
 }
 
@@ -491,7 +470,7 @@ lth_status lth__memo_constant(const lth__node *node, const lth__eval *eval, cons
 
 lth_status lth__gram_create(const lth_kernel *kernel, const lth_items *rows, const lth_items *cols,
                             lth__gram **out, lth_error *err) {
-    LTH_TRY(check_items(kernel, rows, cols, err));
+    LTH_TRY(lth__items_check(kernel, rows, cols, err));
     lth__gram *g = lth__calloc(1, sizeof *g);
     if (!g) return lth__fail_memory(err, sizeof *g);
     g->w.eval = (lth__eval){.ctx = kernel->ctx,
@@ -514,7 +493,7 @@ lth_status lth__gram_create(const lth_kernel *kernel, const lth_items *rows, con
 void lth__gram_free(lth__gram *g) {
     if (!g) return;
     free_memo(g);
-    free_work(&g->w);
+    lth__work_close(&g->w);
     lth__free(g);
 }
 
@@ -536,7 +515,7 @@ lth_status lth__gram_values(lth__gram *g, double *K, size_t ld, lth_error *err) 
     LTH_TRY(prepare_again(g, err));
     if (w->eval.device) return lth__device_square(w->eval.device, K, err);
     if (!g->is_cut) {
-        LTH_TRY(lth__cut_make(w->eval.rows, w->eval.cols, w->eval.by_size, &w->cut, err));
+        LTH_TRY(cut_up(w, err));
         g->is_cut = true;
         make_memo(g);
     }

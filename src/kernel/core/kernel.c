@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "kernel/core/field.h"
 
 static lth_status fail_here(lth_error *err, size_t column, const char *message) {
     return lth__fail_at(err, LTH_EFORMAT, NULL, 0, column, "%s", message);
@@ -288,7 +289,7 @@ lth_status lth__kernel_field(lth_kernel *kernel, const lth__field_def *def, size
                              lth_error *err) {
     for (size_t i = 0; i < kernel->field_count; i++) {
         lth__field_def *f = &kernel->fields[i];
-        if (strcmp(f->column, def->column) == 0 && f->kind == def->kind && f->units == def->units &&
+        if (strcmp(f->column, def->column) == 0 && f->type == def->type && f->units == def->units &&
             f->format == def->format && f->strip == def->strip && f->lower == def->lower &&
             f->parts == def->parts) {
             f->vectors |= def->vectors;
@@ -507,7 +508,7 @@ const char *lth_kernel_column(const lth_kernel *kernel, size_t i) {
 
 lth_column_kind lth_kernel_column_kind(const lth_kernel *kernel, size_t i) {
     const lth__field_def *field = column_at(kernel, i);
-    return field ? field->kind : LTH_COLUMN_TEXT;
+    return field ? field->type->kind : LTH_COLUMN_TEXT;
 }
 
 size_t lth_kernel_orders(const lth_kernel *kernel) {

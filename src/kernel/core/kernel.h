@@ -18,6 +18,7 @@
 
 typedef struct lth__family lth__family;
 typedef struct lth__eval lth__eval;
+typedef struct lth__field_type lth__field_type;
 typedef struct lth__device_eval lth__device_eval;
 struct lth__panel;
 
@@ -49,15 +50,15 @@ typedef struct lth__node {
 
 /* A column that some node reads, and how it is to be encoded; nodes that agree share one field. */
 typedef struct lth__field_def {
-    const char *column; /* or a range, first..last                          */
-    lth_column_kind kind;
-    int units;      /* TEXT: lth__units                                     */
-    int format;     /* TREE: lth__tree_format                               */
-    unsigned strip; /* TREE: what is left out of labels and trees           */
-    bool lower;     /* TEXT, TREE: lower-case it; of trees the leaves       */
-    bool vectors;   /* TEXT: needs word vectors                             */
-    bool exact;     /* TEXT: some node asks whether units are the same      */
-    bool parts;     /* TEXT: a word without a vector has the mean of its parts' */
+    const char *column;          /* or a range, first..last                          */
+    const lth__field_type *type; /* text, numbers or trees: see field.h         */
+    int units;                   /* of text: lth__units                                  */
+    int format;                  /* of trees: lth__tree_format                           */
+    unsigned strip;              /* of trees: what is left out of labels and trees       */
+    bool lower;                  /* lower-case it; of trees the leaves                   */
+    bool vectors;                /* needs word vectors                                   */
+    bool exact;                  /* some node asks whether units are the same            */
+    bool parts;                  /* a word without a vector has the mean of its parts'   */
 } lth__field_def;
 
 struct lth_kernel {
@@ -153,8 +154,9 @@ struct lth__eval {
     bool by_size;                 /* set by a state that wants items of similar size side by side */
     bool quiet;                   /* no warnings: the same evaluation was made before */
     lth__memo *memo;              /* by node index; NULL = nothing is kept */
-    lth__device_eval *device;     /* NULL = the CPU computes */
-    void **state;                 /* by node index                   */
+    const lth__eval *kept;    /* of the columns with themselves, or NULL: see lth__kept_state() */
+    lth__device_eval *device; /* NULL = the CPU computes */
+    void **state;             /* by node index                   */
 };
 
 /* A fragment in brackets, its weight, how many columns have it, and the one of them that weighs
@@ -322,6 +324,12 @@ lth_status lth__columns_configure(lth_kernel *kernel, lth__node *node, const lth
 /* Current value of the node's i-th parameter. */
 static inline double lth__node_value(const lth__node *node, const lth__eval *eval, size_t i) {
     return eval->kernel->params[node->first_param + i].value;
+}
+
+/* A state of the node at the same values, whose rows are the evaluation's columns, or NULL: what it
+ * has of them may be borrowed. It serves many evaluations at a time, and outlives them. */
+static inline const void *lth__kept_state(const lth__node *node, const lth__eval *eval) {
+    return eval->kept ? eval->kept->state[node->index] : NULL;
 }
 
 static inline lth_status lth__node_tile(const lth__node *node, const lth__eval *eval,

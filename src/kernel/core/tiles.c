@@ -22,7 +22,7 @@ static size_t item_size(const lth_items *items, size_t i) {
     return size;
 }
 
-static lth_status sort_items(const lth_items *items, bool by_size, lth__side *out, lth_error *err) {
+lth_status lth__side_make(const lth_items *items, bool by_size, lth__side *out, lth_error *err) {
     size_t count = items->count;
     *out = (lth__side){.count = count,
                        .item = lth__alloc(count, sizeof *out->item),
@@ -97,23 +97,25 @@ static lth_status cut_blocks(lth__cut *cut, bool by_size, lth_error *err) {
     return LTH_OK;
 }
 
-lth_status lth__cut_make(const lth_items *rows, const lth_items *cols, bool by_size, lth__cut *cut,
-                         lth_error *err) {
+lth_status lth__cut_make(const lth_items *rows, const lth_items *cols, bool by_size,
+                         const lth__side *order, lth__cut *cut, lth_error *err) {
     cut->symmetric = rows == cols;
-    LTH_TRY(sort_items(rows, by_size, &cut->rows, err));
-    if (cut->symmetric)
-        cut->cols = cut->rows;
+    cut->borrowed = cut->symmetric || order;
+    LTH_TRY(lth__side_make(rows, by_size, &cut->rows, err));
+    if (cut->borrowed)
+        cut->cols = cut->symmetric ? cut->rows : *order;
     else
-        LTH_TRY(sort_items(cols, by_size, &cut->cols, err));
+        LTH_TRY(lth__side_make(cols, by_size, &cut->cols, err));
     return cut_blocks(cut, by_size, err);
 }
 
+void lth__side_free(lth__side *side) {
+    lth__free(side->item);
+    lth__free(side->size);
+}
+
 void lth__cut_free(lth__cut *cut) {
-    lth__free(cut->rows.item);
-    lth__free(cut->rows.size);
-    if (!cut->symmetric) {
-        lth__free(cut->cols.item);
-        lth__free(cut->cols.size);
-    }
+    lth__side_free(&cut->rows);
+    if (!cut->borrowed) lth__side_free(&cut->cols);
     lth__free(cut->blocks);
 }

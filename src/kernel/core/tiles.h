@@ -24,15 +24,19 @@ typedef struct lth__block {
 } lth__block;
 
 typedef struct lth__cut {
-    bool symmetric;
-    lth__side rows, cols; /* the same pointers when symmetric */
-    lth__block *blocks;   /* dearest first                    */
+    bool symmetric, borrowed; /* borrowed: the columns' order */
+    lth__side rows, cols;     /* the same pointers when symmetric */
+    lth__block *blocks;       /* dearest first                    */
     size_t block_count, block_capacity;
 } lth__cut;
 
-/* `cut` is zero before, and is to be freed also when this fails. */
-lth_status lth__cut_make(const lth_items *rows, const lth_items *cols, bool by_size, lth__cut *cut,
-                         lth_error *err);
+/* `cut` is zero before, and is to be freed also when this fails. `order` is that of the columns,
+ * which is borrowed; NULL = find it. */
+lth_status lth__cut_make(const lth_items *rows, const lth_items *cols, bool by_size,
+                         const lth__side *order, lth__cut *cut, lth_error *err);
 void lth__cut_free(lth__cut *cut);
+
+lth_status lth__side_make(const lth_items *items, bool by_size, lth__side *out, lth_error *err);
+void lth__side_free(lth__side *side);
 
 #endif

@@ -505,7 +505,10 @@ static lth_status configure(lth_kernel *kernel, lth__node *node, lth_error *err)
         lth__node_choice(node, "lower", units == LTH__WORDS || units == LTH__TOKENS, &lower, err));
     c->n = (size_t)n;
     c->features = (size_t)features;
-    lth__field_def field = {.column = node->expr->inputs[0]->name, .units = units, .lower = lower};
+    lth__field_def field = {.column = node->expr->inputs[0]->name,
+                            .type = &lth__field_text,
+                            .units = units,
+                            .lower = lower};
     return lth__kernel_field(kernel, &field, &node->field, err);
 }
 

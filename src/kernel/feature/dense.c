@@ -12,6 +12,7 @@
 #include "engine/blas.h"
 #include "kernel/compose/wrapper.h"
 #include "kernel/device/device_eval.h"
+#include "kernel/word/words.h"
 
 /* Features of one side, divided by their length scales: count x width. */
 typedef struct side {
@@ -21,8 +22,8 @@ typedef struct side {
 
 typedef struct state {
     size_t width;
-    bool symmetric;
-    side rows, cols; /* the same pointer when symmetric */
+    bool symmetric, borrowed; /* borrowed: the columns' */
+    side rows, cols;          /* the same pointer when symmetric */
     const lth__blas *blas;
     const lth_param *scale; /* length scales, or NULL */
 } state;
@@ -31,7 +32,7 @@ typedef struct state {
 
 static void release(void *p) {
     state *st = p;
-    if (!st->symmetric) lth__free(st->cols.x);
+    if (!st->borrowed) lth__free(st->cols.x);
     lth__free(st->rows.x);
     lth__free(st);
 }
@@ -57,16 +58,14 @@ static lth_status fill_means(const lth__node *node, const lth_items *items, cons
                              double *x, lth_error *err) {
     (void)err;
     const lth__sequences *field = &items->fields[node->field];
-    const lth__vectors *vectors = &items->encoder->lexicons[node->field].vectors;
+    const lth__words *words = lth__words_of(&items->encoder->lexicons[node->field]);
     memset(x, 0, field->count * st->width * sizeof *x);
     for (size_t i = 0; i < field->count; i++) {
         double *mean = x + i * st->width;
         size_t known = 0;
         for (size_t k = field->start[i]; k < field->start[i + 1]; k++) {
-            lth__symbol word = field->symbols[k];
-            int32_t row = word < vectors->symbols ? vectors->row_of[word] : -1;
-            if (row < 0) continue;
-            const float *vector = vectors->values + (size_t)row * st->width;
+            const float *vector = lth__words_vector(words, field->symbols[k]);
+            if (!vector) continue;
             for (size_t d = 0; d < st->width; d++) mean[d] += (double)vector[d];
             known++;
         }
@@ -91,12 +90,15 @@ static lth_status prepare(const lth__node *node, lth__eval *eval, size_t width, 
     state *st = lth__calloc(1, sizeof *st);
     if (!st) return lth__fail_memory(err, sizeof *st);
     st->width = width;
+    const state *kept = lth__kept_state(node, eval);
+    if (kept && kept->width != width) kept = NULL; /* the same failure as without it */
     st->symmetric = eval->rows == eval->cols;
+    st->borrowed = st->symmetric || kept;
     if (node->param_count > 0) st->scale = &eval->kernel->params[node->first_param];
     lth_status status = lth__blas_get(&st->blas, err);
     if (status == LTH_OK) status = fill_side(node, eval->rows, st, fill, &st->rows, err);
-    if (status == LTH_OK && st->symmetric)
-        st->cols = st->rows;
+    if (status == LTH_OK && st->borrowed)
+        st->cols = st->symmetric ? st->rows : kept->rows;
     else if (status == LTH_OK)
         status = fill_side(node, eval->cols, st, fill, &st->cols, err);
     if (status == LTH_OK)
@@ -112,10 +114,10 @@ static lth_status prepare_columns(const lth__node *node, lth__eval *eval, void *
 }
 
 static lth_status prepare_mean(const lth__node *node, lth__eval *eval, void **out, lth_error *err) {
-    const lth__lexicon *l = &eval->rows->encoder->lexicons[node->field];
-    if (!l->has_vectors)
+    const lth__words *words = lth__words_of(&eval->rows->encoder->lexicons[node->field]);
+    if (!words->has_vectors)
         return lth__fail(err, LTH_EARG, "mean() averages word vectors, but none were read");
-    return prepare(node, eval, l->vectors.dimension, fill_means, out, err);
+    return prepare(node, eval, words->vectors.dimension, fill_means, out, err);
 }
 
 /* ---- Values ---- */
@@ -298,20 +300,18 @@ static lth_status attribute_words(const lth__node *node, const lth__eval *eval,
                                   lth_error *err) {
     const state *st = eval->state[node->index];
     const lth__sequences *field = &eval->rows->fields[node->field];
-    const lth__vectors *vectors = &eval->rows->encoder->lexicons[node->field].vectors;
+    const lth__words *words = lth__words_of(&eval->rows->encoder->lexicons[node->field]);
     const lth__symbol *word = lth__sequence_symbols(field, tile->row[0]);
     size_t length = lth__sequence_length(field, tile->row[0]), known = 0;
     double *y = lth__alloc(st->width, sizeof *y);
     if (!y) return lth__fail_memory(err, st->width * sizeof *y);
     sum_columns(st, tile, W, y);
-    for (size_t k = 0; k < length; k++)
-        known += word[k] < vectors->symbols && vectors->row_of[word[k]] >= 0;
+    for (size_t k = 0; k < length; k++) known += lth__words_vector(words, word[k]) != NULL;
     for (size_t k = 0; k < length; k++) {
-        int32_t row = word[k] < vectors->symbols ? vectors->row_of[word[k]] : -1;
+        const float *vector = lth__words_vector(words, word[k]);
         double sum = 0;
-        for (size_t d = 0; row >= 0 && d < st->width; d++)
-            sum += (double)vectors->values[(size_t)row * st->width + d] * y[d];
-        if (row >= 0) share[k] += sum / (double)known;
+        for (size_t d = 0; vector && d < st->width; d++) sum += (double)vector[d] * y[d];
+        if (vector) share[k] += sum / (double)known;
     }
     lth__free(y);
     return LTH_OK;
@@ -333,7 +333,7 @@ static size_t count_columns(const lth__expr *column) {
 
 lth_status lth__columns_configure(lth_kernel *kernel, lth__node *node, const lth__node *wrapper,
                                   lth_error *err) {
-    lth__field_def field = {.column = node->expr->name, .kind = LTH_COLUMN_NUMBERS};
+    lth__field_def field = {.column = node->expr->name, .type = &lth__field_numbers};
     LTH_TRY(lth__kernel_field(kernel, &field, &node->field, err));
     const lth__wrapper_config *config = wrapper->config;
     if (!config || !config->ard) return LTH_OK;
@@ -374,8 +374,11 @@ static lth_status configure_mean(lth_kernel *kernel, lth__node *node, lth_error 
     int units, lower;
     LTH_TRY(lth__node_choice(node, "units", LTH__WORDS, &units, err));
     LTH_TRY(lth__node_choice(node, "lower", 1, &lower, err));
-    lth__field_def field = {
-        .column = node->expr->inputs[0]->name, .units = units, .lower = lower, .vectors = true};
+    lth__field_def field = {.column = node->expr->inputs[0]->name,
+                            .type = &lth__field_text,
+                            .units = units,
+                            .lower = lower,
+                            .vectors = true};
     return lth__kernel_field(kernel, &field, &node->field, err);
 }
 

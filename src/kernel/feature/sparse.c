@@ -229,7 +229,10 @@ lth_status lth__sparse_configure(lth_kernel *kernel, lth__node *node, config *c,
     LTH_TRY(lth__node_integer(node, "min_count", 1, 1000000000, 1, &min_count, err));
     LTH_TRY(lth__node_choice(node, "weighting", COUNT, &c->weighting, err));
     c->min_count = (size_t)min_count;
-    lth__field_def field = {.column = node->expr->inputs[0]->name, .units = units, .lower = lower};
+    lth__field_def field = {.column = node->expr->inputs[0]->name,
+                            .type = &lth__field_text,
+                            .units = units,
+                            .lower = lower};
     return lth__kernel_field(kernel, &field, &node->field, err);
 }
 

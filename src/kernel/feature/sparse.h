@@ -2,7 +2,7 @@
 #ifndef LTH_SPARSE_H
 #define LTH_SPARSE_H
 
-#include "kernel/core/encode.h"
+#include "kernel/core/field.h"
 
 /* How units and tuples of units are counted and weighed; a node's config begins with it. */
 typedef struct lth__sparse_config {

@@ -21,8 +21,8 @@ size_t lth__node_parts(const lth__node *node, const lth_items *items, size_t ite
         const lth__features *f = &items->features[map->index];
         return f->start[item + 1] - f->start[item];
     }
-    const lth__sequences *s = &items->fields[node->field];
-    return s->numbers ? s->width : lth__sequence_length(s, item);
+    const lth__field_type *type = items->encoder->kernel->fields[node->field].type;
+    return type->part_count(&items->fields[node->field], item);
 }
 
 /* Features of both are in ascending order. */

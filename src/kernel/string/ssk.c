@@ -102,6 +102,7 @@ static lth_status configure(lth_kernel *kernel, lth__node *node, lth_error *err)
     const lth__expr *column = node->expr->inputs[0];
     bool vectors = sim != LTH__SIM_EXACT;
     lth__field_def field = {.column = column->name,
+                            .type = &lth__field_text,
                             .units = units,
                             .lower = lower,
                             .vectors = vectors,
@@ -149,7 +150,7 @@ static lth_status find_similarity(const lth__node *node, const lth__eval *eval,
                          .temperature = 1};
     if (c->temperature) how.temperature = lth__node_value(node, eval, c->temperature);
     if (c->rarity) how.rarity = lth__node_value(node, eval, c->rarity);
-    return lth__lexicon_similarity(node, eval, how, out, err);
+    return lth__words_similarity(node, eval, how, out, err);
 }
 
 /* gap^d for every distance in the data, with 0^0 = 1, and the derivatives d gap^(d-1). */

@@ -4,7 +4,7 @@
 #define LTH_SSK_COMPARE_H
 
 #include "engine/engine.h"
-#include "kernel/core/encode.h"
+#include "kernel/word/words.h"
 
 /* Which derivative goes with the values: none, by gap, or by a parameter of the similarities. */
 typedef enum lth__along {

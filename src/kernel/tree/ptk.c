@@ -72,7 +72,7 @@ static void fill_nodes(const config *c, const lth__forest *forest, const lth__sy
                        tree *t, uint32_t *stack, keyed *order) {
     size_t depth = 0, used = 0;
     for (size_t i = 0; i < t->nodes; i++) {
-        const lth__subtree *s = &forest->subtrees[subtree[i]];
+        const lth__subtree *s = lth__forest_subtree(forest, subtree[i]);
         bool soft = c->sim != LTH__SIM_EXACT && (c->soft_all || s->children == 0);
         t->label[i] = s->label;
         t->first[i] = (uint32_t)used;
@@ -118,7 +118,8 @@ typedef struct state {
     const config *config;
     double decay, gap;
     const lth__similarity *similarity; /* NULL = labels must be equal */
-    tree *rows, *cols;                 /* the same when symmetric     */
+    tree *rows, *cols;
+    bool borrowed; /* the columns: they are the rows, or another state's */
     size_t row_count, col_count;
 } state;
 
@@ -129,7 +130,7 @@ static void free_trees(tree *trees, size_t count) {
 
 static void release(void *p) {
     state *st = p;
-    if (st->cols != st->rows) free_trees(st->cols, st->col_count);
+    if (!st->borrowed) free_trees(st->cols, st->col_count);
     free_trees(st->rows, st->row_count);
     lth__free(st);
 }
@@ -137,7 +138,7 @@ static void release(void *p) {
 static lth_status make_trees(const lth__node *node, const lth_items *items, tree **out,
                              size_t *count, lth_error *err) {
     const lth__sequences *trees = &items->fields[node->field];
-    const lth__forest *forest = items->encoder->lexicons[node->field].forest;
+    const lth__forest *forest = lth__trees_of(items->encoder, node->field)->forest;
     *count = items->count;
     *out = lth__calloc(items->count, sizeof **out);
     if (!*out) return lth__fail_memory(err, items->count * sizeof **out);
@@ -157,10 +158,12 @@ static lth_status prepare(const lth__node *node, lth__eval *eval, void **out, lt
     lth__matching how = {.sim = st->config->sim, .oov = st->config->oov, .temperature = 1};
     lth_status status = LTH_OK;
     if (how.sim != LTH__SIM_EXACT)
-        status = lth__lexicon_similarity(node, eval, how, &st->similarity, err);
+        status = lth__words_similarity(node, eval, how, &st->similarity, err);
     if (status == LTH_OK) status = make_trees(node, eval->rows, &st->rows, &st->row_count, err);
-    if (status == LTH_OK && eval->rows == eval->cols)
-        st->cols = st->rows;
+    const state *kept = lth__kept_state(node, eval);
+    st->borrowed = eval->rows == eval->cols || kept;
+    if (status == LTH_OK && st->borrowed)
+        st->cols = eval->rows == eval->cols ? st->rows : kept->rows;
     else if (status == LTH_OK)
         status = make_trees(node, eval->cols, &st->cols, &st->col_count, err);
     if (status == LTH_OK)

@@ -66,15 +66,15 @@ static lth_status meet(search *s, const visit *v, const lth__symbol *label, size
 static lth_status visit_node(search *s, const visit *v, uint32_t subtree) {
     const lth__forest *f = s->forest;
     const uint32_t *children = lth__forest_children(f, subtree);
-    size_t count = f->subtrees[subtree].children;
-    lth__symbol label[MOST] = {f->subtrees[subtree].label};
+    size_t count = lth__forest_subtree(f, subtree)->children;
+    lth__symbol label[MOST] = {lth__forest_subtree(f, subtree)->label};
     LTH_TRY(meet(s, v, label, 1, 1));
     for (size_t i = 0; i < count; i++) {
-        label[1] = f->subtrees[children[i]].label;
+        label[1] = lth__forest_subtree(f, children[i])->label;
         LTH_TRY(meet(s, v, label, 2, 1));
         double times = 1;
         for (size_t j = i + 1; j < count && times > 1e-6; j++, times *= s->gap) {
-            label[2] = f->subtrees[children[j]].label;
+            label[2] = lth__forest_subtree(f, children[j])->label;
             LTH_TRY(meet(s, v, label, 3, times));
         }
     }
@@ -140,9 +140,9 @@ static lth_status run(search *s, const lth__node *node, const lth__eval *eval, c
 lth_status lth__ptk_fragments(const lth__node *node, const lth__eval *eval, const double *W,
                               bool of_row, size_t count, lth__fragment_fn *take, void *user,
                               lth_error *err) {
-    const lth__lexicon *l = &eval->rows->encoder->lexicons[node->field];
-    search s = {.forest = l->forest,
-                .labels = l->symbols,
+    const lth_encoder *encoder = eval->rows->encoder;
+    search s = {.forest = lth__trees_of(encoder, node->field)->forest,
+                .labels = encoder->lexicons[node->field].symbols,
                 .decay = lth__node_value(node, eval, DECAY),
                 .gap = lth__node_value(node, eval, GAP),
                 .err = err};

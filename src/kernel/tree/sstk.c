@@ -140,7 +140,7 @@ static size_t count_equal(uint32_t *bag, size_t count, double *times) {
 
 static lth_status encode(const lth__node *node, lth_items *items, lth_error *err) {
     const config *c = node->config;
-    const lth__forest *forest = items->encoder->lexicons[node->field].forest;
+    const lth__forest *forest = lth__trees_of(items->encoder, node->field)->forest;
     const lth__sequences *trees = &items->fields[node->field];
     lth__features *bags = &items->features[node->index];
     size_t nodes = trees->start[trees->count] - trees->start[0], used = 0;
@@ -187,7 +187,7 @@ static lth_status fill_plan(const lth__node *node, const lth__eval *eval,
         if (label != LTH__NO_SYMBOL) owner[label] = (uint32_t)s + 1;
     }
     for (size_t p = 0; p < plan->forest->production_count; p++) {
-        const lth__production *production = &plan->forest->productions[p];
+        const lth__production *production = lth__forest_production(plan->forest, p);
         uint32_t own = production->children > 0 ? owner[production->label] : 0;
         plan->owner[p] = own;
         plan->decay[p] = lth__node_value(node, eval, own);
@@ -202,22 +202,23 @@ static lth__tree_side side_of(const lth__node *node, const lth_items *items) {
 }
 
 static lth_status prepare(const lth__node *node, lth__eval *eval, void **out, lth_error *err) {
-    const lth__lexicon *l = &eval->rows->encoder->lexicons[node->field];
+    const lth__trees *trees = lth__trees_of(eval->rows->encoder, node->field);
     lth__tree_plan *plan = lth__calloc(1, sizeof *plan);
     if (!plan) return lth__fail_memory(err, sizeof *plan);
-    *plan = (lth__tree_plan){.forest = l->forest,
-                             .index = l->index,
+    *plan = (lth__tree_plan){.forest = trees->forest,
+                             .index = trees->index,
                              .rows = side_of(node, eval->rows),
                              .cols = side_of(node, eval->cols),
                              .leaves = ((const config *)node->config)->leaves};
-    size_t count = l->forest->production_count;
+    size_t count = trees->forest->production_count;
     plan->decay = lth__alloc(count, sizeof *plan->decay);
     plan->alpha = lth__alloc(count, sizeof *plan->alpha);
     plan->owner = lth__alloc(count, sizeof *plan->owner);
     plan->rooms = lth__tree_rooms_create(eval->ctx->options.threads);
     lth_status status = LTH_OK;
     if (plan->decay && plan->alpha && plan->owner && plan->rooms)
-        status = fill_plan(node, eval, l->symbols, plan, err);
+        status =
+            fill_plan(node, eval, eval->rows->encoder->lexicons[node->field].symbols, plan, err);
     else
         status = lth__fail_memory(err, 2 * count * sizeof *plan->decay);
     if (status == LTH_OK)
@@ -410,11 +411,14 @@ static double penalty(const lth__node *node, const lth_kernel *kernel, double *g
 
 /* ---- What is said of a model ---- */
 
-static size_t count_label(const lth__lexicon *l, const lth__sequences *trees, const char *name) {
+static size_t count_label(const lth_items *items, size_t field, const char *name) {
+    const lth__lexicon *l = &items->encoder->lexicons[field];
+    const lth__forest *forest = lth__trees_of(items->encoder, field)->forest;
+    const lth__sequences *trees = &items->fields[field];
     lth__symbol label = lth__symbols_find(l->symbols, name, strlen(name));
     size_t count = 0;
     for (size_t k = trees->start[0]; k < trees->start[trees->count]; k++) {
-        const lth__subtree *s = &l->forest->subtrees[trees->symbols[k]];
+        const lth__subtree *s = lth__forest_subtree(forest, trees->symbols[k]);
         count += s->children > 0 && s->label == label;
     }
     return count;
@@ -425,13 +429,11 @@ static bool symbol(const lth__node *node, const lth_kernel *kernel, const lth_it
     const config *c = node->config;
     if (i >= c->symbols.count) return false;
     const lth_param *decay = &kernel->params[node->first_param + 1 + i];
-    const lth__lexicon *l = &items->encoder->lexicons[node->field];
-    *out =
-        (lth_gp_symbol){.kernel = node->path,
-                        .symbol = c->symbols.names[i],
-                        .decay = decay->value,
-                        .alpha = c->learns_alpha ? decay[owners_of(c)].value : 0,
-                        .count = count_label(l, &items->fields[node->field], c->symbols.names[i])};
+    *out = (lth_gp_symbol){.kernel = node->path,
+                           .symbol = c->symbols.names[i],
+                           .decay = decay->value,
+                           .alpha = c->learns_alpha ? decay[owners_of(c)].value : 0,
+                           .count = count_label(items, node->field, c->symbols.names[i])};
     return true;
 }
 

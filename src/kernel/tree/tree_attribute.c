@@ -38,14 +38,17 @@ typedef struct room {
 static double delta_of(const lth__tree_plan *plan, const bag *a, const bag *b, const double *delta,
                        size_t i, size_t j) {
     const lth__forest *f = plan->forest;
-    const lth__subtree *s = &f->subtrees[a->subtree[i]], *t = &f->subtrees[b->subtree[j]];
+    const lth__subtree *s = lth__forest_subtree(f, a->subtree[i]),
+                       *t = lth__forest_subtree(f, b->subtree[j]);
     if (s->production != t->production) return 0;
     double product = plan->decay[s->production], alpha = plan->alpha[s->production];
-    const uint32_t *of_s = f->children + s->first, *of_t = f->children + t->first;
+    const uint32_t *of_s = lth__forest_children(f, a->subtree[i]);
+    const uint32_t *of_t = lth__forest_children(f, b->subtree[j]);
     for (uint32_t m = 0; m < s->children; m++) {
         if (lth__forest_is_leaf(f, of_s[m])) continue;
         double below = 0;
-        if (f->subtrees[of_s[m]].production == f->subtrees[of_t[m]].production)
+        if (lth__forest_subtree(f, of_s[m])->production ==
+            lth__forest_subtree(f, of_t[m])->production)
             below = delta[place_in(a, of_s[m]) * b->count + place_in(b, of_t[m])];
         product *= alpha + below;
     }

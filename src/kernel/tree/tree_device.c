@@ -28,9 +28,9 @@ static void list_children(const lth__forest *forest, uint32_t *production, size_
     size_t used = 0;
     for (size_t s = 0; s < forest->count; s++) {
         const uint32_t *children = lth__forest_children(forest, (uint32_t)s);
-        production[s] = forest->subtrees[s].production;
+        production[s] = lth__forest_subtree(forest, s)->production;
         first[s] = used;
-        for (size_t k = 0; k < forest->subtrees[s].children; k++)
+        for (size_t k = 0; k < lth__forest_subtree(forest, s)->children; k++)
             if (!lth__forest_is_leaf(forest, children[k])) child[used++] = children[k];
     }
     first[forest->count] = used;
@@ -43,7 +43,8 @@ static lth_status find_trees(const lth__node *node, lth__device_eval *e,
     const lth__forest *forest = plan->forest;
     *out = part->trees;
     if (part->trees) return LTH_OK;
-    uint32_t *production = lth__alloc(forest->count + forest->child_count, sizeof *production);
+    uint32_t *production =
+        lth__alloc(forest->count + lth__forest_child_count(forest), sizeof *production);
     size_t *first = lth__alloc(forest->count + 1, sizeof *first);
     lth_status status = production && first ? LTH_OK : lth__fail_memory(err, 0);
     if (status == LTH_OK) {

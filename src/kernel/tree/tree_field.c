@@ -41,7 +41,7 @@ static lth_status read_strip(const lth__node *node, unsigned *strip, lth_error *
 }
 
 lth_status lth__tree_field(lth_kernel *kernel, lth__node *node, lth_error *err) {
-    lth__field_def field = {.column = node->expr->inputs[0]->name, .kind = LTH_COLUMN_TREE};
+    lth__field_def field = {.column = node->expr->inputs[0]->name, .type = &lth__field_tree};
     int lower;
     LTH_TRY(lth__node_choice(node, "format", LTH__TREE_BRACKETS, &field.format, err));
     LTH_TRY(read_strip(node, &field.strip, err));
@@ -154,7 +154,7 @@ lth_status lth__tree_field_encode(const lth__field_def *def, const lth_table *ta
 
 void lth__tree_count_labels(const lth__forest *forest, const lth__sequences *trees, size_t *count) {
     for (size_t k = trees->start[0]; k < trees->start[trees->count]; k++) {
-        const lth__subtree *s = &forest->subtrees[trees->symbols[k]];
+        const lth__subtree *s = lth__forest_subtree(forest, trees->symbols[k]);
         if (s->children > 0) count[s->label]++;
     }
 }

@@ -3,7 +3,21 @@
 #define LTH_TREE_FIELD_H
 
 #include "base/text.h"
-#include "kernel/core/encode.h"
+#include "kernel/tree/tree_index.h"
+#include "kernel/word/words.h"
+
+/* What a lexicon of trees keeps; its symbols are labels and words. */
+typedef struct lth__trees {
+    lth__words words; /* it begins with them */
+    lth__forest *forest;
+    lth__tree_index *own_index;   /* of what it has that its base has not; NULL = nothing */
+    const lth__tree_index *index; /* of all: its own, or that of its base                 */
+    size_t known;                 /* subtrees of the first table encoded                  */
+} lth__trees;
+
+static inline lth__trees *lth__trees_of(const lth_encoder *encoder, size_t field) {
+    return encoder->lexicons[field].own;
+}
 
 /* For the manual of a family; they come last. */
 #define LTH__TREE_ARGUMENTS                                                                        \

@@ -124,7 +124,7 @@ static void list_nodes(const lth__tree_plan *plan, const lth__symbol *subtrees, 
                        uint32_t *stack, lth__tree_view *v) {
     size_t waiting = 0, links = 0;
     for (size_t i = 0; i < count; i++) {
-        const lth__subtree *s = &plan->forest->subtrees[subtrees[i]];
+        const lth__subtree *s = lth__forest_subtree(plan->forest, subtrees[i]);
         bool leaf = s->children == 0;
         waiting -= s->children;
         if (!leaf || plan->leaves) {

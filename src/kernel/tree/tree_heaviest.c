@@ -90,7 +90,7 @@ static bool follow(const lth__forest *f, const shape *x, uint32_t root, uint32_t
     at[0] = root;
     for (size_t i = 0; i < x->count; i++) {
         if (i > 0) at[i] = lth__forest_children(f, at[x->parent[i]])[x->place[i]];
-        if (f->subtrees[at[i]].production != x->production[i]) return false;
+        if (lth__forest_subtree(f, at[i])->production != x->production[i]) return false;
     }
     return true;
 }
@@ -101,11 +101,11 @@ static double factor_of(const search *s, const shape *x, const uint32_t *at) {
     double product = 1;
     for (size_t i = 0; i < x->count; i++) {
         uint32_t production = x->production[i];
-        uint32_t example = at ? at[i] : f->productions[production].example;
+        uint32_t example = at ? at[i] : lth__forest_production(f, production)->example;
         double alpha = s->plan->alpha[production];
         const uint32_t *children = lth__forest_children(f, example);
         product *= s->plan->decay[production];
-        for (uint32_t k = 0; k < f->subtrees[example].children; k++) {
+        for (uint32_t k = 0; k < lth__forest_subtree(f, example)->children; k++) {
             if (lth__forest_is_leaf(f, children[k]) || !is_open(x, i, k)) continue;
             bool grows = at && x->count < MOST_NODES && can_grow(x, i, k);
             product *= grows ? fmax(alpha, s->largest[children[k]]) : alpha;
@@ -212,7 +212,7 @@ static void list_below(const search *s, const shape *x, const uint32_t *match, s
     for (size_t i = 0; i < count; i++) {
         follow(s->plan->forest, x, match[i], at);
         uint32_t child = lth__forest_children(s->plan->forest, at[node])[place];
-        out[i] = (grown){s->plan->forest->subtrees[child].production, match[i]};
+        out[i] = (grown){lth__forest_subtree(s->plan->forest, child)->production, match[i]};
     }
     if (count > 0) qsort(out, count, sizeof *out, by_production);
 }
@@ -256,9 +256,10 @@ static lth_status grow(search *s, const waiting *w) {
     grown *below = lth__alloc(w->matches + w->own, sizeof *below);
     lth_status status = below ? LTH_OK : lth__fail_memory(s->err, 0);
     for (size_t i = 0; i < x.count && status == LTH_OK; i++) {
-        uint32_t example = f->productions[x.production[i]].example;
+        uint32_t example = lth__forest_production(f, x.production[i])->example;
         const uint32_t *children = lth__forest_children(f, example);
-        for (uint32_t k = 0; k < f->subtrees[example].children && status == LTH_OK; k++) {
+        for (uint32_t k = 0; k < lth__forest_subtree(f, example)->children && status == LTH_OK;
+             k++) {
             if (!lth__forest_is_leaf(f, children[k]) && is_open(&x, i, k) && can_grow(&x, i, k))
                 status = grow_at(s, w, &x, i, k, below);
         }
@@ -271,25 +272,26 @@ static lth_status grow(search *s, const waiting *w) {
 
 static lth_status begin_with(search *s, uint32_t production) {
     const lth__tree_index *index = s->plan->index;
-    const uint32_t *member = index->member + index->member_start[production];
     size_t count = lth__tree_index_members(index, production), matches = 0, own = 0;
     for (size_t i = 0; i < count; i++) {
-        matches += s->mass[member[i]] != 0;
-        own += s->own && s->own[member[i]] > 0;
+        uint32_t member = lth__tree_index_member(index, production, i);
+        matches += s->mass[member] != 0;
+        own += s->own && s->own[member] > 0;
     }
     if (matches == 0 || (s->own && own == 0)) return LTH_OK;
     uint32_t *match = lth__alloc(matches + own, sizeof *match);
     if (!match) return lth__fail_memory(s->err, 0);
     for (size_t i = 0, a = 0, b = matches; i < count; i++) {
-        if (s->mass[member[i]] != 0) match[a++] = member[i];
-        if (s->own && s->own[member[i]] > 0) match[b++] = member[i];
+        uint32_t member = lth__tree_index_member(index, production, i);
+        if (s->mass[member] != 0) match[a++] = member;
+        if (s->own && s->own[member] > 0) match[b++] = member;
     }
     return meet_fragment(s, (fragment){.production = production, .count = 1}, match, matches, own);
 }
 
 static lth_status run(search *s) {
     for (size_t p = 0; p < s->plan->forest->production_count; p++) {
-        if (s->plan->forest->productions[p].children > 0 || s->plan->leaves)
+        if (lth__forest_production(s->plan->forest, p)->children > 0 || s->plan->leaves)
             LTH_TRY(begin_with(s, (uint32_t)p));
     }
     for (size_t step = 0; step < MOST_STEPS && s->heap_count > 0; step++) {
@@ -314,7 +316,7 @@ static void sum_columns(search *s) {
 static void find_largest(search *s) {
     const lth__forest *f = s->plan->forest;
     for (size_t u = 0; u < f->count; u++) {
-        const lth__subtree *t = &f->subtrees[u];
+        const lth__subtree *t = lth__forest_subtree(f, u);
         const uint32_t *children = lth__forest_children(f, (uint32_t)u);
         double alpha = s->plan->alpha[t->production], largest = s->plan->decay[t->production];
         for (uint32_t k = 0; k < t->children; k++) {
@@ -329,22 +331,22 @@ static void find_largest(search *s) {
 
 static void write_node(const search *s, const shape *x, size_t node, lth__string *out) {
     const lth__forest *f = s->plan->forest;
-    uint32_t example = f->productions[x->production[node]].example;
+    uint32_t example = lth__forest_production(f, x->production[node])->example;
     const uint32_t *children = lth__forest_children(f, example);
-    if (f->subtrees[example].children == 0) {
-        lth__tree_write_label(s->labels, f->subtrees[example].label, out);
+    if (lth__forest_subtree(f, example)->children == 0) {
+        lth__tree_write_label(s->labels, lth__forest_subtree(f, example)->label, out);
         return;
     }
     lth__string_append(out, "(", 1);
-    lth__tree_write_label(s->labels, f->subtrees[example].label, out);
-    for (uint32_t k = 0; k < f->subtrees[example].children; k++) {
+    lth__tree_write_label(s->labels, lth__forest_subtree(f, example)->label, out);
+    for (uint32_t k = 0; k < lth__forest_subtree(f, example)->children; k++) {
         size_t below = 1;
         while (below < x->count && !(x->parent[below] == node && x->place[below] == k)) below++;
         lth__string_append(out, " ", 1);
         if (below < x->count)
             write_node(s, x, below, out);
         else
-            lth__tree_write_label(s->labels, f->subtrees[children[k]].label, out);
+            lth__tree_write_label(s->labels, lth__forest_subtree(f, children[k])->label, out);
     }
     lth__string_append(out, ")", 1);
 }

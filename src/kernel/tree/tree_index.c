@@ -13,31 +13,33 @@ static void sum_up(size_t *start, size_t kinds) {
 
 static void list_members(const lth__forest *f, lth__tree_index *x, size_t *next) {
     size_t kinds = f->production_count;
-    for (size_t u = 0; u < f->count; u++) x->member_start[f->subtrees[u].production + 1]++;
+    for (size_t u = f->first; u < f->count; u++)
+        x->member_start[lth__forest_subtree(f, u)->production + 1]++;
     sum_up(x->member_start, kinds);
     for (size_t p = 0; p < kinds; p++) next[p] = x->member_start[p];
-    for (size_t u = 0; u < f->count; u++)
-        x->member[next[f->subtrees[u].production]++] = (uint32_t)u;
+    for (size_t u = f->first; u < f->count; u++)
+        x->member[next[lth__forest_subtree(f, u)->production]++] = (uint32_t)u;
 }
 
 static size_t count_edges(const lth__forest *f) {
     size_t edges = 0;
-    for (size_t u = 0; u < f->count; u++) edges += f->productions[f->subtrees[u].production].inner;
+    for (size_t u = f->first; u < f->count; u++)
+        edges += lth__forest_production(f, lth__forest_subtree(f, u)->production)->inner;
     return edges;
 }
 
 /* All edges, by the production of the child, then by subtree. */
 static void sort_edges(const lth__forest *f, edge *edges, size_t *next) {
     for (size_t p = 0; p <= f->production_count; p++) next[p] = 0;
-    for (size_t i = 0; i < f->child_count; i++) {
-        const lth__subtree *child = &f->subtrees[f->children[i]];
+    for (size_t i = 0; i < f->child_count; i++) { /* those of the subtrees at hand */
+        const lth__subtree *child = lth__forest_subtree(f, f->children[i]);
         if (child->children > 0) next[child->production + 1]++;
     }
     sum_up(next, f->production_count);
-    for (size_t u = 0; u < f->count; u++) {
+    for (size_t u = f->first; u < f->count; u++) {
         const uint32_t *children = lth__forest_children(f, (uint32_t)u);
-        for (uint32_t i = 0, place = 0; i < f->subtrees[u].children; i++) {
-            const lth__subtree *child = &f->subtrees[children[i]];
+        for (uint32_t i = 0, place = 0; i < lth__forest_subtree(f, u)->children; i++) {
+            const lth__subtree *child = lth__forest_subtree(f, children[i]);
             if (child->children == 0) continue;
             edges[next[child->production]++] = (edge){(uint32_t)u, place++, children[i]};
         }
@@ -51,12 +53,12 @@ static void list_links(const lth__forest *f, lth__tree_index *x, const edge *edg
     for (uint32_t p = 0; p < f->production_count; p++) {
         x->link_start[p] = links;
         places[p] = lists;
-        links += f->productions[p].inner * lth__tree_index_members(x, p);
-        lists += f->productions[p].inner;
+        links += lth__forest_production(f, p)->inner * lth__tree_index_own(x, p);
+        lists += lth__forest_production(f, p)->inner;
     }
     for (size_t e = 0; e < count; e++) {
-        uint32_t p = f->subtrees[edges[e].subtree].production;
-        size_t list = x->link_start[p] + edges[e].place * lth__tree_index_members(x, p);
+        uint32_t p = lth__forest_subtree(f, edges[e].subtree)->production;
+        size_t list = x->link_start[p] + edges[e].place * lth__tree_index_own(x, p);
         x->link[list + filled[places[p] + edges[e].place]++] =
             (lth__tree_link){edges[e].subtree, edges[e].child};
     }
@@ -64,16 +66,19 @@ static void list_links(const lth__forest *f, lth__tree_index *x, const edge *edg
 
 static size_t count_lists(const lth__forest *f) {
     size_t lists = 0;
-    for (size_t p = 0; p < f->production_count; p++) lists += f->productions[p].inner;
+    for (size_t p = 0; p < f->production_count; p++) lists += lth__forest_production(f, p)->inner;
     return lists;
 }
 
-lth_status lth__tree_index_create(const lth__forest *f, lth__tree_index **out, lth_error *err) {
+lth_status lth__tree_index_create(const lth__forest *f, const lth__tree_index *base,
+                                  lth__tree_index **out, lth_error *err) {
     size_t kinds = f->production_count, edge_count = count_edges(f);
     lth__tree_index *x = lth__calloc(1, sizeof *x);
     if (!x) return lth__fail_memory(err, sizeof *x);
+    x->base = base;
     x->subtrees = f->count;
-    x->member = lth__alloc(f->count, sizeof *x->member);
+    x->productions = kinds;
+    x->member = lth__alloc(f->count - f->first, sizeof *x->member);
     x->member_start = lth__calloc(kinds + 1, sizeof *x->member_start);
     x->link = lth__alloc(edge_count, sizeof *x->link);
     x->link_start = lth__alloc(kinds, sizeof *x->link_start);

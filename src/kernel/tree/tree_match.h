@@ -10,6 +10,7 @@
 #define LTH_TREE_MATCH_H
 
 #include "kernel/core/encode.h"
+#include "kernel/tree/tree_index.h"
 #include "kernel/tree/tree_room.h"
 
 /* The trees of one side: the subtrees of each with their counts, and its nodes in post-order. */

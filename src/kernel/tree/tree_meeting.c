@@ -16,19 +16,19 @@ typedef lth__tree_arm arm;
 enum { IN_COLUMNS = 1, IN_BOTH = 2 };
 
 static void mark(meeting *x) {
-    const lth__subtree *subtrees = x->plan->forest->subtrees;
+    const lth__forest *f = x->plan->forest;
     const lth__features *cols = x->plan->cols.bags, *rows = x->plan->rows.bags;
     for (size_t c = 0; c < x->part.cols; c++) {
         size_t item = x->tile->col[x->part.col + c];
         for (size_t e = cols->start[item]; e < cols->start[item + 1]; e++) {
             x->column_of[cols->feature[e]] = 1;
-            x->band_of[subtrees[cols->feature[e]].production] = IN_COLUMNS;
+            x->band_of[lth__forest_subtree(f, cols->feature[e])->production] = IN_COLUMNS;
         }
     }
     for (size_t r = 0; r < x->part.rows; r++) {
         size_t item = x->tile->row[x->part.row + r];
         for (size_t e = rows->start[item]; e < rows->start[item + 1]; e++) {
-            uint32_t *band_of = &x->band_of[subtrees[rows->feature[e]].production];
+            uint32_t *band_of = &x->band_of[lth__forest_subtree(f, rows->feature[e])->production];
             if (*band_of == 0) continue;
             *band_of = IN_BOTH;
             x->row_of[rows->feature[e]] = 1;
@@ -53,11 +53,11 @@ static void number_columns(meeting *x) {
         band *b = &x->bands[bands++];
         *b = (band){.production = p,
                     .first = x->column_count,
-                    .inner = x->plan->forest->productions[p].inner,
+                    .inner = lth__forest_production(x->plan->forest, p)->inner,
                     .lists = x->list_count};
         x->band_of[p] = (uint32_t)bands;
-        for (size_t k = index->member_start[p]; k < index->member_start[p + 1]; k++) {
-            uint32_t *column_of = &x->column_of[index->member[k]];
+        for (size_t k = 0, members = lth__tree_index_members(index, p); k < members; k++) {
+            uint32_t *column_of = &x->column_of[lth__tree_index_member(index, p, k)];
             if (*column_of > 0) *column_of = ++b->width;
         }
         x->column_count += b->width;
@@ -79,7 +79,8 @@ static void measure_rows(meeting *x) {
     const lth__forest *f = x->plan->forest;
     for (size_t u = 0; u < f->count; u++) {
         if (x->row_of[u] == 0) continue;
-        uint32_t production = f->subtrees[u].production, number = x->band_of[production] - 1;
+        uint32_t production = lth__forest_subtree(f, u)->production,
+                 number = x->band_of[production] - 1;
         const band *b = &x->bands[number];
         size_t factors = (size_t)b->inner * b->width;
         x->rows[x->row_count++] =
@@ -99,18 +100,41 @@ static size_t most_links(const meeting *x) {
     return links;
 }
 
+/* One list, of the index or of its base. */
+typedef struct half {
+    const lth__tree_link *at, *end;
+} half;
+
+static half half_of(const lth__tree_index *index, uint32_t p, size_t m) {
+    size_t members = lth__tree_index_own(index, p);
+    if (members == 0) return (half){0};
+    const lth__tree_link *from = index->link + index->link_start[p] + m * members;
+    return (half){from, from + members};
+}
+
+/* Children of the same production together; of these, what the base has comes first. */
+static const lth__tree_link *next_link(const lth__forest *f, half *base, half *own) {
+    half *next = base;
+    if (base->at == base->end)
+        next = own;
+    else if (own->at < own->end && lth__forest_subtree(f, own->at->child)->production <
+                                       lth__forest_subtree(f, base->at->child)->production)
+        next = own;
+    return next->at == next->end ? NULL : next->at++;
+}
+
 static void list_links(meeting *x) {
     const lth__forest *f = x->plan->forest;
     const lth__tree_index *index = x->plan->index;
     size_t used = 0, list = 0;
     for (size_t b = 0; b < x->band_count; b++) {
         uint32_t p = x->bands[b].production;
-        size_t members = lth__tree_index_members(index, p);
         for (size_t m = 0; m < x->bands[b].inner; m++) {
-            const lth__tree_link *from = index->link + index->link_start[p] + m * members;
+            half base = index->base ? half_of(index->base, p, m) : (half){0};
+            half own = half_of(index, p, m);
             x->list_start[list++] = used;
-            for (const lth__tree_link *l = from; l < from + members; l++) {
-                uint32_t production = f->subtrees[l->child].production;
+            for (const lth__tree_link *l; (l = next_link(f, &base, &own));) {
+                uint32_t production = lth__forest_subtree(f, l->child)->production;
                 if (x->column_of[l->subtree] == 0 || x->band_of[production] == 0) continue;
                 x->links[used++] =
                     (link){production, x->column_of[l->subtree] - 1, x->column_of[l->child] - 1};
@@ -122,7 +146,7 @@ static void list_links(meeting *x) {
 
 /* Where a subtree's column lies among all, or LTH_NONE. */
 static size_t column_at(const meeting *x, uint32_t subtree) {
-    uint32_t number = x->band_of[x->plan->forest->subtrees[subtree].production];
+    uint32_t number = x->band_of[lth__forest_subtree(x->plan->forest, subtree)->production];
     return number == 0 ? LTH_NONE : x->bands[number - 1].first + x->column_of[subtree] - 1;
 }
 
@@ -182,13 +206,13 @@ static void list_arms(meeting *x) {
         const uint32_t *children = lth__forest_children(f, r->subtree);
         size_t list = x->bands[r->band].lists;
         r->arms = used;
-        for (size_t k = 0; k < f->subtrees[r->subtree].children; k++) {
+        for (size_t k = 0; k < lth__forest_subtree(f, r->subtree)->children; k++) {
             if (lth__forest_is_leaf(f, children[k])) continue;
             uint32_t number = x->row_of[children[k]];
             arm *a = &x->arms[used++];
             *a = (arm){0};
             if (number > 0) {
-                uint32_t production = f->subtrees[children[k]].production;
+                uint32_t production = lth__forest_subtree(f, children[k])->production;
                 a->first = x->rows[number - 1].first;
                 a->links = find_link(x, list, production);
                 a->end = find_link(x, list, production + 1);

@@ -4,6 +4,7 @@
 #define LTH_MODEL_FILE_H
 
 #include "kernel/core/encode.h"
+#include "kernel/core/gram.h"
 #include "model/common/tensors.h"
 
 /* ---- Saving ---- */
@@ -20,9 +21,16 @@ typedef struct lth__saver {
     bool ok;
 } lth__saver;
 
+/* Where a model goes: into a file, or with `path` NULL to a function. */
+typedef struct lth__model_to {
+    const char *path;
+    lth_write_fn *write;
+    void *user;
+} lth__model_to;
+
 lth__saver lth__saver_open(void);
 /* Write the file, if all went well, and free everything. */
-lth_status lth__saver_close(lth__saver *s, const char *path, lth_error *err);
+lth_status lth__saver_close(lth__saver *s, const lth__model_to *to, lth_error *err);
 
 void *lth__saver_keep(lth__saver *s, void *block);
 /* A vector, or with `cols` above 0 a matrix. */
@@ -45,6 +53,18 @@ typedef struct lth__loader {
     size_t rows;
 } lth__loader;
 
+/* Where a model comes from: a file, or with `path` NULL memory. */
+typedef struct lth__model_from {
+    const char *path;
+    const void *bytes;
+    size_t size;
+} lth__model_from;
+
+/* Open it, let `load` make a model of it, close it. */
+typedef lth_status lth__load_fn(lth_ctx *ctx, lth__loader *in, void **out);
+lth_status lth__model_read(lth_ctx *ctx, const lth__model_from *from, lth__load_fn *load,
+                           void **out, lth_error *err);
+
 lth_status lth__loader_damaged(const lth__loader *l, const char *what);
 /* An array of this shape; LTH_NONE = any. */
 lth_status lth__loader_get(const lth__loader *l, const char *name, lth__dtype dtype, size_t rank,
@@ -60,5 +80,7 @@ lth_status lth__loader_kernel(lth__loader *l, lth_ctx *ctx, const char *model,
 /* Items with all their fields; the encoder gets its symbols and vectors. *out is to be freed also
  * when this fails. */
 lth_status lth__loader_fields(lth__loader *l, size_t rows, lth_items **out);
+/* What predictions need of these items. */
+lth_status lth__loader_prepare(const lth__loader *l, const lth_items *items, lth__prepared **out);
 
 #endif

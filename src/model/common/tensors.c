@@ -256,39 +256,51 @@ static lth_status make_header(const lth__tensors_writer *w, lth__string *out, lt
 
 /* ---- Writing --------------------------------------------------------------------------------- */
 
-static bool write_all(const lth__tensors_writer *w, const lth__string *header, FILE *stream) {
+static bool write_all(const lth__tensors_writer *w, const lth__string *header, lth_write_fn *write,
+                      void *user) {
     unsigned char prefix[PREFIX];
     for (size_t i = 0; i < PREFIX; i++)
         prefix[i] = (unsigned char)((uint64_t)header->length >> (8 * i) & 255);
-    if (fwrite(prefix, 1, PREFIX, stream) != PREFIX) return false;
-    if (fwrite(header->bytes, 1, header->length, stream) != header->length) return false;
+    if (write(user, prefix, PREFIX) || write(user, header->bytes, header->length)) return false;
     for (size_t i = 0; i < w->count; i++) {
         size_t bytes = 0;
         data_size(&w->tensors[i], &bytes);
-        if (bytes > 0 && fwrite(w->tensors[i].data, 1, bytes, stream) != bytes) return false;
+        if (bytes > 0 && write(user, w->tensors[i].data, bytes)) return false;
     }
     return true;
 }
 
-static lth_status write_file(const lth__tensors_writer *w, const lth__string *header,
-                             const char *path, lth_error *err) {
-    lth__output out;
-    LTH_TRY(lth__output_open(path, &out, err));
-    if (!write_all(w, header, out.stream)) {
-        int why = errno;
-        lth__output_discard(&out);
-        return lth__fail_at(err, LTH_EIO, path, 0, 0, "cannot write: %s", strerror(why));
-    }
-    return lth__output_commit(&out, err);
-}
-
-lth_status lth__tensors_write(lth__tensors_writer *w, const char *path, lth_error *err) {
+lth_status lth__tensors_write_to(lth__tensors_writer *w, lth_write_fn *write, void *user,
+                                 lth_error *err) {
     LTH_TRY(check_byte_order(err));
     lth__string header = {0};
     lth_status status = make_header(w, &header, err);
-    if (status == LTH_OK) status = write_file(w, &header, path, err);
+    if (status == LTH_OK && !write_all(w, &header, write, user))
+        status = lth__fail(err, LTH_EIO, "cannot write: the function that takes the bytes failed");
     lth__string_free(&header);
     return status;
+}
+
+typedef struct file {
+    lth__output out;
+    int why; /* errno of the write that failed */
+} file;
+
+static int write_file(void *user, const void *bytes, size_t size) {
+    file *f = user;
+    if (fwrite(bytes, 1, size, f->out.stream) == size) return 0;
+    f->why = errno;
+    return 1;
+}
+
+lth_status lth__tensors_write(lth__tensors_writer *w, const char *path, lth_error *err) {
+    file f = {.why = 0};
+    LTH_TRY(lth__output_open(path, &f.out, err));
+    lth_status status = lth__tensors_write_to(w, write_file, &f, err);
+    if (status == LTH_OK) return lth__output_commit(&f.out, err);
+    lth__output_discard(&f.out);
+    if (status != LTH_EIO) return status;
+    return lth__fail_at(err, LTH_EIO, path, 0, 0, "cannot write: %s", strerror(f.why));
 }
 
 /* ---- Reading the header ---------------------------------------------------------------------- */
@@ -482,19 +494,42 @@ static lth_status read_file(lth__tensors *t, lth_error *err) {
     return status;
 }
 
-lth_status lth__tensors_read(const char *path, lth__tensors **out, lth_error *err) {
+static lth_status read_memory(lth__tensors *t, const void *bytes, lth_error *err) {
+    /* Without bytes there can be no stream, and none is needed to see that. */
+    FILE *stream = t->size > 0 ? fmemopen((void *)(uintptr_t)bytes, t->size, "rb") : NULL;
+    if (stream == NULL && t->size > 0) return lth__fail_memory(err, t->size);
+    lth_status status = read_stream(t, stream, err);
+    if (stream != NULL) fclose(stream);
+    return status;
+}
+
+/* From a file, or with `path` NULL from memory. */
+static lth_status read_any(const char *path, const void *bytes, size_t size, lth__tensors **out,
+                           lth_error *err) {
     LTH_TRY(check_byte_order(err));
     lth__tensors *t = lth__calloc(1, sizeof *t);
     if (t == NULL) return lth__fail_memory(err, sizeof *t);
-    t->path = lth__strndup(path, strlen(path));
-    lth_status status =
-        t->path != NULL ? read_file(t, err) : lth__fail_memory(err, strlen(path) + 1);
+    const char *name = path != NULL ? path : "";
+    t->path = lth__strndup(name, strlen(name));
+    t->size = size;
+    lth_status status = t->path == NULL ? lth__fail_memory(err, strlen(name) + 1)
+                        : path != NULL  ? read_file(t, err)
+                                        : read_memory(t, bytes, err);
     if (status != LTH_OK) {
         lth__tensors_free(t);
         return status;
     }
     *out = t;
     return LTH_OK;
+}
+
+lth_status lth__tensors_read(const char *path, lth__tensors **out, lth_error *err) {
+    return read_any(path, NULL, 0, out, err);
+}
+
+lth_status lth__tensors_read_from(const void *bytes, size_t size, lth__tensors **out,
+                                  lth_error *err) {
+    return read_any(NULL, bytes, size, out, err);
 }
 
 void lth__tensors_free(lth__tensors *t) {

@@ -4,15 +4,7 @@
 #define LTH_TENSORS_H
 
 #include "base/memory.h"
-
-typedef enum lth__dtype { LTH__U8, LTH__U32, LTH__U64, LTH__F32, LTH__F64 } lth__dtype;
-
-typedef struct lth__tensor {
-    const char *name;
-    lth__dtype dtype;
-    size_t rank, shape[3];
-    const void *data;
-} lth__tensor;
+#include "data/tensor.h"
 
 /* ---- Writing: arrays are borrowed until the file is written ---- */
 
@@ -24,6 +16,9 @@ void lth__tensors_writer_free(lth__tensors_writer *w);
 bool lth__tensors_put_text(lth__tensors_writer *w, const char *key, const char *value);
 bool lth__tensors_put(lth__tensors_writer *w, const lth__tensor *tensor);
 lth_status lth__tensors_write(lth__tensors_writer *w, const char *path, lth_error *err);
+/* The same bytes to a function. */
+lth_status lth__tensors_write_to(lth__tensors_writer *w, lth_write_fn *write, void *user,
+                                 lth_error *err);
 
 /* ---- Reading: the whole file is in memory, arrays are views into it ---- */
 
@@ -32,6 +27,9 @@ typedef struct lth__tensors lth__tensors;
 /* Reads and verifies: layout, bounds, alignment, checksum. A damaged, truncated or hostile file is
  * LTH_EFORMAT with file and reason. */
 lth_status lth__tensors_read(const char *path, lth__tensors **out, lth_error *err);
+/* The same of bytes in memory, which are copied. */
+lth_status lth__tensors_read_from(const void *bytes, size_t size, lth__tensors **out,
+                                  lth_error *err);
 void lth__tensors_free(lth__tensors *t);
 
 /* NULL when there is none. Borrowed. */

@@ -120,7 +120,7 @@ static void free_shares(lth__shares *shares, size_t count) {
 static lth_status find_shares(const lth__explaining *x, lth__shares *shares, lth_error *err) {
     for (size_t l = 0; l < x->path.leaf_count; l++) {
         const lth__leaf *leaf = &x->path.leaves[l];
-        size_t parts = lth__node_parts(leaf->node, x->items, 0);
+        size_t parts = lth__node_parts(leaf->node, x->row.items, 0);
         shares[l].node = leaf->node;
         shares[l].share = lth__alloc(parts, sizeof *shares[l].share);
         if (!shares[l].share) return lth__fail_memory(err, parts * sizeof *shares[l].share);
@@ -143,7 +143,7 @@ static lth_status explain_row(const lth__explaining *x, const lth_explain_option
                               lth__shares *shares, lth_reasons *out, lth_error *err) {
     const lth__path *p = &x->path;
     LTH_TRY(find_shares(x, shares, err));
-    LTH_TRY(lth__reasons_parts(out, x->table, x->items, shares, p->leaf_count, err));
+    LTH_TRY(lth__reasons_parts(out, x->table, x->row.items, shares, p->leaf_count, err));
     summarise(p, out);
     for (size_t l = 0; options->patterns > 0 && l < p->leaf_count; l++)
         LTH_TRY(lth__reasons_row_patterns(out, p, &p->leaves[l], shares[l].share, options->patterns,
@@ -156,11 +156,10 @@ lth_status lth__explain(const lth__explained *model, const lth_table *table, siz
                         const lth_explain_options *options, lth__explaining *x, lth_reasons *out,
                         lth_error *err) {
     LTH_TRY(lth__table_pick(table, row, &x->table, err));
-    LTH_TRY(lth_encode(model->encoder, x->table, &x->items, err));
-    if (model->vectors) LTH_TRY(lth__encoder_add_vectors(model->encoder, model->vectors, err));
-    LTH_TRY(lth__path_open(model, x->items, &x->path, err));
+    LTH_TRY(lth__reading_open(model->encoder, x->table, model->vectors, &x->row, err));
+    LTH_TRY(lth__path_open(model, x->row.items, &x->path, err));
     const lth__node *root = model->kernel->root;
-    LTH_TRY(lth__node_diagonal(root, &x->path.eval, x->items, &x->self, NULL, err));
+    LTH_TRY(lth__node_diagonal(root, &x->path.eval, x->row.items, &x->self, NULL, err));
     LTH_TRY(lth__path_weigh(&x->path, 0, true, err));
     lth__shares *shares = lth__calloc(x->path.leaf_count + 1, sizeof *shares);
     if (!shares) return lth__fail_memory(err, 0);
@@ -171,7 +170,7 @@ lth_status lth__explain(const lth__explained *model, const lth_table *table, siz
 
 void lth__explaining_close(lth__explaining *x) {
     lth__path_close(&x->path);
-    lth_items_free(x->items);
+    lth__reading_close(&x->row);
     lth_table_free(x->table);
 }
 
@@ -180,10 +179,13 @@ void lth__explaining_close(lth__explaining *x) {
 enum { SAMPLE = 256 }; /* rows over which omega is averaged */
 
 /* Rows spread over all of them. */
-static lth_status take_sample(const lth_items *cols, lth_items **out, lth_error *err) {
+static lth_status take_sample(const lth_items *cols, lth_encoder *encoder, lth_items **out,
+                              lth_error *err) {
     size_t count = cols->count < SAMPLE ? cols->count : SAMPLE, item[SAMPLE];
     for (size_t i = 0; i < count; i++) item[i] = i * cols->count / count;
-    return lth__items_pick(cols, item, count, out, err);
+    LTH_TRY(lth__items_pick(cols, item, count, out, err));
+    (*out)->encoder = encoder;
+    return LTH_OK;
 }
 
 static void add_omega(const lth__path *p, double **mean, double factor) {
@@ -222,15 +224,18 @@ static lth_status average_path(lth__path *p, size_t rows, lth_error *err) {
 
 lth_status lth__explain_patterns(const lth__explained *model, size_t count, lth_reasons *out,
                                  lth_error *err) {
+    lth_encoder *encoder = NULL;
     lth_items *sample = NULL;
-    LTH_TRY(take_sample(model->cols, &sample, err));
     lth__path path = {0};
-    lth_status status = lth__path_open(model, sample, &path, err);
+    LTH_TRY(lth__encoder_extend(model->encoder, &encoder, err));
+    lth_status status = take_sample(model->cols, encoder, &sample, err);
+    if (status == LTH_OK) status = lth__path_open(model, sample, &path, err);
     if (status == LTH_OK) status = average_path(&path, sample->count, err);
     for (size_t l = 0; l < path.leaf_count && status == LTH_OK; l++)
         status = lth__reasons_model_patterns(out, &path, &path.leaves[l], count, err);
     if (status == LTH_OK) lth__reasons_choose_patterns(out, count, true);
     lth__path_close(&path);
     lth_items_free(sample);
+    lth_encoder_free(encoder);
     return status;
 }

@@ -22,12 +22,12 @@
 
 /* A model as explanations see it. */
 typedef struct lth__explained {
-    lth_ctx *ctx;
     const lth_kernel *kernel;
-    lth_encoder *encoder;
-    const char *vectors;   /* file for new words, or NULL            */
-    const lth_items *cols; /* the rows a                             */
-    double *w, bias;       /* w is to be freed                       */
+    const lth_encoder *encoder;
+    const char *vectors;           /* file for new words, or NULL            */
+    const lth_items *cols;         /* the rows a                             */
+    const lth__prepared *prepared; /* these                          */
+    double *w, bias;               /* w is to be freed                       */
 } lth__explained;
 
 /* ---- What comes out (explain.c) ---- */
@@ -107,11 +107,6 @@ lth_status lth__reasons_add_pattern(lth_reasons *reasons, const char *column, co
 /* The `count` heaviest; with `both`, that many of each sign, in falling order of weight. */
 void lth__reasons_choose_patterns(lth_reasons *reasons, size_t count, bool both);
 
-/* Units of a field as text: "not ... good", where gap[i] says that something is skipped before the
- * i-th; NULL = nothing is. Words have blanks between them. */
-void lth__units_write(const lth_encoder *encoder, size_t field, const lth__symbol *unit,
-                      const bool *gap, size_t count, lth__string *out);
-
 /* weight[i] = sum_c sum_p omega_p(c) K_p(candidate i, c) over the leaf's degrees, or with `degree`
  * over degree[i] alone. */
 lth_status lth__score_candidates(const lth__path *p, const lth__leaf *leaf,
@@ -156,7 +151,7 @@ lth_status lth__reasons_rows(lth_reasons *reasons, const lth__path *p, double se
 /* ---- All of it (explain.c) ---- */
 
 typedef struct lth__explaining {
-    lth_items *items; /* the row */
+    lth__reading row;
     lth_table *table;
     lth__path path;
     double self; /* k(x, x) */

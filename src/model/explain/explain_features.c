@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/parallel.h"
+#include "kernel/string/text_field.h"
 #include "kernel/tree/heaviest.h"
 #include "model/explain/explain.h"
 
@@ -57,7 +58,7 @@ static lth_status tell_feature(lth_reasons *r, const lth__node *map, const lth_e
     size_t rows = 0, example = LTH_NONE;
     if (cols) rows = count_rows(&cols->features[map->index], cols->count, W, feature, &example);
     lth__string text = {0};
-    lth__units_write(encoder, map->field, unit, NULL, count, &text);
+    lth__units_write(&encoder->lexicons[map->field], unit, NULL, count, &text);
     lth_status status =
         text.failed ? lth__fail_memory(err, 0)
                     : lth__reasons_add_pattern(r, encoder->kernel->fields[map->field].column,
@@ -110,7 +111,7 @@ static lth_status make_single(const lth__path *p, const lth__node *map, size_t f
                               lth_items **out, lth_error *err) {
     const lth_items *cols = p->model->cols;
     lth_items *items = NULL;
-    LTH_TRY(lth__items_create(cols->encoder, features, &items, err));
+    LTH_TRY(lth__items_create(p->eval.rows->encoder, features, &items, err));
     lth__features *f = &items->features[map->index];
     f->start = lth__alloc(features + 1, sizeof *f->start);
     f->feature = lth__alloc(features, sizeof *f->feature);
@@ -136,8 +137,8 @@ static lth_status model_features(lth_reasons *r, const lth__path *p, const lth__
     if (status == LTH_OK) status = make_single(p, map, features, &single, err);
     if (status == LTH_OK) status = lth__score_candidates(p, leaf, single, NULL, weight, err);
     if (status == LTH_OK)
-        status = lth__feature_patterns(r, map, cols->encoder, weight, features, cols, leaf->omega,
-                                       count, err);
+        status = lth__feature_patterns(r, map, p->eval.rows->encoder, weight, features, cols,
+                                       leaf->omega, count, err);
     lth_items_free(single);
     lth__free(weight);
     return status;

@@ -28,15 +28,15 @@ static void weigh(const lth_gp *gp, size_t target, lth__explained *out) {
     out->bias = gp->mean->variance * sum + (gp->classes ? 0 : gp->targets[target].shift);
 }
 
-static lth_status open_model(lth_gp *gp, size_t target, lth__explained *out, lth_error *err) {
+static lth_status open_model(const lth_gp *gp, size_t target, lth__explained *out, lth_error *err) {
     size_t targets = gp->classes ? gp->classes->class_count : gp->target_count;
     if (target >= targets)
         return lth__fail(err, LTH_EARG, "the model has %zu %s, and none with the number %zu",
                          targets, gp->classes ? "classes" : "targets", target);
-    *out = (lth__explained){.ctx = &gp->ctx,
-                            .kernel = gp->kernel,
+    *out = (lth__explained){.kernel = gp->kernel,
                             .encoder = gp->encoder,
                             .vectors = gp->vectors,
+                            .prepared = gp->prepared,
                             .cols = gp->items,
                             .w = lth__alloc(gp->rows, sizeof *out->w)};
     if (!out->w) return lth__fail_memory(err, gp->rows * sizeof *out->w);
@@ -56,7 +56,8 @@ static lth_status vary(const lth_gp *gp, size_t latent, const lth__explaining *x
     *prior = x->self;
     lth__gp_prior(gp, k, n);
     lth__gp_prior(gp, prior, 1);
-    lth_status status = gp->posterior->predict(gp, 1, k, prior, mean, variances, err);
+    lth_status status =
+        gp->posterior->predict(gp, lth__items_ctx(x->row.items), 1, k, prior, mean, variances, err);
     if (status == LTH_OK) *variance = variances[latent];
     lth__free(k);
     return status;
@@ -67,7 +68,7 @@ static lth_status classify(const lth_gp *gp, size_t target, const lth__explainin
     size_t classes = gp->classes->class_count;
     double *p = lth__alloc(classes, sizeof *p);
     if (!p) return lth__fail_memory(err, classes * sizeof *p);
-    lth_status status = lth__gp_classify_items(gp, x->items, p, err);
+    lth_status status = lth__gp_classify_items(gp, x->row.items, p, err);
     if (status == LTH_OK) *out = p[target];
     lth__free(p);
     return status;
@@ -120,7 +121,7 @@ static lth_status describe_rows(const lth_gp *gp, size_t target, lth_reasons *ou
 
 /* ---- The public face ---- */
 
-lth_status lth_gp_explain(lth_gp *gp, const lth_table *table, size_t row,
+lth_status lth_gp_explain(const lth_gp *gp, const lth_table *table, size_t row,
                           const lth_explain_options *given, lth_reasons **out, lth_error *err) {
     lth_explain_options options = lth__explain_options_complete(given);
     lth__explained model = {0};
@@ -140,7 +141,7 @@ lth_status lth_gp_explain(lth_gp *gp, const lth_table *table, size_t row,
     return status;
 }
 
-lth_status lth_gp_patterns(lth_gp *gp, size_t target, size_t count, lth_reasons **out,
+lth_status lth_gp_patterns(const lth_gp *gp, size_t target, size_t count, lth_reasons **out,
                            lth_error *err) {
     lth__explained model = {0};
     LTH_TRY(open_model(gp, target, &model, err));

@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "kernel/core/field.h"
 #include "model/explain/explain.h"
 
 enum { BATCH = 64 }; /* shortened texts at a time */
@@ -18,7 +19,7 @@ static lth_status shorten(const lth__path *p, const lth__node *node, size_t r, s
     const lth__symbol *unit = lth__sequence_symbols(from, r);
     size_t rest = lth__sequence_length(from, r) - 1;
     lth_items *items = NULL;
-    LTH_TRY(lth__items_create(p->model->cols->encoder, count, &items, err));
+    LTH_TRY(lth__items_create(p->eval.rows->encoder, count, &items, err));
     lth__sequences *s = &items->fields[node->field];
     *s = (lth__sequences){.count = count, .longest = rest};
     s->start = lth__alloc(count + 1, sizeof *s->start);
@@ -55,8 +56,8 @@ lth_status lth__path_leave_out(const lth__path *p, const lth__leaf *leaf, size_t
                                lth_error *err) {
     const lth__node *node = leaf->node;
     size_t parts = lth__node_parts(node, p->eval.rows, r);
-    bool can =
-        p->model->kernel->fields[node->field].kind == LTH_COLUMN_TEXT && !node->family->encode;
+    bool can = p->model->kernel->fields[node->field].type->kind == LTH_COLUMN_TEXT &&
+               !node->family->encode;
     double whole = 0, open;
     for (size_t i = 0; i < leaf->degrees * p->model->cols->count; i++)
         whole += leaf->omega[i] * leaf->value[i];

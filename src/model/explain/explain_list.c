@@ -1,35 +1,9 @@
-/* Lists of patterns: collected, joined, sorted, cut; and how patterns are written. */
+/* Lists of patterns: collected, joined, sorted, cut. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/units.h"
 #include "model/explain/explain.h"
-
-/* ---- Writing ---- */
-
-static void write_unit(const lth__symbols *symbols, lth__symbol unit, bool bytes,
-                       lth__string *out) {
-    size_t length;
-    const char *text = lth__symbols_text(symbols, unit, &length);
-    bool odd = bytes && length == 1 && (unsigned char)*text >= 0x80;
-    if (odd)
-        lth__string_format(out, "\\x%02x", (unsigned)(unsigned char)*text);
-    else
-        lth__string_append(out, text, length);
-}
-
-void lth__units_write(const lth_encoder *encoder, size_t field, const lth__symbol *unit,
-                      const bool *gap, size_t count, lth__string *out) {
-    int units = encoder->kernel->fields[field].units;
-    const char *between = units == LTH__WORDS || units == LTH__TOKENS ? " " : "";
-    for (size_t i = 0; i < count; i++) {
-        if (i > 0) lth__string_format(out, "%s", between);
-        if (i > 0 && gap && gap[i]) lth__string_format(out, "...%s", between);
-        write_unit(encoder->lexicons[field].symbols, unit[i], units == LTH__BYTES, out);
-    }
-    if (count == 0) lth__string_append(out, "", 0);
-}
 
 /* ---- Lists ---- */
 

@@ -93,11 +93,12 @@ static lth_status allocate(lth__path *p, lth_error *err) {
 lth_status lth__path_open(const lth__explained *model, const lth_items *rows, lth__path *p,
                           lth_error *err) {
     *p = (lth__path){.model = model,
-                     .eval = {.ctx = model->ctx,
+                     .eval = {.ctx = lth__items_ctx(rows),
                               .kernel = model->kernel,
                               .rows = rows,
                               .cols = model->cols,
-                              .quiet = true}};
+                              .quiet = true,
+                              .kept = lth__prepared_eval(model->prepared)}};
     LTH_TRY(check_node(model->kernel->root, err));
     p->linear = is_linear(model->kernel->root);
     LTH_TRY(allocate(p, err));
@@ -140,7 +141,7 @@ static lth__tile tile_of(const columns *c, size_t job) {
 
 static lth_status run_columns(columns *c, lth__job_fn *job, lth_error *err) {
     size_t jobs = (c->path->model->cols->count + CHUNK - 1) / CHUNK;
-    return lth__parallel_for(c->path->model->ctx, NULL, jobs, NULL, job, c, err);
+    return lth__parallel_for(c->path->eval.ctx, NULL, jobs, NULL, job, c, err);
 }
 
 static lth_status fill_values(void *user, size_t job, unsigned worker, lth_error *err) {

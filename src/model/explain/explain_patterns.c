@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/parallel.h"
+#include "kernel/string/text_field.h"
 #include "kernel/tree/heaviest.h"
 #include "model/explain/explain.h"
 
@@ -74,7 +75,7 @@ static lth_status score_rows(void *user, size_t job, unsigned worker, lth_error 
 
 static lth_status score_all(scoring *s, lth_error *err) {
     size_t jobs = (s->eval.rows->count + TILE_ROWS - 1) / TILE_ROWS;
-    return lth__parallel_for(s->path->model->ctx, NULL, jobs, NULL, score_rows, s, err);
+    return lth__parallel_for(s->path->eval.ctx, NULL, jobs, NULL, score_rows, s, err);
 }
 
 /* Only the leaf's own state is made anew: the candidates have nothing for other nodes. */
@@ -133,7 +134,7 @@ static size_t units_of(const candidates *c, size_t id, lth__symbol unit[LONGEST]
 static lth_status items_of(const candidates *c, const size_t *id, size_t count, size_t *degree,
                            lth_items **out) {
     lth_items *items = NULL;
-    LTH_TRY(lth__items_create(c->path->model->cols->encoder, count, &items, c->err));
+    LTH_TRY(lth__items_create(c->path->eval.rows->encoder, count, &items, c->err));
     lth__sequences *s = &items->fields[c->leaf->node->field];
     *s = (lth__sequences){.count = count, .longest = LONGEST};
     s->start = lth__calloc(count + 1, sizeof *s->start);
@@ -217,7 +218,7 @@ static lth_status tell(lth_reasons *r, const candidates *c, size_t id, double we
         find_gaps(unit, n, lth__sequence_symbols(texts, row), lth__sequence_length(texts, row),
                   gap);
     lth__string text = {0};
-    lth__units_write(c->path->model->cols->encoder, field, unit, gap, n, &text);
+    lth__units_write(&c->path->eval.rows->encoder->lexicons[field], unit, gap, n, &text);
     lth_status status =
         text.failed
             ? lth__fail_memory(c->err, 0)

@@ -24,10 +24,12 @@ static lth_status find_selves(const lth__path *p, const ranked *rows, size_t cou
     for (size_t i = 0; i < count; i++) item[i] = rows[i].row;
     lth_items *picked = NULL;
     lth_status status = lth__items_pick(p->model->cols, item, count, &picked, err);
+    if (status == LTH_OK) picked->encoder = p->eval.rows->encoder;
     const lth__node *root = p->model->kernel->root;
     lth__eval eval = p->eval; /* as quiet as it is */
     eval.rows = eval.cols = picked;
     eval.state = NULL;
+    eval.kept = NULL;
     if (status == LTH_OK) status = lth__eval_prepare(&eval, err);
     if (status == LTH_OK) status = lth__node_diagonal(root, &eval, picked, self, NULL, err);
     lth__eval_release(&eval);

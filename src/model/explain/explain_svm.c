@@ -20,10 +20,10 @@ static lth_status check_problem(const lth_svm *svm, size_t problem, lth_error *e
 static lth_status open_model(const lth_svm *svm, size_t problem, lth__explained *out,
                              lth_error *err) {
     const lth__svm_solution *s = &svm->machine.parts[problem].solution;
-    *out = (lth__explained){.ctx = (lth_ctx *)&svm->ctx,
-                            .kernel = svm->kernel,
+    *out = (lth__explained){.kernel = svm->kernel,
                             .encoder = svm->encoder,
                             .vectors = svm->vectors,
+                            .prepared = svm->prepared,
                             .cols = svm->support,
                             .w = lth__calloc(svm->report.support, sizeof *out->w),
                             .bias = -s->rho};
@@ -114,7 +114,7 @@ static lth_status explain_shares(const lth_svm *svm, const lth_table *table, con
     return LTH_OK;
 }
 
-static lth_status explain_by_weights(lth_svm *svm, const lth_table *table,
+static lth_status explain_by_weights(const lth_svm *svm, const lth_table *table,
                                      const lth_explain_options *options, const lth_items *items,
                                      lth_reasons *out, lth_error *err) {
     weighed x = {0};
@@ -129,15 +129,15 @@ static lth_status explain_by_weights(lth_svm *svm, const lth_table *table,
     return status;
 }
 
-static lth_status explain_linear(lth_svm *svm, const lth_table *table, size_t row,
+static lth_status explain_linear(const lth_svm *svm, const lth_table *table, size_t row,
                                  const lth_explain_options *options, lth_reasons *out,
                                  lth_error *err) {
     lth_table *one = NULL;
-    lth_items *items = NULL;
+    lth__reading r = {0};
     LTH_TRY(lth__table_pick(table, row, &one, err));
-    lth_status status = lth_encode(svm->encoder, one, &items, err);
-    if (status == LTH_OK) status = explain_by_weights(svm, one, options, items, out, err);
-    lth_items_free(items);
+    lth_status status = lth__reading_open(svm->encoder, one, NULL, &r, err);
+    if (status == LTH_OK) status = explain_by_weights(svm, one, options, r.items, out, err);
+    lth__reading_close(&r);
     lth_table_free(one);
     return status;
 }
@@ -213,7 +213,7 @@ static lth_status linear_patterns(const lth_svm *svm, size_t problem, size_t cou
 
 /* ---- The public face ---- */
 
-static lth_status explain_kernel(lth_svm *svm, const lth_table *table, size_t row,
+static lth_status explain_kernel(const lth_svm *svm, const lth_table *table, size_t row,
                                  const lth_explain_options *options, lth_reasons *out,
                                  lth_error *err) {
     lth__explained model = {0};
@@ -226,7 +226,7 @@ static lth_status explain_kernel(lth_svm *svm, const lth_table *table, size_t ro
     return status;
 }
 
-lth_status lth_svm_explain(lth_svm *svm, const lth_table *table, size_t row,
+lth_status lth_svm_explain(const lth_svm *svm, const lth_table *table, size_t row,
                            const lth_explain_options *given, lth_reasons **out, lth_error *err) {
     lth_explain_options options = lth__explain_options_complete(given);
     LTH_TRY(check_problem(svm, options.target, err));
@@ -246,7 +246,7 @@ lth_status lth_svm_explain(lth_svm *svm, const lth_table *table, size_t row,
     return LTH_OK;
 }
 
-lth_status lth_svm_patterns(lth_svm *svm, size_t problem, size_t count, lth_reasons **out,
+lth_status lth_svm_patterns(const lth_svm *svm, size_t problem, size_t count, lth_reasons **out,
                             lth_error *err) {
     LTH_TRY(check_problem(svm, problem, err));
     lth_reasons *reasons = lth__reasons_create();

@@ -4,6 +4,7 @@
 void lth_gp_free(lth_gp *gp) {
     if (!gp) return;
     if (gp->solution) gp->posterior->free(gp->solution);
+    lth__prepared_free(gp->prepared);
     if (!gp->borrowed) {
         lth_items_free(gp->items);
         lth_encoder_free(gp->encoder);

@@ -29,9 +29,10 @@ struct lth_gp {
     lth_ctx ctx; /* the caller's, but quiet */
     lth_kernel *kernel;
     lth_encoder *encoder;
-    lth_items *items; /* training rows */
-    bool borrowed;    /* kernel, encoder and items belong to someone else */
-    char *vectors;    /* file for words that training did not have, or NULL */
+    lth_items *items;        /* training rows */
+    lth__prepared *prepared; /* of these, for predictions */
+    bool borrowed;           /* kernel, encoder and items belong to someone else */
+    char *vectors;           /* file for words that training did not have, or NULL */
 
     size_t rows, latents, target_count;
     double *y; /* [latent][row]: scaled numbers, or -1 and 1 */
@@ -131,7 +132,7 @@ lth_status lth__gp_classify_items(const lth_gp *gp, const lth_items *items, doub
 
 /* What is left of the variances of rows when others are known: V [row][n] becomes V L^-T, and
  * variance[row * stride] = self[row] - |V_row|^2, at least 0. */
-lth_status lth__gp_variances(const lth_ctx *ctx, size_t n, const double *L, size_t rows, double *V,
+lth_status lth__gp_variances(lth_ctx *ctx, size_t n, const double *L, size_t rows, double *V,
                              const double *self, double *variance, size_t stride, lth_error *err);
 
 #endif

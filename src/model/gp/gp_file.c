@@ -129,12 +129,20 @@ static void save_numbers(lth__saver *s, const lth_gp *gp) {
     gp->posterior->save(gp, s);
 }
 
-lth_status lth_gp_save(const lth_gp *gp, const char *path, lth_error *err) {
+static lth_status save(const lth_gp *gp, const lth__model_to *to, lth_error *err) {
     lth__saver s = lth__saver_open();
     if (s.ok) save_texts(&s, gp);
     if (s.ok) save_numbers(&s, gp);
     if (s.ok) lth__saver_put_fields(&s, gp->encoder, gp->items);
-    return lth__saver_close(&s, path, err);
+    return lth__saver_close(&s, to, err);
+}
+
+lth_status lth_gp_save(const lth_gp *gp, const char *path, lth_error *err) {
+    return save(gp, &(lth__model_to){.path = path}, err);
+}
+
+lth_status lth_gp_save_to(const lth_gp *gp, lth_write_fn *write, void *user, lth_error *err) {
+    return save(gp, &(lth__model_to){.write = write, .user = user}, err);
 }
 
 /* ---- Loading ---- */
@@ -291,23 +299,35 @@ static lth_status load_all(loader *l) {
     LTH_TRY(load_report(l));
     LTH_TRY(load_steps(l));
     LTH_TRY(lth__loader_fields(&l->in, gp->rows, &gp->items));
+    LTH_TRY(lth__loader_prepare(&l->in, gp->items, &gp->prepared));
     return lth__gp_list(gp, l->in.err);
 }
 
-lth_status lth_gp_load(lth_ctx *ctx, const char *path, lth_gp **out, lth_error *err) {
-    loader l = {.in = {.path = path, .err = err}};
-    LTH_TRY(lth__tensors_read(path, &l.in.file, err));
-    l.gp = lth__calloc(1, sizeof *l.gp);
-    lth_status status = l.gp ? LTH_OK : lth__fail_memory(err, sizeof *l.gp);
-    if (status == LTH_OK) {
-        l.gp->ctx = *ctx;
-        l.gp->ctx.quiet = true;
-        status = load_all(&l);
-    }
-    lth__tensors_free(l.in.file);
+static lth_status load(lth_ctx *ctx, lth__loader *in, void **out) {
+    loader l = {.in = *in, .gp = lth__calloc(1, sizeof *l.gp)};
+    if (!l.gp) return lth__fail_memory(in->err, sizeof *l.gp);
+    l.gp->ctx = *ctx;
+    l.gp->ctx.quiet = true;
+    lth_status status = load_all(&l);
     if (status == LTH_OK)
         *out = l.gp;
     else
         lth_gp_free(l.gp);
     return status;
+}
+
+static lth_status read(lth_ctx *ctx, const lth__model_from *from, lth_gp **out, lth_error *err) {
+    void *model;
+    LTH_TRY(lth__model_read(ctx, from, load, &model, err));
+    *out = model;
+    return LTH_OK;
+}
+
+lth_status lth_gp_load(lth_ctx *ctx, const char *path, lth_gp **out, lth_error *err) {
+    return read(ctx, &(lth__model_from){.path = path}, out, err);
+}
+
+lth_status lth_gp_load_from(lth_ctx *ctx, const void *bytes, size_t size, lth_gp **out,
+                            lth_error *err) {
+    return read(ctx, &(lth__model_from){.bytes = bytes, .size = size}, out, err);
 }

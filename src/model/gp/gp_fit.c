@@ -216,6 +216,7 @@ static lth_status fit_items(lth_gp model, const double *y, const char *const *na
     if (status == LTH_OK) status = name_targets(gp, names, err);
     if (status == LTH_OK && y) status = take_numbers(gp, y, options, err);
     if (status == LTH_OK) status = learn(gp, options, err);
+    if (status == LTH_OK) status = lth__prepared_create(gp->kernel, gp->items, &gp->prepared, err);
     if (status == LTH_OK)
         *out = gp;
     else

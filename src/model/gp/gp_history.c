@@ -3,8 +3,8 @@
 
 #include "model/gp/gp.h"
 
-lth_status lth_gp_leave_one_out(lth_gp *gp, size_t target, double *y, double *mean, double *sd,
-                                lth_error *err) {
+lth_status lth_gp_leave_one_out(const lth_gp *gp, size_t target, double *y, double *mean,
+                                double *sd, lth_error *err) {
     if (!gp->posterior->leave_one_out)
         return lth__fail(err, LTH_EARG,
                          "the model is for labels, which have no leave-one-out predictions");

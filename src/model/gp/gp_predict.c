@@ -32,13 +32,12 @@ static lth_status variance_piece(void *user, size_t index, unsigned worker, lth_
     return LTH_OK;
 }
 
-lth_status lth__gp_variances(const lth_ctx *ctx, size_t n, const double *L, size_t rows, double *V,
+lth_status lth__gp_variances(lth_ctx *ctx, size_t n, const double *L, size_t rows, double *V,
                              const double *self, double *variance, size_t stride, lth_error *err) {
     variance_job j = {
         .n = n, .rows = rows, .stride = stride, .L = L, .self = self, .V = V, .variance = variance};
     LTH_TRY(lth__blas_get(&j.blas, err));
-    lth_ctx own = *ctx;
-    return lth__parallel_for(&own, NULL, (rows + PIECE - 1) / PIECE, NULL, variance_piece, &j, err);
+    return lth__parallel_for(ctx, NULL, (rows + PIECE - 1) / PIECE, NULL, variance_piece, &j, err);
 }
 
 /* ---- Blocks of rows ---- */
@@ -54,13 +53,12 @@ typedef struct block {
 static lth_status predict_block(const lth_gp *gp, const lth_items *items, const block *b,
                                 lth_error *err) {
     size_t rows = items->count;
-    LTH_TRY(lth_gram(gp->kernel, items, gp->items, b->K, gp->rows, err));
+    double *self = b->variance ? b->self : NULL;
+    LTH_TRY(lth__gram_against(gp->prepared, items, b->K, gp->rows, self, err));
     lth__gp_prior(gp, b->K, rows * gp->rows);
-    if (b->variance) {
-        LTH_TRY(lth_gram_diagonal(gp->kernel, items, b->self, err));
-        lth__gp_prior(gp, b->self, rows);
-    }
-    return gp->posterior->predict(gp, rows, b->K, b->self, b->mean, b->variance, err);
+    if (self) lth__gp_prior(gp, self, rows);
+    return gp->posterior->predict(gp, lth__items_ctx(items), rows, b->K, b->self, b->mean,
+                                  b->variance, err);
 }
 
 static lth_status predict_blocks(const lth_gp *gp, const lth_items *items, bool variances,
@@ -156,30 +154,23 @@ lth_status lth_gp_use_vectors(lth_gp *gp, const char *path, lth_error *err) {
     return LTH_OK;
 }
 
-static lth_status encode(lth_gp *gp, const lth_table *table, lth_items **out, lth_error *err) {
-    LTH_TRY(lth_encode(gp->encoder, table, out, err));
-    return gp->vectors ? lth__encoder_add_vectors(gp->encoder, gp->vectors, err) : LTH_OK;
-}
-
-lth_status lth_gp_predict(lth_gp *gp, const lth_table *table, bool latent, double *mean, double *sd,
-                          lth_error *err) {
+lth_status lth_gp_predict(const lth_gp *gp, const lth_table *table, bool latent, double *mean,
+                          double *sd, lth_error *err) {
     if (gp->classes) return lth__fail(err, LTH_EARG, "the model is for labels, not for numbers");
-    lth_items *items = NULL;
-    lth_status status = encode(gp, table, &items, err);
-    if (status == LTH_OK) status = lth__gp_predict_items(gp, items, latent, mean, sd, err);
-    lth_items_free(items);
-    lth__encoder_rewind(gp->encoder);
+    lth__reading r;
+    LTH_TRY(lth__reading_open(gp->encoder, table, gp->vectors, &r, err));
+    lth_status status = lth__gp_predict_items(gp, r.items, latent, mean, sd, err);
+    lth__reading_close(&r);
     return status;
 }
 
-lth_status lth_gp_classify(lth_gp *gp, const lth_table *table, double *probability,
+lth_status lth_gp_classify(const lth_gp *gp, const lth_table *table, double *probability,
                            lth_error *err) {
     if (!gp->classes) return lth__fail(err, LTH_EARG, "the model is for numbers, not for labels");
-    lth_items *items = NULL;
-    lth_status status = encode(gp, table, &items, err);
-    if (status == LTH_OK) status = lth__gp_classify_items(gp, items, probability, err);
-    lth_items_free(items);
-    lth__encoder_rewind(gp->encoder);
+    lth__reading r;
+    LTH_TRY(lth__reading_open(gp->encoder, table, gp->vectors, &r, err));
+    lth_status status = lth__gp_classify_items(gp, r.items, probability, err);
+    lth__reading_close(&r);
     return status;
 }
 

@@ -36,8 +36,8 @@ typedef struct lth__posterior {
 
     /* Rows with these covariances K [row][training row], which are overwritten, and variances:
      * mean[row * latents + i] and, unless NULL, variance likewise. From many threads at once. */
-    lth_status (*predict)(const lth_gp *gp, size_t rows, double *K, const double *self,
-                          double *mean, double *variance, lth_error *err);
+    lth_status (*predict)(const lth_gp *gp, lth_ctx *ctx, size_t rows, double *K,
+                          const double *self, double *mean, double *variance, lth_error *err);
     /* w[a]: the mean of latent function i at x is sum_a w_a covariance(x, a). */
     void (*weigh)(const lth_gp *gp, size_t i, double *w);
     /* Of each row from all the others, in the target's units; NULL = not known. */

@@ -152,15 +152,15 @@ static lth_status leave_one_out(const lth_gp *gp, size_t target, double *y, doub
 
 /* ---- Predictions ---- */
 
-static lth_status predict(const lth_gp *gp, size_t rows, double *K, const double *self,
-                          double *mean, double *variance, lth_error *err) {
+static lth_status predict(const lth_gp *gp, lth_ctx *ctx, size_t rows, double *K,
+                          const double *self, double *mean, double *variance, lth_error *err) {
     const exact *e = gp->solution;
     const lth__blas *blas;
     size_t n = gp->rows, t = gp->latents;
     LTH_TRY(lth__blas_get(&blas, err));
     blas->gemm_nn(rows, t, n, 1, K, n, e->alpha, t, 0, mean, t);
     if (!variance) return LTH_OK;
-    LTH_TRY(lth__gp_variances(&gp->ctx, n, e->L, rows, K, self, variance, t, err));
+    LTH_TRY(lth__gp_variances(ctx, n, e->L, rows, K, self, variance, t, err));
     for (size_t r = 0; r < rows; r++) {
         for (size_t k = 1; k < t; k++) variance[r * t + k] = variance[r * t];
     }

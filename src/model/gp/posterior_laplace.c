@@ -177,9 +177,9 @@ static lth_status need_factors(const lth_gp *gp, lth_error *err) {
 
 /* ---- Predictions ---- */
 
-static lth_status predict_latent(const lth_gp *gp, size_t i, size_t rows, const double *K,
-                                 const double *self, double *V, double *mean, double *variance,
-                                 lth_error *err) {
+static lth_status predict_latent(const lth_gp *gp, lth_ctx *ctx, size_t i, size_t rows,
+                                 const double *K, const double *self, double *V, double *mean,
+                                 double *variance, lth_error *err) {
     const solution *s = gp->solution;
     size_t n = gp->rows;
     const double *a = s->a + i * n, *root_w = s->root_w + i * n;
@@ -192,17 +192,17 @@ static lth_status predict_latent(const lth_gp *gp, size_t i, size_t rows, const 
         mean[r * gp->latents + i] = sum;
     }
     if (!variance) return LTH_OK;
-    return lth__gp_variances(&gp->ctx, n, s->L[i], rows, V, self, variance + i, gp->latents, err);
+    return lth__gp_variances(ctx, n, s->L[i], rows, V, self, variance + i, gp->latents, err);
 }
 
-static lth_status predict(const lth_gp *gp, size_t rows, double *K, const double *self,
-                          double *mean, double *variance, lth_error *err) {
+static lth_status predict(const lth_gp *gp, lth_ctx *ctx, size_t rows, double *K,
+                          const double *self, double *mean, double *variance, lth_error *err) {
     LTH_TRY(need_factors(gp, err));
     double *V = lth__alloc(rows * gp->rows, sizeof *V);
     if (!V) return lth__fail_memory(err, rows * gp->rows * sizeof *V);
     lth_status status = LTH_OK;
     for (size_t i = 0; i < gp->latents && status == LTH_OK; i++)
-        status = predict_latent(gp, i, rows, K, self, V, mean, variance, err);
+        status = predict_latent(gp, ctx, i, rows, K, self, V, mean, variance, err);
     lth__free(V);
     return status;
 }

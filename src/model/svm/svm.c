@@ -238,6 +238,7 @@ static lth_status make_model(lth_svm *svm, fitting *f, const char *target, lth_e
     LTH_TRY(copy_points(svm, f, err));
     if (!svm->report.regression) LTH_TRY(count_class_support(svm, &f->target, err));
     LTH_TRY(keep_support(svm, svm->items, err));
+    if (svm->support) LTH_TRY(lth__prepared_create(svm->kernel, svm->support, &svm->prepared, err));
     if (svm->report.linear) drop_rows(&svm->machine);
     if (lth__kernel_needs_all_rows(svm->kernel)) return LTH_OK;
     lth_items_free(svm->items);
@@ -279,6 +280,7 @@ void lth_svm_free(lth_svm *svm) {
     for (size_t i = 0; svm->point_kernel && i < svm->report.points; i++)
         lth__free(svm->point_kernel[i]);
     lth__svm_machine_free(&svm->machine);
+    lth__prepared_free(svm->prepared);
     lth_items_free(svm->support);
     lth_items_free(svm->items);
     lth_encoder_free(svm->encoder);

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "kernel/core/encode.h"
+#include "kernel/core/gram.h"
 #include "model/common/labels.h"
 
 struct svm_node;
@@ -258,10 +259,11 @@ struct lth_svm {
     lth_ctx ctx; /* the caller's, but quiet */
     lth_kernel *kernel;
     lth_encoder *encoder;
-    lth_items *items;   /* training rows that are kept; see lth__kernel_needs_all_rows() */
-    lth_items *support; /* those of them that predictions need; NULL for weights    */
-    size_t *support_at; /* their numbers among `items`                               */
-    char *vectors;      /* file for words that training did not have, or NULL        */
+    lth_items *items;        /* training rows that are kept; see lth__kernel_needs_all_rows() */
+    lth_items *support;      /* those of them that predictions need; NULL for weights    */
+    lth__prepared *prepared; /* of these */
+    size_t *support_at;      /* their numbers among `items`                               */
+    char *vectors;           /* file for words that training did not have, or NULL        */
     char *target;
     lth__svm_machine machine; /* its rows are numbers of support rows */
     char **class_name;

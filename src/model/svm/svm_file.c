@@ -129,7 +129,7 @@ static void save_machine(lth__saver *s, const lth_svm *svm) {
     lth__saver_put(s, "support", LTH__U64, support, 0, at);
 }
 
-lth_status lth_svm_save(const lth_svm *svm, const char *path, lth_error *err) {
+static lth_status save(const lth_svm *svm, const lth__model_to *to, lth_error *err) {
     lth__saver s = lth__saver_open();
     lth__saver_put_kernel(&s, "svm", svm->kernel);
     if (s.ok) lth__saver_put_list(&s, "targets", &svm->target, 1);
@@ -138,7 +138,15 @@ lth_status lth_svm_save(const lth_svm *svm, const char *path, lth_error *err) {
     if (s.ok) save_report(&s, svm);
     if (s.ok) save_machine(&s, svm);
     if (s.ok) lth__saver_put_fields(&s, svm->encoder, kept_items(svm));
-    return lth__saver_close(&s, path, err);
+    return lth__saver_close(&s, to, err);
+}
+
+lth_status lth_svm_save(const lth_svm *svm, const char *path, lth_error *err) {
+    return save(svm, &(lth__model_to){.path = path}, err);
+}
+
+lth_status lth_svm_save_to(const lth_svm *svm, lth_write_fn *write, void *user, lth_error *err) {
+    return save(svm, &(lth__model_to){.write = write, .user = user}, err);
 }
 
 /* ---- Loading ---- */
@@ -352,24 +360,36 @@ static lth_status load_all(loader *l) {
     LTH_TRY(load_machine(l));
     LTH_TRY(lth__loader_fields(&l->in, l->items, &svm->items));
     if (svm->report.linear) return LTH_OK;
-    return lth__items_pick(svm->items, svm->support_at, svm->report.support, &svm->support,
-                           l->in.err);
+    LTH_TRY(lth__items_pick(svm->items, svm->support_at, svm->report.support, &svm->support,
+                            l->in.err));
+    return lth__loader_prepare(&l->in, svm->support, &svm->prepared);
 }
 
-lth_status lth_svm_load(lth_ctx *ctx, const char *path, lth_svm **out, lth_error *err) {
-    loader l = {.in = {.path = path, .err = err}};
-    LTH_TRY(lth__tensors_read(path, &l.in.file, err));
-    l.svm = lth__calloc(1, sizeof *l.svm);
-    lth_status status = l.svm ? LTH_OK : lth__fail_memory(err, sizeof *l.svm);
-    if (status == LTH_OK) {
-        l.svm->ctx = *ctx;
-        l.svm->ctx.quiet = true;
-        status = load_all(&l);
-    }
-    lth__tensors_free(l.in.file);
+static lth_status load(lth_ctx *ctx, lth__loader *in, void **out) {
+    loader l = {.in = *in, .svm = lth__calloc(1, sizeof *l.svm)};
+    if (!l.svm) return lth__fail_memory(in->err, sizeof *l.svm);
+    l.svm->ctx = *ctx;
+    l.svm->ctx.quiet = true;
+    lth_status status = load_all(&l);
     if (status == LTH_OK)
         *out = l.svm;
     else
         lth_svm_free(l.svm);
     return status;
+}
+
+static lth_status read(lth_ctx *ctx, const lth__model_from *from, lth_svm **out, lth_error *err) {
+    void *model;
+    LTH_TRY(lth__model_read(ctx, from, load, &model, err));
+    *out = model;
+    return LTH_OK;
+}
+
+lth_status lth_svm_load(lth_ctx *ctx, const char *path, lth_svm **out, lth_error *err) {
+    return read(ctx, &(lth__model_from){.path = path}, out, err);
+}
+
+lth_status lth_svm_load_from(lth_ctx *ctx, const void *bytes, size_t size, lth_svm **out,
+                             lth_error *err) {
+    return read(ctx, &(lth__model_from){.bytes = bytes, .size = size}, out, err);
 }

@@ -7,7 +7,7 @@
 enum { BLOCK = 512, LONG_BLOCK = 8192 };
 
 typedef struct block {
-    lth_svm *svm;
+    const lth_svm *svm;
     const lth_svm_prediction *to;
     size_t first, rows;
     double *K, *decision; /* rows x support rows, rows x problems */
@@ -74,15 +74,15 @@ static lth_status decide_part(void *user, size_t p, unsigned worker, lth_error *
 
 static lth_status predict_slice(block *b, const lth_items *slice, lth_error *err) {
     LTH_TRY(lth__svm_features_make(b->svm->kernel, slice, &b->features, err));
-    lth_status status = lth__parallel_for(&b->svm->ctx, NULL, b->svm->machine.part_count, NULL,
-                                          decide_part, b, err);
-    if (status == LTH_OK)
-        status = lth__parallel_for(&b->svm->ctx, NULL, b->rows, NULL, predict_row, b, err);
+    lth_ctx *ctx = lth__items_ctx(slice);
+    lth_status status =
+        lth__parallel_for(ctx, NULL, b->svm->machine.part_count, NULL, decide_part, b, err);
+    if (status == LTH_OK) status = lth__parallel_for(ctx, NULL, b->rows, NULL, predict_row, b, err);
     lth__svm_features_free(&b->features);
     return status;
 }
 
-static lth_status predict_by_weights(lth_svm *svm, const lth_items *items,
+static lth_status predict_by_weights(const lth_svm *svm, const lth_items *items,
                                      const lth_svm_prediction *to, lth_error *err) {
     size_t most = items->count < LONG_BLOCK ? items->count : LONG_BLOCK;
     block b = {.svm = svm,
@@ -105,8 +105,8 @@ static lth_status predict_by_weights(lth_svm *svm, const lth_items *items,
 
 /* ---- With support rows ---- */
 
-static lth_status predict_items(lth_svm *svm, const lth_items *items, const lth_svm_prediction *to,
-                                lth_error *err) {
+static lth_status predict_items(const lth_svm *svm, const lth_items *items,
+                                const lth_svm_prediction *to, lth_error *err) {
     size_t support = svm->report.support;
     block b = {.svm = svm,
                .to = to,
@@ -118,9 +118,10 @@ static lth_status predict_items(lth_svm *svm, const lth_items *items, const lth_
         b.rows = items->count - b.first < BLOCK ? items->count - b.first : BLOCK;
         status = lth__items_slice(items, b.first, b.rows, &slice, err);
         if (status == LTH_OK && support > 0)
-            status = lth_gram(svm->kernel, slice, svm->support, b.K, support, err);
+            status = lth__gram_against(svm->prepared, slice, b.K, support, NULL, err);
         if (status == LTH_OK)
-            status = lth__parallel_for(&svm->ctx, NULL, b.rows, NULL, predict_row, &b, err);
+            status =
+                lth__parallel_for(lth__items_ctx(items), NULL, b.rows, NULL, predict_row, &b, err);
         lth_items_free(slice);
     }
     lth__free(b.K);
@@ -149,19 +150,15 @@ static lth_status check_wishes(const lth_svm *svm, const lth_svm_prediction *to,
     return LTH_OK;
 }
 
-lth_status lth_svm_predict(lth_svm *svm, const lth_table *table, const lth_svm_prediction *wishes,
-                           size_t size, lth_error *err) {
-    lth_items *items = NULL;
+lth_status lth_svm_predict(const lth_svm *svm, const lth_table *table,
+                           const lth_svm_prediction *wishes, size_t size, lth_error *err) {
+    lth__reading r;
     lth_svm_prediction to = {0};
     lth__copy_struct(&to, sizeof to, wishes, size);
     LTH_TRY(check_wishes(svm, &to, err));
-    lth_status status = lth_encode(svm->encoder, table, &items, err);
-    if (status == LTH_OK && svm->vectors)
-        status = lth__encoder_add_vectors(svm->encoder, svm->vectors, err);
-    if (status == LTH_OK)
-        status = svm->report.linear ? predict_by_weights(svm, items, &to, err)
-                                    : predict_items(svm, items, &to, err);
-    lth_items_free(items);
-    lth__encoder_rewind(svm->encoder);
+    LTH_TRY(lth__reading_open(svm->encoder, table, svm->vectors, &r, err));
+    lth_status status = svm->report.linear ? predict_by_weights(svm, r.items, &to, err)
+                                           : predict_items(svm, r.items, &to, err);
+    lth__reading_close(&r);
     return status;
 }

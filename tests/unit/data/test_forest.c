@@ -246,7 +246,7 @@ static void test_index(void **state) {
     lth_error err = {0};
     lth__tree_index *x = NULL;
     const lth__forest *f = w.forest;
-    assert_int_equal(lth__tree_index_create(f, &x, &err), LTH_OK);
+    assert_int_equal(lth__tree_index_create(f, NULL, &x, &err), LTH_OK);
     assert_int_equal(x->subtrees, f->count);
     assert_int_equal(x->member_start[0], 0);
     assert_int_equal(x->member_start[f->production_count], f->count);

@@ -12,7 +12,7 @@
 
 #include "base/memory.h"
 #include "fixture.h"
-#include "kernel/core/encode.h"
+#include "kernel/word/words.h"
 
 static const char vectors[] = "a 1 0 0.5\nb 0.9 0.3 -0.2\nc -1 0.5 0\nd 0 2 1\n";
 
@@ -321,7 +321,7 @@ static void test_without_a_table(void **state) {
     fixture f = open_kernel("normalize(ssk(text, order=3, sim=dot))", NULL, texts, N);
     size_t cells = lth_kernel_params(f.kernel) * N * N;
     double *G = fixture_gradients(&f, f.items[0], NULL);
-    lth__similarity *s = f.encoder->lexicons[0].similarities;
+    lth__similarity *s = lth__words_of(&f.encoder->lexicons[0])->similarities;
     assert_true(s && s->table[LTH__SIM_VALUE]);
     lth__free(s->table[LTH__SIM_VALUE]);
     s->table[LTH__SIM_VALUE] = NULL;

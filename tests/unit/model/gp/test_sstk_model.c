@@ -14,6 +14,7 @@
 
 #include "base/text.h"
 #include "gp_support.h"
+#include "kernel/tree/tree_field.h"
 #include "model/common/tensors.h"
 #include "model/gp/gp.h"
 #include "tree_reference.h"
@@ -316,7 +317,8 @@ static void test_learning(void **state) {
     const lth__sequences *trees = &free_symbols->items->fields[0];
     size_t leaves = 0;
     for (size_t k = 0; k < trees->start[60]; k++)
-        leaves += lth__forest_is_leaf(free_symbols->encoder->lexicons[0].forest, trees->symbols[k]);
+        leaves +=
+            lth__forest_is_leaf(lth__trees_of(free_symbols->encoder, 0)->forest, trees->symbols[k]);
     assert_int_equal(nodes + leaves, trees->start[60]);
     assert_null(lth_gp_symbol_at(shared, 0));
     lth_gp_free(shared);

@@ -1,4 +1,4 @@
-#include "kernel/string/similarity.h"
+#include "kernel/word/similarity.h"
 
 #include <math.h>
 #include <string.h>
@@ -36,21 +36,43 @@ static double shape(const lth__similarity *s, double dot, bool same) {
     return same ? 1 : 0;
 }
 
+/* Where a symbol is kept, and its place there. */
+static const lth__similarity *place_of(const lth__similarity *s, uint32_t *symbol) {
+    if (*symbol < s->first) return s->base;
+    *symbol -= (uint32_t)s->first;
+    return s;
+}
+
+static bool is_known(const lth__similarity *s, uint32_t symbol) {
+    const lth__similarity *at = place_of(s, &symbol);
+    return at->known[symbol];
+}
+
+static double weight_of(const lth__similarity *s, uint32_t symbol) {
+    const lth__similarity *at = place_of(s, &symbol);
+    return at->weight[symbol];
+}
+
+static double weight_slope_of(const lth__similarity *s, uint32_t symbol) {
+    const lth__similarity *at = place_of(s, &symbol);
+    return at->weight_slope[symbol];
+}
+
 /* The similarity of symbols a and b, whose vectors have this inner product. */
 static double similarity_of(const lth__similarity *s, double dot, uint32_t a, uint32_t b) {
-    bool known = s->known[a] && s->known[b];
+    bool known = is_known(s, a) && is_known(s, b);
     if (!known && (a != b || s->oov == LTH__OOV_ZERO)) return 0;
     double x = known ? shape(s, dot, a == b) : 1;
-    return s->weight ? x * s->weight[a] * s->weight[b] : x;
+    return s->weight ? x * weight_of(s, a) * weight_of(s, b) : x;
 }
 
 /* The same, or its derivative, from the similarity x. */
 static double part_of(const lth__similarity *s, lth__sim_part part, double x, double dot,
                       uint32_t a, uint32_t b) {
     if (part == LTH__SIM_VALUE) return x;
-    if (part == LTH__SIM_BY_RARITY) return x * (s->weight_slope[a] + s->weight_slope[b]);
+    if (part == LTH__SIM_BY_RARITY) return x * (weight_slope_of(s, a) + weight_slope_of(s, b));
     double t = s->temperature;
-    return s->known[a] && s->known[b] ? x * (1 - cosine_of(dot, a == b)) / (t * t) : 0;
+    return is_known(s, a) && is_known(s, b) ? x * (1 - cosine_of(dot, a == b)) / (t * t) : 0;
 }
 
 /* ---- Blocks ---- */
@@ -65,7 +87,9 @@ static void store(const lth__similarity *s, void *out, size_t at, double x) {
 static void gather_vectors(const lth__similarity *s, const uint32_t *symbols, size_t count,
                            double *out) {
     for (size_t i = 0; i < count; i++) {
-        memcpy(out + i * s->dimension, s->vectors + symbols[i] * s->dimension,
+        uint32_t symbol = symbols[i];
+        const lth__similarity *at = place_of(s, &symbol);
+        memcpy(out + i * s->dimension, at->vectors + symbol * s->dimension,
                s->dimension * sizeof *out);
     }
 }
@@ -182,7 +206,7 @@ static lth_status make_tables(lth_ctx *ctx, lth__similarity *s, lth_error *err) 
 }
 
 static void weigh_symbols(lth__similarity *s) {
-    for (size_t i = 0; i < s->symbols; i++) {
+    for (size_t i = 0; i < s->symbols - s->first; i++) {
         double sum = s->rarity + s->frequency[i];
         s->weight[i] = sum > 0 ? s->rarity / sum : 1;
         s->weight_slope[i] = sum > 0 && s->rarity > 0 ? s->frequency[i] / (s->rarity * sum) : 0;
@@ -248,25 +272,29 @@ static void copy_vector(const lth__similarity *s, const float *from, const doubl
     *known = norm > 0 || s->sim == LTH__SIM_DOT;
 }
 
-static lth_status copy_vectors(lth__similarity *s, const lth__vectors *v, size_t centre_rows,
-                               lth_error *err) {
+static const float *vector_of(const lth__similarity_def *def, lth__symbol symbol) {
+    const float *own = lth__vectors_at(def->vectors, symbol);
+    return own || !def->base_vectors ? own : lth__vectors_at(def->base_vectors, symbol);
+}
+
+static lth_status copy_vectors(lth__similarity *s, const lth__similarity_def *def, lth_error *err) {
     double *centre = NULL;
     if (s->sim == LTH__SIM_EXP) {
         centre = lth__alloc(s->dimension, sizeof *centre);
         if (!centre) return lth__fail_memory(err, 0);
-        find_centre(v, centre_rows, centre);
+        find_centre(def->base_vectors ? def->base_vectors : def->vectors, def->centre_rows, centre);
     }
-    for (size_t i = 0; i < s->symbols && i < v->symbols; i++) {
-        if (v->row_of[i] < 0) continue;
-        copy_vector(s, v->values + (size_t)v->row_of[i] * v->dimension, centre,
-                    s->vectors + i * s->dimension, &s->known[i]);
+    for (size_t i = s->first; i < s->symbols; i++) {
+        const float *vector = vector_of(def, (lth__symbol)i);
+        size_t at = i - s->first;
+        if (vector) copy_vector(s, vector, centre, s->vectors + at * s->dimension, &s->known[at]);
     }
     lth__free(centre);
     return LTH_OK;
 }
 
 static lth_status fill(lth__similarity *s, const lth__similarity_def *def, lth_error *err) {
-    size_t n = s->symbols;
+    size_t n = s->symbols - s->first;
     s->vectors = lth__calloc(n * s->dimension, sizeof *s->vectors);
     s->known = lth__calloc(n, sizeof *s->known);
     bool ok = s->vectors && s->known;
@@ -277,10 +305,9 @@ static lth_status fill(lth__similarity *s, const lth__similarity_def *def, lth_e
         ok = ok && s->frequency && s->weight && s->weight_slope;
     }
     if (!ok) return lth__fail_memory(err, n * s->dimension * sizeof *s->vectors);
-    for (size_t i = 0; s->frequency && i < n && i < def->frequencies; i++)
-        s->frequency[i] = def->frequency[i];
-    return def->sim == LTH__SIM_EXACT ? LTH_OK
-                                      : copy_vectors(s, def->vectors, def->centre_rows, err);
+    for (size_t i = s->first; s->frequency && i < s->symbols && i < def->frequencies; i++)
+        s->frequency[i - s->first] = def->frequency[i];
+    return def->sim == LTH__SIM_EXACT ? LTH_OK : copy_vectors(s, def, err);
 }
 
 lth_status lth__similarity_create(lth_ctx *ctx, const lth__similarity_def *def,
@@ -293,6 +320,8 @@ lth_status lth__similarity_create(lth_ctx *ctx, const lth__similarity_def *def,
                            .oov = def->oov,
                            .precision = ctx->options.precision,
                            .symbols = def->symbols,
+                           .base = def->base,
+                           .first = def->base ? def->base->symbols : 0,
                            .dimension = dimension > 0 ? dimension : 1,
                            .temperature = NAN,
                            .by_tile = def->by_tile,

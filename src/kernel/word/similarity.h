@@ -39,7 +39,9 @@ typedef struct lth__similarity {
     lth__sim sim;
     lth__oov oov;
     lth_precision precision;
-    size_t symbols;                /* vocabulary it was made for                              */
+    size_t symbols; /* vocabulary it was made for                              */
+    const struct lth__similarity *base; /* what is known of symbols before `first`, or NULL   */
+    size_t first;                  /* of the symbols that the arrays below have, but tables   */
     size_t dimension;              /* of the vectors                                          */
     double *vectors;               /* symbols x dimension; of unit length unless sim is dot   */
     bool *known;                   /* whether the symbol has a vector                         */
@@ -59,13 +61,14 @@ typedef struct lth__similarity_def {
     size_t owner;
     lth__sim sim;
     lth__oov oov;
-    const lth__vectors *vectors;
-    size_t centre_rows; /* of them, from the first, to centre by */
+    const lth__vectors *vectors, *base_vectors; /* those of a base, or NULL */
+    size_t centre_rows; /* of them, from the first of the base, to centre by */
     size_t symbols;
     const double *frequency; /* of the first `frequencies` symbols; the rest have 0 */
     size_t frequencies;
     bool learns_temperature, uses_rarity;
     bool by_tile;
+    const lth__similarity *base; /* to stand on, by tile; or NULL */
 } lth__similarity_def;
 
 /* Everything but the tables, which lth__similarity_set() makes if they fit. */

@@ -11,7 +11,7 @@
 
 #include "base/memory.h"
 #include "base/random.h"
-#include "kernel/string/similarity.h"
+#include "kernel/word/similarity.h"
 
 /* Seven words: right, up, slope, its double, left, the zero vector, and one without a vector; the
  * vocabulary has grown by an eighth since the vectors were read. */

@@ -1,5 +1,5 @@
-/* Going back: vocabularies and forests that forget what came last, and models that know as much
- * after a thousand predictions as before. */
+/* Vocabularies and forests that extend others, and models that know as much after a thousand
+ * predictions as before. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,6 +15,7 @@
 
 #include "base/random.h"
 #include "gp_support.h"
+#include "kernel/tree/tree_field.h"
 #include "model/common/tensors.h"
 #include "model/gp/gp.h"
 #include "model/svm/svm.h"
@@ -29,31 +30,40 @@ static size_t make_name(size_t i, char *out) {
     return length;
 }
 
-static void test_symbols_forget_the_last(void **state) {
+/* Whatever the base has keeps its number, what is new goes on from there, and the base stays. */
+static void test_symbols_extend(void **state) {
     (void)state;
     enum { MOST = 3000 };
     static char name[MOST][1600];
     static size_t length[MOST];
     for (size_t i = 0; i < MOST; i++) length[i] = make_name(i, name[i]);
-    lth__symbols *s = lth__symbols_create();
     lth__random random;
     lth__random_seed(&random, 1);
-    size_t count = 0;
-    for (int round = 0; round < 60; round++) {
-        size_t until = lth__random_below(&random, MOST + 1);
-        for (; count < until; count++)
-            assert_int_equal(lth__symbols_intern(s, name[count], length[count]), count);
-        lth__symbols_truncate(s, until + 5); /* nothing to forget */
-        lth__symbols_truncate(s, until);
-        count = until;
-        assert_int_equal(lth__symbols_count(s), count);
+    for (int round = 0; round < 20; round++) {
+        size_t known = round == 0 ? 0 : lth__random_below(&random, MOST + 1);
+        lth__symbols *base = lth__symbols_create();
+        for (size_t i = 0; i < known; i++) lth__symbols_intern(base, name[i], length[i]);
+        lth__symbols *s = lth__symbols_extend(base);
+        assert_int_equal(lth__symbols_count(s), known);
+        assert_int_equal(lth__symbols_first(s), known);
+        for (size_t i = known; i < MOST; i++)
+            assert_int_equal(lth__symbols_find(s, name[i], length[i]), LTH__NO_SYMBOL);
         for (size_t i = 0; i < MOST; i++)
-            assert_int_equal(lth__symbols_find(s, name[i], length[i]),
-                             i < count ? i : LTH__NO_SYMBOL);
-        for (size_t i = 0; i < count; i++)
-            assert_string_equal(lth__symbols_text(s, (lth__symbol)i, NULL), name[i]);
+            assert_int_equal(lth__symbols_intern(s, name[i], length[i]), i);
+        assert_int_equal(lth__symbols_count(s), MOST);
+        for (size_t i = 0; i < MOST; i++) {
+            size_t got;
+            assert_string_equal(lth__symbols_text(s, (lth__symbol)i, &got), name[i]);
+            assert_int_equal(got, length[i]);
+            assert_int_equal(lth__symbols_seen(s, (lth__symbol)i), 1);
+            assert_int_equal(lth__symbols_find(s, name[i], length[i]), i);
+            assert_int_equal(lth__symbols_find(base, name[i], length[i]),
+                             i < known ? i : LTH__NO_SYMBOL);
+        }
+        assert_int_equal(lth__symbols_count(base), known);
+        lth__symbols_free(s);
+        lth__symbols_free(base);
     }
-    lth__symbols_free(s);
 }
 
 /* ---- Forests ---- */
@@ -75,31 +85,60 @@ static void read_trees(lth__forest *f, lth__symbols *labels, size_t first, size_
     lth__tree_free(&tree);
 }
 
-/* What is read again after forgetting gets the numbers it had. */
-static void test_forests_forget_the_last(void **state) {
+static void check_same(const lth__forest *f, const lth__forest *whole) {
+    assert_int_equal(f->count, whole->count);
+    assert_int_equal(f->production_count, whole->production_count);
+    assert_int_equal(lth__forest_child_count(f), whole->child_count);
+    for (uint32_t u = 0; u < f->count; u++) {
+        const lth__subtree *a = lth__forest_subtree(f, u), *b = lth__forest_subtree(whole, u);
+        assert_int_equal(a->label, b->label);
+        assert_int_equal(a->production, b->production);
+        assert_int_equal(a->children, b->children);
+        assert_int_equal(lth__forest_is_leaf(f, u), lth__forest_is_leaf(whole, u));
+        for (uint32_t k = 0; k < a->children; k++)
+            assert_int_equal(lth__forest_children(f, u)[k], lth__forest_children(whole, u)[k]);
+    }
+    for (uint32_t p = 0; p < f->production_count; p++)
+        assert_memory_equal(lth__forest_production(f, p), lth__forest_production(whole, p),
+                            sizeof(lth__production));
+}
+
+static void check_index(const lth__tree_index *x, const lth__tree_index *whole,
+                        const lth__forest *f) {
+    for (uint32_t p = 0; p < f->production_count; p++) {
+        assert_int_equal(lth__tree_index_members(x, p), lth__tree_index_members(whole, p));
+        for (size_t i = 0; i < lth__tree_index_members(x, p); i++)
+            assert_int_equal(lth__tree_index_member(x, p, i), lth__tree_index_member(whole, p, i));
+    }
+}
+
+/* Trees on top of others get the numbers that they would have had behind them. */
+static void test_forests_extend(void **state) {
     (void)state;
     enum { TREES = sizeof trees / sizeof *trees };
     for (size_t kept = 0; kept <= TREES; kept++) {
         lth__symbols *labels = lth__symbols_create();
-        lth__forest *f = lth__forest_create();
-        read_trees(f, labels, 0, kept);
-        size_t count = f->count, productions = f->production_count, children = f->child_count;
+        lth__forest *base = lth__forest_create(), *whole = lth__forest_create();
+        read_trees(whole, labels, 0, TREES);
+        read_trees(base, labels, 0, kept);
+        size_t count = base->count, productions = base->production_count;
+        lth__forest *f = lth__forest_extend(base);
         read_trees(f, labels, kept, TREES);
-        size_t all = f->count, all_productions = f->production_count;
-        lth__subtree *before = malloc(all * sizeof *before);
-        memcpy(before, f->subtrees, all * sizeof *before);
-        lth__forest_truncate(f, count);
-        assert_int_equal(f->count, count);
-        assert_int_equal(f->production_count, productions);
-        assert_int_equal(f->child_count, children);
-        read_trees(f, labels, 0, kept);
-        assert_int_equal(f->count, count);
         read_trees(f, labels, 0, TREES);
-        assert_int_equal(f->count, all);
-        assert_int_equal(f->production_count, all_productions);
-        assert_memory_equal(f->subtrees, before, all * sizeof *before);
-        free(before);
+        check_same(f, whole);
+        lth__tree_index *first = NULL, *own = NULL, *all = NULL;
+        assert_int_equal(lth__tree_index_create(base, NULL, &first, NULL), LTH_OK);
+        assert_int_equal(lth__tree_index_create(f, first, &own, NULL), LTH_OK);
+        assert_int_equal(lth__tree_index_create(whole, NULL, &all, NULL), LTH_OK);
+        check_index(own, all, whole);
+        assert_int_equal(base->count, count);
+        assert_int_equal(base->production_count, productions);
+        lth__tree_index_free(all);
+        lth__tree_index_free(own);
+        lth__tree_index_free(first);
         lth__forest_free(f);
+        lth__forest_free(base);
+        lth__forest_free(whole);
         lth__symbols_free(labels);
     }
 }
@@ -114,15 +153,17 @@ static size size_of(const lth_encoder *e) {
     size s = {0};
     for (size_t f = 0; f < e->kernel->field_count; f++) {
         const lth__lexicon *l = &e->lexicons[f];
+        const lth__words *w = lth__words_of(l);
         s.symbols += lth__symbols_count(l->symbols);
-        s.vectors += l->vectors.count;
-        s.vector_symbols += l->vectors.symbols;
-        for (const lth__similarity *k = l->similarities; k; k = k->next) s.similarities++;
-        if (!l->forest) continue;
-        s.subtrees += l->forest->count;
-        s.productions += l->forest->production_count;
-        assert_non_null(l->index);
-        assert_int_equal(l->index->subtrees, l->forest->count);
+        s.vectors += w->vectors.count;
+        s.vector_symbols += w->vectors.symbols;
+        for (const lth__similarity *k = w->similarities; k; k = k->next) s.similarities++;
+        if (l->def->type != &lth__field_tree) continue;
+        const lth__trees *t = lth__trees_of(e, f);
+        s.subtrees += t->forest->count;
+        s.productions += t->forest->production_count;
+        assert_non_null(t->index);
+        assert_int_equal(t->index->subtrees, t->forest->count);
     }
     for (size_t n = 0; n < e->kernel->node_count; n++)
         s.grams += e->spaces[n].grams ? lth__symbols_count(e->spaces[n].grams) : 0;
@@ -190,7 +231,7 @@ static lth_table *training_rows(lth_ctx *ctx, bool tree) {
     return table;
 }
 
-static void predict(lth_gp *gp, lth_svm *svm, const lth_table *row, double *out) {
+static void predict(const lth_gp *gp, const lth_svm *svm, const lth_table *row, double *out) {
     lth_error err = {0};
     if (svm)
         support_ok(lth_svm_predict(svm, row, &(lth_svm_prediction){.decision = out},
@@ -203,13 +244,13 @@ static void predict(lth_gp *gp, lth_svm *svm, const lth_table *row, double *out)
 }
 
 /* The first row predicted again after a thousand others: the same bits, and nothing that grows. */
-static void predict_many(lth_ctx *ctx, lth_gp *gp, lth_svm *svm, bool tree) {
+static void predict_many(lth_ctx *ctx, const lth_gp *gp, const lth_svm *svm, bool tree) {
     const lth_encoder *encoder = svm ? svm->encoder : gp->encoder;
     double first[2] = {0}, last[2] = {0};
+    size before = size_of(encoder);
     lth_table *row = new_row(ctx, 0, tree);
     predict(gp, svm, row, first);
     lth_table_free(row);
-    size before = size_of(encoder);
     size_t bytes = 0;
     for (size_t i = 1; i <= 1000; i++) {
         double out[2];
@@ -411,8 +452,8 @@ static void test_hostile_columns_of_vectors(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_symbols_forget_the_last),
-        cmocka_unit_test(test_forests_forget_the_last),
+        cmocka_unit_test(test_symbols_extend),
+        cmocka_unit_test(test_forests_extend),
         cmocka_unit_test(test_models_do_not_grow),
         cmocka_unit_test(test_saving_after_predictions),
         cmocka_unit_test(test_hostile_columns_of_vectors),

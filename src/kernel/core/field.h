@@ -1,0 +1,90 @@
+/* Types of fields: text, numbers, trees. All that depends on what a column holds is one constant
+ * table of functions for each. */
+#ifndef LTH_FIELD_H
+#define LTH_FIELD_H
+
+#include "base/text.h"
+#include "data/tensor.h"
+#include "kernel/core/encode.h"
+
+/* Where the arrays of a field go: named `part`, a vector, or with `cols` above 0 a matrix. */
+typedef struct lth__field_saver {
+    void *user;
+    void (*put)(void *user, const char *part, lth__dtype dtype, size_t rows, size_t cols,
+                const void *data);          /* data NULL = out of memory */
+    void *(*keep)(void *user, void *block); /* frees the block when all is written; NULL likewise */
+} lth__field_saver;
+
+/* Where they come from. What is read is to be checked: a file can be hostile. */
+typedef struct lth__field_loader {
+    void *user;
+    const lth_kernel *kernel;
+    size_t field, rows;
+    lth_error *err;
+    bool (*has)(void *user, const char *part);
+    /* An array of this shape; LTH_NONE = any. */
+    lth_status (*get)(void *user, const char *part, lth__dtype dtype, size_t rank, size_t rows,
+                      size_t cols, const lth__tensor **out);
+    lth_status (*damaged)(void *user, const char *what);
+} lth__field_loader;
+
+/* A part of a row that a prediction may owe something to. */
+typedef struct lth__part {
+    size_t at; /* its place among the row's parts, as kernels number them */
+    const char *text;
+    size_t size;
+    size_t first, length; /* where it stands in its cell; first LTH_NONE = it has no place */
+    size_t depth;         /* of a node in its tree                            */
+    bool seen;            /* training had it                                  */
+    bool is_column;       /* the text is the name of a column, which it is by itself */
+} lth__part;
+
+typedef lth_status lth__part_fn(void *user, const lth__part *part, lth_error *err);
+
+struct lth__field_type {
+    lth_column_kind kind;
+
+    /* What a lexicon of this type keeps; false = out of memory. NULL = nothing. */
+    bool (*open)(lth__lexicon *l);
+    void (*close)(lth__lexicon *l);
+
+    /* The column of a table; `first` = of the first one. What it leaves in *out on failure is
+     * freed with the items. Then, optional, what is to be known of all symbols together. */
+    lth_status (*encode)(lth__lexicon *l, const lth_table *table, bool first, lth__sequences *out,
+                         lth_error *err);
+    lth_status (*finish)(lth__lexicon *l, const lth__sequences *s, bool first, lth_error *err);
+    /* Optional: vectors of its words. */
+    lth_status (*read_vectors)(lth__lexicon *l, const lth_ctx *ctx, const char *path,
+                               lth_error *err);
+
+    /* The items item[0 .. count-1], copied. */
+    lth_status (*pick)(const lth__sequences *from, const size_t *item, size_t count,
+                       lth__sequences *to, lth_error *err);
+
+    void (*save)(const lth__lexicon *l, const lth__sequences *s, const lth__field_saver *to);
+    lth_status (*load)(lth__lexicon *l, const lth__field_loader *from, lth__sequences *out);
+
+    /* How many parts an item has; those of the first item, encoded from the first row of `table`;
+     * and an item as text again. */
+    size_t (*part_count)(const lth__sequences *s, size_t item);
+    lth_status (*parts)(const lth__lexicon *l, const lth__sequences *s, const lth_table *table,
+                        lth__part_fn *take, void *user, lth_error *err);
+    void (*write)(const lth__lexicon *l, const lth__sequences *s, size_t item, lth__string *out);
+};
+
+extern const lth__field_type lth__field_text, lth__field_numbers, lth__field_tree;
+
+/* ---- What types have in common ---- */
+
+lth_status lth__sequences_pick(const lth__sequences *from, const size_t *item, size_t count,
+                               lth__sequences *to, lth_error *err);
+
+/* The symbols of the first table, and the sequences of the items. */
+void lth__symbols_save(const lth__lexicon *l, const lth__field_saver *to);
+lth_status lth__symbols_load(lth__lexicon *l, const lth__field_loader *from);
+void lth__sequences_save(const lth__sequences *s, const lth__field_saver *to);
+/* Of symbols below `vocabulary`. */
+lth_status lth__sequences_load(const lth__field_loader *from, size_t vocabulary,
+                               lth__sequences *out);
+
+#endif

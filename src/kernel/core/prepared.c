@@ -1,0 +1,78 @@
+/* Diagonals, and matrices against columns that stay the same. */
+#include "kernel/core/gram.h"
+#include "kernel/core/work.h"
+
+struct lth__prepared {
+    lth__eval eval;
+    lth__side side[2]; /* as they are, and by size */
+};
+
+static lth_status fill_diagonal(const lth__eval *eval, double *diag, lth_error *err) {
+    const lth__node *root = eval->kernel->root;
+    LTH_TRY(lth__node_diagonal(root, eval, eval->rows, diag, NULL, err));
+    for (size_t i = 0; i < eval->rows->count; i++) {
+        uint32_t item = (uint32_t)i;
+        lth__tile self = {.row = &item, .col = &item, .rows = 1, .cols = 1};
+        LTH_TRY(lth__tile_check(&self, &diag[i], err));
+    }
+    return LTH_OK;
+}
+
+/* For what only the diagonal needs; to be released also when this fails. */
+static lth_status prepare_selves(const lth_kernel *kernel, const lth_items *items, lth__eval *eval,
+                                 lth_error *err) {
+    *eval = (lth__eval){.kernel = kernel, .rows = items, .cols = items, .selves = true};
+    LTH_TRY(lth__items_check(kernel, items, NULL, err));
+    eval->ctx = lth__items_ctx(items);
+    return lth__eval_prepare(eval, err);
+}
+
+lth_status lth_gram_diagonal(const lth_kernel *kernel, const lth_items *rows, double *diag,
+                             lth_error *err) {
+    lth__eval eval;
+    lth_status status = prepare_selves(kernel, rows, &eval, err);
+    if (status == LTH_OK) status = fill_diagonal(&eval, diag, err);
+    lth__eval_release(&eval);
+    return status;
+}
+
+/* ---- Many matrices with the same columns ---- */
+
+lth_status lth__prepared_create(const lth_kernel *kernel, const lth_items *cols,
+                                lth__prepared **out, lth_error *err) {
+    lth__prepared *p = lth__calloc(1, sizeof *p);
+    if (!p) return lth__fail_memory(err, sizeof *p);
+    lth_status status = prepare_selves(kernel, cols, &p->eval, err);
+    for (int by_size = 0; by_size < 2 && status == LTH_OK; by_size++)
+        status = lth__side_make(cols, by_size, &p->side[by_size], err);
+    if (status == LTH_OK)
+        *out = p;
+    else
+        lth__prepared_free(p);
+    return status;
+}
+
+void lth__prepared_free(lth__prepared *p) {
+    if (!p) return;
+    lth__eval_release(&p->eval);
+    lth__side_free(&p->side[0]);
+    lth__side_free(&p->side[1]);
+    lth__free(p);
+}
+
+const lth__eval *lth__prepared_eval(const lth__prepared *p) {
+    return &p->eval;
+}
+
+lth_status lth__gram_against(const lth__prepared *p, const lth_items *rows, double *K, size_t ld,
+                             double *self, lth_error *err) {
+    lth__work w = {.K = K, .ld = ld, .kept = &p->eval, .order = p->side};
+    lth_status status = lth__work_open(&w, p->eval.kernel, rows, p->eval.cols, false, err);
+    if (status == LTH_OK) status = lth__work_matrix(&w, err);
+    bool device = w.eval.device != NULL;
+    if (status == LTH_OK && self && !device) status = fill_diagonal(&w.eval, self, err);
+    lth__work_close(&w);
+    if (status == LTH_OK && self && device)
+        status = lth_gram_diagonal(p->eval.kernel, rows, self, err);
+    return status;
+}

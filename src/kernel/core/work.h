@@ -1,0 +1,35 @@
+/* One matrix in the making. */
+#ifndef LTH_WORK_H
+#define LTH_WORK_H
+
+#include "kernel/core/tiles.h"
+
+typedef struct lth__work {
+    lth__eval eval;
+    lth__cut cut;
+    const lth__eval *kept;  /* of the columns with themselves, or NULL                     */
+    const lth__side *order; /* of the columns: as they are, and by size; NULL = find it     */
+
+    /* What is wanted: one of K, orders, grad, each. */
+    double *K;
+    size_t ld;
+    double *orders;
+    const double *W;
+    bool W_is_symmetric; /* then only one side of it is read */
+    double *partial;     /* [block][parameter] */
+    double *each;
+} lth__work;
+
+/* What is wanted is set, all else is 0; to be closed also when this fails. */
+lth_status lth__work_open(lth__work *w, const lth_kernel *kernel, const lth_items *rows,
+                          const lth_items *cols, bool gradients, lth_error *err);
+lth_status lth__work_matrix(lth__work *w, lth_error *err);
+void lth__work_close(lth__work *w);
+
+/* Whether these items can be compared: LTH_EARG. */
+lth_status lth__items_check(const lth_kernel *kernel, const lth_items *rows, const lth_items *cols,
+                            lth_error *err);
+/* Whether all values of a tile are finite: LTH_ENUMERIC. */
+lth_status lth__tile_check(const lth__tile *tile, const double *K, lth_error *err);
+
+#endif

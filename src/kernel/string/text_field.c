@@ -1,0 +1,169 @@
+/* Fields of text: columns of texts, cut into units, and columns of vectors, a unit each. */
+#include "kernel/string/text_field.h"
+
+#include "data/table.h"
+#include "data/units.h"
+
+static bool open(lth__lexicon *l) {
+    l->own = lth__calloc(1, sizeof(lth__words));
+    if (l->own) lth__words_open(l->own, l);
+    return l->own != NULL;
+}
+
+static void close(lth__lexicon *l) {
+    lth__words_close(l->own);
+}
+
+/* ---- Encoding ---- */
+
+static lth_status encode_text(const lth__lexicon *l, const lth_table *table, size_t column,
+                              lth__sequences *out, lth_error *err) {
+    size_t capacity = 0, used = 0, rows = lth_table_rows(table);
+    *out = (lth__sequences){.count = rows, .start = lth__alloc(rows + 1, sizeof *out->start)};
+    if (!out->start) return lth__fail_memory(err, (rows + 1) * sizeof *out->start);
+    out->start[0] = 0;
+    for (size_t i = 0; i < rows; i++) {
+        size_t length;
+        const char *text = lth_table_cell(table, i, column, &length);
+        LTH_TRY(lth__units_split(text, length, (lth__units)l->def->units, l->def->lower, l->symbols,
+                                 &out->symbols, &used, &capacity, err));
+        out->start[i + 1] = used;
+        size_t units = lth__sequence_length(out, i);
+        if (units > out->longest) out->longest = units;
+        if (units > UINT32_MAX / 2) {
+            return lth__fail_at(err, LTH_EFORMAT, lth_table_name(table), lth_table_line(table, i),
+                                0, "this text is too long: %zu units", units);
+        }
+    }
+    void *fitted = lth__realloc(out->symbols, used, sizeof *out->symbols);
+    if (fitted) out->symbols = fitted;
+    return LTH_OK;
+}
+
+/* All tables of an encoder have texts in a column, or all have vectors. */
+static lth_status check_kind(const lth__words *w, const lth_table *table, size_t column,
+                             bool vectors, lth_error *err) {
+    if (w->contextual == vectors) return LTH_OK;
+    return lth__table_want(table, column, vectors ? LTH__COLUMN_TEXT : LTH__COLUMN_VECTORS,
+                           vectors ? "the first table has text" : "the first table has vectors",
+                           err);
+}
+
+static lth_status encode(lth__lexicon *l, const lth_table *table, bool first, lth__sequences *out,
+                         lth_error *err) {
+    lth__words *w = lth__words_of(l);
+    size_t column;
+    LTH_TRY(lth__table_column_at(table, l->def->column, &column, err));
+    bool vectors = lth__table_kind(table, column) == LTH__COLUMN_VECTORS;
+    if (!first) LTH_TRY(check_kind(w, table, column, vectors, err));
+    w->contextual = vectors;
+    if (vectors) return lth__vectors_column_encode(l, table, column, out, err);
+    LTH_TRY(lth__table_want(table, column, LTH__COLUMN_TEXT, "the kernel reads text", err));
+    return encode_text(l, table, column, out, err);
+}
+
+/* How frequent each symbol is among the first items. */
+static lth_status finish(lth__lexicon *l, const lth__sequences *s, bool first, lth_error *err) {
+    if (!first) return LTH_OK;
+    lth__words *w = lth__words_of(l);
+    size_t symbols = lth__symbols_count(l->symbols), units = s->start[s->count];
+    lth__free(w->frequency); /* of a table that could not be encoded */
+    w->frequency = lth__calloc(symbols, sizeof *w->frequency);
+    if (!w->frequency) return lth__fail_memory(err, symbols * sizeof *w->frequency);
+    for (size_t k = 0; k < units; k++) w->frequency[s->symbols[k]] += 1 / (double)units;
+    return LTH_OK;
+}
+
+/* ---- In a file ---- */
+
+static void save(const lth__lexicon *l, const lth__sequences *s, const lth__field_saver *to) {
+    lth__symbols_save(l, to);
+    lth__sequences_save(s, to);
+    lth__words_save(l, to);
+}
+
+static lth_status load(lth__lexicon *l, const lth__field_loader *from, lth__sequences *out) {
+    LTH_TRY(lth__symbols_load(l, from));
+    LTH_TRY(lth__sequences_load(from, lth__symbols_count(l->symbols), out));
+    LTH_TRY(lth__words_load(l, from));
+    bool good = !lth__words_of(l)->contextual || lth__vectors_column_check(l);
+    return good ? LTH_OK : from->damaged(from->user, "its column of vectors");
+}
+
+/* ---- Parts, and as text again ---- */
+
+/* A byte of a character of several bytes is no text. */
+static void write_unit(const char *text, size_t length, int units, lth__string *out) {
+    if (units == LTH__BYTES && length == 1 && (unsigned char)*text >= 0x80)
+        lth__string_format(out, "\\x%02x", (unsigned)(unsigned char)*text);
+    else
+        lth__string_append(out, text, length);
+}
+
+void lth__units_write(const lth__lexicon *l, const lth__symbol *unit, const bool *gap, size_t count,
+                      lth__string *out) {
+    int units = l->def->units;
+    const char *between = units == LTH__WORDS || units == LTH__TOKENS ? " " : "";
+    for (size_t i = 0; i < count; i++) {
+        size_t length;
+        const char *text = lth__symbols_text(l->symbols, unit[i], &length);
+        if (i > 0) lth__string_format(out, "%s", between);
+        if (i > 0 && gap && gap[i]) lth__string_format(out, "...%s", between);
+        write_unit(text, length, units, out);
+    }
+    if (count == 0) lth__string_append(out, "", 0);
+}
+
+static void write(const lth__lexicon *l, const lth__sequences *s, size_t item, lth__string *out) {
+    lth__units_write(l, lth__sequence_symbols(s, item), NULL, lth__sequence_length(s, item), out);
+}
+
+static lth_status take_unit(const lth__lexicon *l, lth__symbol symbol, size_t at, const char *cell,
+                            const lth__place *place, lth__string *room, lth__part_fn *take,
+                            void *user, lth_error *err) {
+    lth__part part = {.at = at, .first = LTH_NONE, .seen = symbol < l->known};
+    const char *text = lth__symbols_text(l->symbols, symbol, &part.size);
+    if (place) {
+        text = cell + place->first;
+        part.size = part.length = place->length;
+        part.first = place->first;
+    }
+    room->length = 0;
+    write_unit(text, part.size, l->def->units, room);
+    if (room->failed) return lth__fail_memory(err, part.size);
+    part.text = room->bytes;
+    part.size = room->length;
+    return take(user, &part, err);
+}
+
+/* Units as the cell has them, where it is a text. */
+static lth_status parts(const lth__lexicon *l, const lth__sequences *s, const lth_table *table,
+                        lth__part_fn *take, void *user, lth_error *err) {
+    size_t length, placed, count = lth__sequence_length(s, 0);
+    const char *cell = lth_table_cell(table, 0, lth_table_find(table, l->def->column), &length);
+    lth__place *places = NULL;
+    LTH_TRY(lth__units_places(cell, length, (lth__units)l->def->units, &places, &placed, err));
+    lth__string room = {0};
+    lth_status status = LTH_OK;
+    for (size_t k = 0; k < count && status == LTH_OK; k++)
+        status = take_unit(l, lth__sequence_symbols(s, 0)[k], k, cell,
+                           placed == count ? &places[k] : NULL, &room, take, user, err);
+    lth__string_free(&room);
+    lth__free(places);
+    return status;
+}
+
+const lth__field_type lth__field_text = {
+    .kind = LTH_COLUMN_TEXT,
+    .open = open,
+    .close = close,
+    .encode = encode,
+    .finish = finish,
+    .read_vectors = lth__words_read_vectors,
+    .pick = lth__sequences_pick,
+    .save = save,
+    .load = load,
+    .part_count = lth__sequence_length,
+    .parts = parts,
+    .write = write,
+};

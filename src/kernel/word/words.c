@@ -1,0 +1,213 @@
+/* Words: their vectors read and stored, and their similarities, kept from one evaluation to the
+ * next. */
+#include "kernel/word/words.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { NO_VECTOR = -1 };
+
+static void free_similarities(lth__words *w) {
+    while (w->similarities) {
+        lth__similarity *s = w->similarities;
+        w->similarities = s->next;
+        lth__similarity_free(s);
+    }
+}
+
+void lth__words_open(lth__words *w, const lth__lexicon *l) {
+    if (!l->base) return;
+    const lth__words *base = w->base = lth__words_of(l->base);
+    w->has_vectors = base->has_vectors;
+    w->contextual = base->contextual;
+    w->tables = base->tables;
+    w->centre_rows = base->centre_rows;
+    w->vectors.dimension = base->vectors.dimension;
+    w->vectors.first = w->vectors.symbols = lth__symbols_count(l->base->symbols);
+}
+
+void lth__words_close(lth__words *w) {
+    free_similarities(w);
+    lth__vectors_free(&w->vectors);
+    lth__free(w->frequency);
+}
+
+/* ---- Vectors ---- */
+
+static lth_status check_dimension(const lth__words *w, const lth__vectors *more, const char *path,
+                                  lth_error *err) {
+    size_t dimension = w->base ? w->base->vectors.dimension : 0;
+    if (dimension == 0 || more->count == 0 || more->dimension == dimension) return LTH_OK;
+    return lth__fail_at(err, LTH_EFORMAT, path, 0, 0,
+                        "vectors of %zu numbers, where the model has vectors of %zu",
+                        more->dimension, dimension);
+}
+
+lth_status lth__words_read_vectors(lth__lexicon *l, const lth_ctx *ctx, const char *path,
+                                   lth_error *err) {
+    lth__words *w = lth__words_of(l);
+    bool complete = l->base && lth__symbols_count(l->symbols) == lth__symbols_first(l->symbols);
+    if (!l->def->vectors || w->contextual || complete) return LTH_OK;
+    lth__vectors v;
+    LTH_TRY((l->def->parts ? lth__vectors_read_parts : lth__vectors_read)(ctx, path, l->symbols, &v,
+                                                                          err));
+    lth_status status = check_dimension(w, &v, path, err);
+    if (status != LTH_OK) {
+        lth__vectors_free(&v);
+        return status;
+    }
+    if (w->base && v.count == 0) v.dimension = w->base->vectors.dimension;
+    free_similarities(w);
+    lth__vectors_free(&w->vectors);
+    w->vectors = v;
+    w->has_vectors = true;
+    if (!w->base) w->centre_rows = v.count;
+    return LTH_OK;
+}
+
+const float *lth__words_vector(const lth__words *w, lth__symbol word) {
+    bool own = !w->base || word >= w->vectors.first;
+    return lth__vectors_at(own ? &w->vectors : &w->base->vectors, word);
+}
+
+/* ---- In a file ---- */
+
+static const uint8_t is_contextual = 1;
+
+void lth__words_save(const lth__lexicon *l, const lth__field_saver *to) {
+    const lth__words *w = lth__words_of(l);
+    const lth__vectors *v = &w->vectors;
+    if (!w->has_vectors) return;
+    uint32_t *row = to->keep(to->user, lth__alloc(v->symbols + 1, sizeof *row));
+    for (size_t i = 0; row && i < v->symbols; i++) row[i] = (uint32_t)v->row_of[i];
+    to->put(to->user, "vector_rows", LTH__U32, v->symbols, 0, row);
+    const float none = 0;
+    to->put(to->user, "vectors", LTH__F32, v->count, v->dimension > 0 ? v->dimension : 1,
+            v->count > 0 ? v->values : &none);
+    if (w->contextual) to->put(to->user, "contextual", LTH__U8, 1, 0, &is_contextual);
+}
+
+static lth_status load_vectors(const lth__lexicon *l, const lth__field_loader *from) {
+    lth__words *w = lth__words_of(l);
+    const lth__tensor *rows, *values;
+    LTH_TRY(from->get(from->user, "vector_rows", LTH__U32, 1, LTH_NONE, 0, &rows));
+    LTH_TRY(from->get(from->user, "vectors", LTH__F32, 2, LTH_NONE, LTH_NONE, &values));
+    bool good = rows->shape[0] <= lth__symbols_count(l->symbols) && values->shape[1] > 0;
+    if (!good) return from->damaged(from->user, "its word vectors");
+    lth__vectors v = {
+        .dimension = values->shape[1], .count = values->shape[0], .symbols = rows->shape[0]};
+    v.values = lth__alloc(v.count * v.dimension, sizeof *v.values);
+    v.row_of = lth__alloc(v.symbols, sizeof *v.row_of);
+    w->vectors = v;
+    if (!v.values || !v.row_of) return lth__fail_memory(from->err, 0);
+    memcpy(v.values, values->data, v.count * v.dimension * sizeof *v.values);
+    for (size_t i = 0; good && i < v.count * v.dimension; i++) good = isfinite(v.values[i]);
+    const uint32_t *row = rows->data;
+    for (size_t i = 0; good && i < v.symbols; i++) {
+        good = row[i] == (uint32_t)NO_VECTOR || row[i] < v.count;
+        v.row_of[i] = (int32_t)row[i];
+    }
+    if (!good) return from->damaged(from->user, "its word vectors");
+    w->has_vectors = true;
+    w->centre_rows = v.count;
+    return LTH_OK;
+}
+
+lth_status lth__words_load(lth__lexicon *l, const lth__field_loader *from) {
+    const lth__tensor *t;
+    if (l->def->vectors) LTH_TRY(load_vectors(l, from));
+    if (!from->has(from->user, "contextual")) return LTH_OK;
+    LTH_TRY(from->get(from->user, "contextual", LTH__U8, 1, 1, 0, &t));
+    lth__words_of(l)->contextual = true;
+    return *(const uint8_t *)t->data == is_contextual
+               ? LTH_OK
+               : from->damaged(from->user, "its column of vectors");
+}
+
+/* ---- Similarities ---- */
+
+static lth__similarity *find_similarity(const lth__node *node, const lth__eval *eval,
+                                        const lth__words *w, size_t symbols) {
+    for (lth__similarity *s = w->similarities; s; s = s->next) {
+        if (s->owner == node->index && s->symbols == symbols &&
+            s->precision == eval->ctx->options.precision)
+            return s;
+    }
+    return NULL;
+}
+
+static double count_pairs(const lth__sequences *rows, const lth__sequences *cols, bool selves) {
+    double units = (double)(rows->start[rows->count] - rows->start[0]), squares = 0;
+    for (size_t i = 0; selves && i < rows->count; i++) {
+        double length = (double)lth__sequence_length(rows, i);
+        squares += length * length;
+    }
+    return selves ? squares : units * (double)(cols->start[cols->count] - cols->start[0]);
+}
+
+/* A table of all symbols is worth its price when the evaluation looks at about as many pairs of
+ * units as it has entries. A symmetric one is often the first of many with the same symbols; a few
+ * rows to predict are not. */
+static bool table_pays(const lth__node *node, const lth__eval *eval, size_t symbols) {
+    double pairs = count_pairs(&eval->rows->fields[node->field], &eval->cols->fields[node->field],
+                               eval->selves);
+    bool one_of_many = eval->rows == eval->cols && !eval->selves;
+    return (double)symbols * (double)symbols <= (one_of_many ? 4 : 1) * pairs;
+}
+
+static lth_status create(const lth__node *node, const lth__eval *eval, const lth__lexicon *l,
+                         lth__matching how, bool by_tile, const lth__similarity *base,
+                         lth__similarity **out, lth_error *err) {
+    lth__words *w = lth__words_of(l);
+    lth__similarity_def def = {.owner = node->index,
+                               .sim = how.sim,
+                               .oov = how.oov,
+                               .vectors = &w->vectors,
+                               .base_vectors = w->base ? &w->base->vectors : NULL,
+                               .centre_rows = w->centre_rows,
+                               .symbols = lth__symbols_count(l->symbols),
+                               .frequency = w->base ? w->base->frequency : w->frequency,
+                               .frequencies = l->known,
+                               .learns_temperature = how.learns_temperature,
+                               .uses_rarity = how.uses_rarity,
+                               .by_tile = by_tile,
+                               .base = base};
+    LTH_TRY(lth__similarity_create(eval->ctx, &def, out, err));
+    (*out)->next = w->similarities;
+    w->similarities = *out;
+    return LTH_OK;
+}
+
+/* What the base has for these values, or NULL. */
+static const lth__similarity *find_base(const lth__node *node, const lth__eval *eval,
+                                        const lth__lexicon *l, lth__matching how) {
+    if (!l->base) return NULL;
+    const lth__similarity *s =
+        find_similarity(node, eval, lth__words_of(l->base), lth__symbols_count(l->base->symbols));
+    return s && s->temperature == how.temperature && s->rarity == how.rarity ? s : NULL;
+}
+
+lth_status lth__words_similarity(const lth__node *node, const lth__eval *eval, lth__matching how,
+                                 const lth__similarity **out, lth_error *err) {
+    const lth__lexicon *l = &eval->rows->encoder->lexicons[node->field];
+    const lth__words *w = lth__words_of(l);
+    if (how.sim != LTH__SIM_EXACT && !w->has_vectors)
+        return lth__fail(err, LTH_EARG, "this kernel matches words by vectors, but none were read");
+    size_t symbols = lth__symbols_count(l->symbols);
+    bool by_tile = (l->base || !w->tables) && !table_pays(node, eval, symbols);
+    const lth__similarity *base = find_base(node, eval, l, how);
+    if (base && base->symbols == symbols && (by_tile || !base->by_tile)) {
+        *out = base;
+        return LTH_OK;
+    }
+    lth__similarity *s = find_similarity(node, eval, w, symbols);
+    if (!s) {
+        LTH_TRY(create(node, eval, l, how, by_tile, by_tile ? base : NULL, &s, err));
+    } else if (s->by_tile && !s->base && !by_tile) {
+        s->by_tile = false;
+        s->temperature = NAN; /* so that the tables are made */
+    }
+    LTH_TRY(lth__similarity_set(eval->ctx, s, how.temperature, how.rarity, err));
+    *out = s;
+    return LTH_OK;
+}
