@@ -52,17 +52,18 @@ bool read_rows(const serve_columns *columns, const char *body, size_t size, serv
                problem *why);
 void free_rows(serve_rows *rows);
 
-/* ---- Models ---- */
+/* ---- The model ---- */
 
-/* A context serves one call at a time, so there are several, each with a model of its own. */
+/* A context serves one call at a time, so there are several; the model serves all of them. */
 typedef struct worker {
     options options;
     session session;
-    model model;
+    const model *model;
     struct worker *next; /* that is free too */
 } worker;
 
 typedef struct pool {
+    model model;
     worker *at;
     size_t count, waiting;
     worker *free;
@@ -72,7 +73,7 @@ typedef struct pool {
 
 int pool_open(pool *p, const options *o);
 void pool_close(pool *p);
-/* A model for this request alone; NULL when too many wait for one, or it took too long. */
+/* A context for this request alone; NULL when too many wait for one, or it took too long. */
 worker *pool_take(pool *p, double seconds);
 void pool_give(pool *p, worker *w);
 

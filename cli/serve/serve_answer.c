@@ -105,7 +105,7 @@ static lth_status ask(prediction *p, lth_error *err) {
 
 static bool predict(const worker *w, const lth_table *table, const serve_rows *rows,
                     prediction *out, problem *why) {
-    const model *m = &w->model;
+    const model *m = w->model;
     *out = (prediction){.model = m,
                         .table = table,
                         .rows = rows->count,

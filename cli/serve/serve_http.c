@@ -217,8 +217,7 @@ static bool get_page(server *s, request *r, FILE *out, problem *why) {
         return false;
     }
     /* What the page says of the model is the same for all of them, and never changes. */
-    write_live_page(out, s->options.title, s->options.columns, &s->options.pool->at[0].model,
-                    r->nonce);
+    write_live_page(out, s->options.title, s->options.columns, &s->options.pool->model, r->nonce);
     return true;
 }
 
@@ -228,7 +227,7 @@ static bool get_report(server *s, request *r, FILE *out, problem *why) {
     if (!s->report) {
         worker *w = take_worker(s, why);
         if (w) {
-            if (make_report(&w->session, &w->model, s->options.title, NULL, &s->report,
+            if (make_report(&w->session, w->model, s->options.title, NULL, &s->report,
                             &s->report_size))
                 set_problem(why, was_interrupted() ? 503 : 500, "the report could not be made");
             pool_give(s->options.pool, w);

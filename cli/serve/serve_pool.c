@@ -1,4 +1,4 @@
-/* Several contexts with a model each, for requests that come at the same time. */
+/* One model, and several contexts for requests that come at the same time. */
 #define _GNU_SOURCE 1 /* CPU_COUNT */
 
 #include <errno.h>
@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "available.h"
 #include "serve/serve.h"
 
 /* More than that and the last ones would wait for seconds: better to say so at once. */
@@ -17,17 +16,21 @@ static size_t count_cores(void) {
     return sched_getaffinity(0, sizeof cores, &cores) == 0 ? (size_t)CPU_COUNT(&cores) : 1;
 }
 
-static int load(worker *w, const options *o) {
+static int open_session(worker *w, const options *o) {
     w->options = *o;
     w->options.threads = 1; /* requests share the cores: one of them starts no threads */
     int code = session_open(&w->session, &w->options);
     w->session.learning = true; /* Ctrl-C lets requests in flight finish */
-    if (!code) code = session_load_model(&w->session, o->arguments[0], &w->model);
+    return code;
+}
+
+static int load(session *s, const options *o, model *m) {
+    int code = session_load_model(s, o->arguments[0], m);
     if (code) return code;
     lth_error err = {0};
-    lth_status status = w->model.svm ? lth_svm_use_vectors(w->model.svm, o->vectors, &err)
-                                     : lth_gp_use_vectors(w->model.gp, o->vectors, &err);
-    return status == LTH_OK ? EXIT_DONE : session_fail(&w->session, &err);
+    lth_status status = m->svm ? lth_svm_use_vectors(m->svm, o->vectors, &err)
+                               : lth_gp_use_vectors(m->gp, o->vectors, &err);
+    return status == LTH_OK ? EXIT_DONE : session_fail(s, &err);
 }
 
 int pool_open(pool *p, const options *o) {
@@ -40,18 +43,12 @@ int pool_open(pool *p, const options *o) {
     pthread_cond_init(&p->given_back, &clock);
     pthread_condattr_destroy(&clock);
     if (!p->at) return out_of_memory();
-    double each = 0; /* bytes that a model takes */
     while (p->count < wanted) {
-        double before = memory_available();
-        if (p->count > 0 && each > before / 2) {
-            session_warn(&p->at[0].session, "there is memory for %zu of %zu copies of the model",
-                         p->count, wanted);
-            break;
-        }
         worker *w = &p->at[p->count++];
-        int code = load(w, o);
+        int code = open_session(w, o);
+        if (!code && p->count == 1) code = load(&w->session, o, &p->model);
         if (code) return code;
-        if (p->count == 1) each = before - memory_available();
+        w->model = &p->model;
         w->next = p->free;
         p->free = w;
     }
@@ -60,10 +57,8 @@ int pool_open(pool *p, const options *o) {
 
 void pool_close(pool *p) {
     if (!p->at) return;
-    for (size_t i = 0; i < p->count; ++i) {
-        model_free(&p->at[i].model);
-        session_close(&p->at[i].session);
-    }
+    model_free(&p->model);
+    for (size_t i = 0; i < p->count; ++i) session_close(&p->at[i].session);
     free(p->at);
     pthread_cond_destroy(&p->given_back);
     pthread_mutex_destroy(&p->lock);

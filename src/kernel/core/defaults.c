@@ -45,6 +45,7 @@ static lth_status diagonal_of_leaf(const lth__node *node, const lth__eval *eval,
     own.rows = own.cols = items;
     own.selves = false;
     own.memo = NULL;
+    own.kept = NULL;
     own.state = lth__calloc(eval->kernel->node_count, sizeof *own.state);
     if (!own.state) return lth__fail_memory(err, 0);
     void **state = &own.state[node->index];

@@ -156,6 +156,6 @@ lth_status lth_gp_patterns(const lth_gp *gp, size_t target, size_t count, lth_re
     return status;
 }
 
-const char *lth_gp_row_text(lth_gp *gp, size_t row, size_t column) {
-    return lth__row_text(gp->items, row, column, &gp->row_text);
+const char *lth_gp_row_text(const lth_gp *gp, size_t row, size_t column) {
+    return lth__row_text(gp->items, row, column);
 }

@@ -267,6 +267,6 @@ lth_status lth_svm_patterns(const lth_svm *svm, size_t problem, size_t count, lt
     return status;
 }
 
-const char *lth_svm_row_text(lth_svm *svm, size_t row, size_t column) {
-    return lth__row_text(svm->support, row, column, &svm->row_text);
+const char *lth_svm_row_text(const lth_svm *svm, size_t row, size_t column) {
+    return lth__row_text(svm->support, row, column);
 }

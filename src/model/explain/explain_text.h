@@ -2,11 +2,10 @@
 #ifndef LTH_EXPLAIN_TEXT_H
 #define LTH_EXPLAIN_TEXT_H
 
-#include "base/text.h"
 #include "kernel/core/encode.h"
 
-/* A row's column, by lth_kernel_column(), into `room`; NULL past the last of either, or when there
- * is no memory. */
-const char *lth__row_text(const lth_items *items, size_t row, size_t column, lth__string *room);
+/* A row's column, by lth_kernel_column(), until the thread's next call; NULL past the last of
+ * either, or when there is no memory. */
+const char *lth__row_text(const lth_items *items, size_t row, size_t column);
 
 #endif

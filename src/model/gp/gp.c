@@ -15,7 +15,6 @@ void lth_gp_free(lth_gp *gp) {
                       gp->at_bound, gp->steps,   gp->learned, gp->symbols};
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) lth__free(blocks[i]);
     lth__classes_free(gp->classes);
-    lth__string_free(&gp->row_text);
     lth__free(gp);
 }
 

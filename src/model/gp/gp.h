@@ -55,7 +55,6 @@ struct lth_gp {
     lth_gp_param *learned; /* of each parameter, then of its own */
     lth_gp_symbol *symbols;
     size_t symbol_count;
-    lth__string row_text; /* of lth_gp_row_text() */
     lth_gp_step *steps;   /* of the search, all starts; thinned when there are many */
     size_t step_count, steps_seen, step_every;
 };

@@ -288,7 +288,6 @@ void lth_svm_free(lth_svm *svm) {
     void *blocks[] = {svm->support_at, svm->vectors,      svm->target, svm->class_name,
                       svm->classes,    svm->point_kernel, svm->points};
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) lth__free(blocks[i]);
-    lth__string_free(&svm->row_text);
     lth__free(svm);
 }
 

@@ -271,7 +271,6 @@ struct lth_svm {
     lth_svm_report report; /* the texts in it are static */
     char **point_kernel;
     lth_svm_point *points;
-    lth__string row_text; /* of lth_svm_row_text() */
 };
 
 void lth__svm_report_texts(lth_svm_report *report, bool nu_svm);
