@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "kernel/core/encode.h"
 #include "kernel/core/gram.h"
+#include "model/common/any_model.h"
 #include "model/common/linalg.h"
 
 /* Targets are centred and scaled inside: y_scaled = (y - shift) / scale. The kernel's parameters
@@ -16,6 +17,7 @@ typedef struct lth__target {
 } lth__target;
 
 struct lth_gp {
+    lth_model base;
     lth_ctx ctx; /* the caller's, but quiet */
     lth_kernel *kernel;
     lth_encoder *encoder;
