@@ -751,7 +751,36 @@ LTH_API lth_status lth_svm_cv(lth_ctx *ctx, const char *expression, const lth_ta
                               size_t folds, const lth_svm_options *options, lth_validation **out,
                               lth_error *err);
 
-/* ---- Model files ----------------------------------------------------------------------------- */
+/* ---- Models of either kind ------------------------------------------------------------------- */
+
+/* What a Gaussian process and a support vector machine have in common. It is the same object, seen
+ * otherwise, and freed once. lth_model_gp() and lth_model_svm() tell its kind: one is NULL. */
+typedef struct lth_model lth_model;
+LTH_API lth_model *lth_gp_model(lth_gp *gp);
+LTH_API lth_model *lth_svm_model(lth_svm *svm);
+LTH_API lth_gp *lth_model_gp(lth_model *model);
+LTH_API lth_svm *lth_model_svm(lth_model *model);
+LTH_API void lth_model_free(lth_model *model);
+
+/* Files, and the same bytes elsewhere, of whatever kind they are. */
+LTH_API lth_status lth_model_save(const lth_model *model, const char *path, lth_error *err);
+LTH_API lth_status lth_model_load(lth_ctx *ctx, const char *path, lth_model **out, lth_error *err);
+LTH_API lth_status lth_model_save_to(const lth_model *model, lth_write_fn *write, void *user,
+                                     lth_error *err);
+LTH_API lth_status lth_model_load_from(lth_ctx *ctx, const void *bytes, size_t size,
+                                       lth_model **out, lth_error *err);
+
+/* Borrowed from the model. The names of its classes; without any it is for numbers. */
+LTH_API const lth_kernel *lth_model_kernel(const lth_model *model);
+LTH_API size_t lth_model_rows(const lth_model *model); /* that it was trained with */
+LTH_API size_t lth_model_targets(const lth_model *model);
+LTH_API const char *lth_model_target(const lth_model *model, size_t i);
+LTH_API size_t lth_model_classes(const lth_model *model);
+LTH_API const char *lth_model_class(const lth_model *model, size_t i);
+LTH_API bool lth_model_is_multi_label(const lth_model *model);
+
+/* As lth_gp_use_vectors(). */
+LTH_API lth_status lth_model_use_vectors(lth_model *model, const char *path, lth_error *err);
 
 /* What kind of model a file holds: "gp" or "svm". Only the file's header is looked at. */
 LTH_API lth_status lth_model_kind(const char *path, char kind[16], lth_error *err);
@@ -862,6 +891,17 @@ LTH_API lth_status lth_svm_patterns(const lth_svm *svm, size_t problem, size_t c
 LTH_API const char *lth_gp_row_text(const lth_gp *gp, size_t row, size_t column);
 /* The same of an SVM's support rows. */
 LTH_API const char *lth_svm_row_text(const lth_svm *svm, size_t row, size_t column);
+
+/* The same of either kind of model; `function` and lth_explain_options.target count up to
+ * lth_model_functions(): its targets, the classes of a Gaussian process, or the problems of a
+ * support vector machine. */
+LTH_API size_t lth_model_functions(const lth_model *model);
+LTH_API lth_status lth_model_explain(const lth_model *model, const lth_table *table, size_t row,
+                                     const lth_explain_options *options, lth_reasons **out,
+                                     lth_error *err);
+LTH_API lth_status lth_model_patterns(const lth_model *model, size_t function, size_t count,
+                                      lth_reasons **out, lth_error *err);
+LTH_API const char *lth_model_row_text(const lth_model *model, size_t row, size_t column);
 
 /* ---- A model looked at ----------------------------------------------------------------------- */
 

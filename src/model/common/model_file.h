@@ -61,9 +61,9 @@ typedef struct lth__model_from {
 } lth__model_from;
 
 /* Open it, let `load` make a model of it, close it. */
-typedef lth_status lth__load_fn(lth_ctx *ctx, lth__loader *in, void **out);
+typedef lth_status lth__load_fn(lth_ctx *ctx, lth__loader *in, lth_model **out);
 lth_status lth__model_read(lth_ctx *ctx, const lth__model_from *from, lth__load_fn *load,
-                           void **out, lth_error *err);
+                           lth_model **out, lth_error *err);
 
 lth_status lth__loader_damaged(const lth__loader *l, const char *what);
 /* An array of this shape; LTH_NONE = any. */

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "kernel/core/encode.h"
 #include "kernel/core/gram.h"
+#include "model/common/any_model.h"
 #include "model/gp/likelihood.h"
 #include "model/gp/mean.h"
 #include "model/gp/posterior.h"
@@ -26,6 +27,7 @@ typedef struct lth__target {
 } lth__target;
 
 struct lth_gp {
+    lth_model base;
     lth_ctx ctx; /* the caller's, but quiet */
     lth_kernel *kernel;
     lth_encoder *encoder;

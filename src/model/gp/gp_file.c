@@ -8,7 +8,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "model/common/model_file.h"
 #include "model/gp/gp_classes.h"
 
 /* The report as an array of numbers, in this order. */
@@ -303,23 +302,24 @@ static lth_status load_all(loader *l) {
     return lth__gp_list(gp, l->in.err);
 }
 
-static lth_status load(lth_ctx *ctx, lth__loader *in, void **out) {
+lth_status lth__gp_load(lth_ctx *ctx, lth__loader *in, lth_model **out) {
     loader l = {.in = *in, .gp = lth__calloc(1, sizeof *l.gp)};
     if (!l.gp) return lth__fail_memory(in->err, sizeof *l.gp);
+    l.gp->base.kind = LTH__MODEL_GP;
     l.gp->ctx = *ctx;
     l.gp->ctx.quiet = true;
     lth_status status = load_all(&l);
     if (status == LTH_OK)
-        *out = l.gp;
+        *out = &l.gp->base;
     else
         lth_gp_free(l.gp);
     return status;
 }
 
 static lth_status read(lth_ctx *ctx, const lth__model_from *from, lth_gp **out, lth_error *err) {
-    void *model;
-    LTH_TRY(lth__model_read(ctx, from, load, &model, err));
-    *out = model;
+    lth_model *model;
+    LTH_TRY(lth__model_read(ctx, from, lth__gp_load, &model, err));
+    *out = lth_model_gp(model);
     return LTH_OK;
 }
 

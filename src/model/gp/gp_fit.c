@@ -206,6 +206,7 @@ static lth_status fit_items(lth_gp model, const double *y, const char *const *na
         return lth__fail_memory(err, sizeof *gp);
     }
     *gp = model;
+    gp->base.kind = LTH__MODEL_GP;
     gp->borrowed = true;
     gp->rows = gp->items->count;
     gp->ctx.quiet = true;

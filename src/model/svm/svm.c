@@ -260,6 +260,7 @@ lth_status lth_svm_fit(lth_ctx *ctx, const char *expression, const lth_table *ta
         if (!svm) status = lth__fail_memory(err, sizeof *svm);
     }
     if (status == LTH_OK) {
+        svm->base.kind = LTH__MODEL_SVM;
         svm->ctx = *ctx;
         svm->ctx.quiet = true;
         status = make_model(svm, &f, target, err);

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "kernel/core/encode.h"
 #include "kernel/core/gram.h"
+#include "model/common/any_model.h"
 #include "model/common/labels.h"
 
 struct svm_node;
@@ -256,6 +257,7 @@ lth_status lth__svm_choose(const lth__svm_target *target, const lth__svm_gram *g
 /* ---- The model (svm.c, svm_file.c) ---- */
 
 struct lth_svm {
+    lth_model base;
     lth_ctx ctx; /* the caller's, but quiet */
     lth_kernel *kernel;
     lth_encoder *encoder;

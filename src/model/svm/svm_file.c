@@ -3,7 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "model/common/model_file.h"
 #include "model/svm/svm.h"
 
 /* The report as an array of numbers, in this order. */
@@ -365,23 +364,24 @@ static lth_status load_all(loader *l) {
     return lth__loader_prepare(&l->in, svm->support, &svm->prepared);
 }
 
-static lth_status load(lth_ctx *ctx, lth__loader *in, void **out) {
+lth_status lth__svm_load(lth_ctx *ctx, lth__loader *in, lth_model **out) {
     loader l = {.in = *in, .svm = lth__calloc(1, sizeof *l.svm)};
     if (!l.svm) return lth__fail_memory(in->err, sizeof *l.svm);
+    l.svm->base.kind = LTH__MODEL_SVM;
     l.svm->ctx = *ctx;
     l.svm->ctx.quiet = true;
     lth_status status = load_all(&l);
     if (status == LTH_OK)
-        *out = l.svm;
+        *out = &l.svm->base;
     else
         lth_svm_free(l.svm);
     return status;
 }
 
 static lth_status read(lth_ctx *ctx, const lth__model_from *from, lth_svm **out, lth_error *err) {
-    void *model;
-    LTH_TRY(lth__model_read(ctx, from, load, &model, err));
-    *out = model;
+    lth_model *model;
+    LTH_TRY(lth__model_read(ctx, from, lth__svm_load, &model, err));
+    *out = lth_model_svm(model);
     return LTH_OK;
 }
 

@@ -55,7 +55,7 @@ static lth_table *read_rows(lth_ctx *ctx, size_t first, size_t count) {
         memcpy(kept[first > 0][c], f[c], sizeof f[c]);
         columns[2 + c].numbers = kept[first > 0][c];
     }
-    support_ok(lth_table_from_columns(ctx, columns, 4, count, &out, &err), &err);
+    support_ok(lth_table_from_columns(ctx, columns, sizeof *columns, 4, count, &out, &err), &err);
     lth_table_free(rows);
     return out;
 }

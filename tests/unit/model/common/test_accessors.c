@@ -98,6 +98,32 @@ static void check_reasons(lth_reasons *r) {
 
 /* ---- Models ---- */
 
+/* What both kinds have; `rows` are those that have a text. */
+static void check_model(lth_model *m, const lth_table *table, size_t rows) {
+    lth_error err = {0};
+    lth_reasons *r;
+    for (size_t i = 0; i < lth_model_classes(m); i++) assert_non_null(lth_model_class(m, i));
+    for (size_t i = 0; i < lth_model_targets(m); i++) assert_non_null(lth_model_target(m, i));
+    for (size_t k = 0; k < PAST; k++) {
+        size_t function = past(lth_model_functions(m), k);
+        lth_explain_options options;
+        lth_explain_options_init(&options);
+        options.target = function;
+        assert_null(lth_model_class(m, past(lth_model_classes(m), k)));
+        assert_null(lth_model_target(m, past(lth_model_targets(m), k)));
+        assert_null(lth_model_row_text(m, past(rows, k), 0));
+        assert_int_equal(lth_model_explain(m, table, 0, &options, &r, NULL), LTH_EARG);
+        assert_int_equal(lth_model_patterns(m, function, 3, &r, NULL), LTH_EARG);
+    }
+    for (size_t f = 0; f < lth_model_functions(m); f++) {
+        support_ok(lth_model_patterns(m, f, 3, &r, &err), &err);
+        check_reasons(r);
+    }
+    assert_int_equal(lth_model_rows(m), lth_table_rows(table));
+    assert_false(lth_model_is_multi_label(m));
+    support_ok(lth_model_use_vectors(m, NULL, &err), &err);
+}
+
 static void check_gp(lth_gp *gp, const lth_table *table, size_t symbols) {
     lth_error err = {0};
     size_t params = lth_kernel_params(lth_gp_kernel(gp)), steps = 0, found = 0;
@@ -123,7 +149,11 @@ static void check_gp(lth_gp *gp, const lth_table *table, size_t symbols) {
     check_reasons(r);
     assert_int_not_equal(lth_gp_explain(gp, table, SIZE_MAX, NULL, &r, NULL), LTH_OK);
     assert_int_not_equal(lth_gp_patterns(gp, SIZE_MAX, 3, &r, NULL), LTH_OK);
-    lth_gp_free(gp);
+    lth_model *m = lth_gp_model(gp);
+    assert_true(lth_model_gp(m) == gp && !lth_model_svm(m));
+    assert_true(lth_model_kernel(m) == lth_gp_kernel(gp));
+    check_model(m, table, lth_gp_reported(gp)->rows);
+    lth_model_free(m);
 }
 
 static void check_svm(lth_svm *svm, const lth_table *table) {
@@ -144,7 +174,11 @@ static void check_svm(lth_svm *svm, const lth_table *table) {
     check_reasons(reasons);
     assert_int_not_equal(lth_svm_explain(svm, table, SIZE_MAX, NULL, &reasons, NULL), LTH_OK);
     assert_int_not_equal(lth_svm_patterns(svm, SIZE_MAX, 3, &reasons, NULL), LTH_OK);
-    lth_svm_free(svm);
+    lth_model *m = lth_svm_model(svm);
+    assert_true(lth_model_svm(m) == svm && !lth_model_gp(m));
+    assert_true(lth_model_kernel(m) == lth_svm_kernel(svm));
+    check_model(m, table, r->support);
+    lth_model_free(m);
 }
 
 static void test_models(void **state) {

@@ -43,29 +43,19 @@ static int take(void *user, const void *bytes, size_t size) {
     return 0;
 }
 
-/* Either kind of model. */
-typedef struct model {
-    lth_gp *gp;
-    lth_svm *svm;
-} model;
-
-static lth_status save(const model *m, const char *path, lth_error *err) {
-    return m->gp ? lth_gp_save(m->gp, path, err) : lth_svm_save(m->svm, path, err);
+static lth_status save_to(const lth_model *m, sink *s, lth_error *err) {
+    return lth_model_save_to(m, take, s, err);
 }
 
-static lth_status save_to(const model *m, sink *s, lth_error *err) {
-    return m->gp ? lth_gp_save_to(m->gp, take, s, err) : lth_svm_save_to(m->svm, take, s, err);
-}
-
-static lth_status load_from(bool gp, const void *bytes, size_t size, model *out, lth_error *err) {
-    *out = (model){0};
-    return gp ? lth_gp_load_from(ctx, bytes, size, &out->gp, err)
-              : lth_svm_load_from(ctx, bytes, size, &out->svm, err);
-}
-
-static void close_model(model *m) {
-    lth_gp_free(m->gp);
-    lth_svm_free(m->svm);
+/* By the call for one kind of model. */
+static lth_status load_from(bool gp, const void *bytes, size_t size, lth_model **out,
+                            lth_error *err) {
+    lth_gp *g = NULL;
+    lth_svm *s = NULL;
+    lth_status status = gp ? lth_gp_load_from(ctx, bytes, size, &g, err)
+                           : lth_svm_load_from(ctx, bytes, size, &s, err);
+    *out = g ? lth_gp_model(g) : s ? lth_svm_model(s) : NULL;
+    return status;
 }
 
 static void check_bytes(const support_bytes *a, const support_bytes *b) {
@@ -73,45 +63,57 @@ static void check_bytes(const support_bytes *a, const support_bytes *b) {
     assert_memory_equal(a->data, b->data, a->size);
 }
 
-/* As the file, and back, from any place in memory. */
-static void check_round_trip(const model *m, const support_bytes *bytes) {
+static void check_same(lth_model *back, const support_bytes *bytes) {
     lth_error err = {0};
+    sink again = {.fails_at = LTH_NONE};
+    support_ok(save_to(back, &again, &err), &err);
+    check_bytes(bytes, &again.got);
+    free(again.got.data);
+    lth_model_free(back);
+}
+
+/* As the file, and back, from any place in memory. */
+static void check_round_trip(const lth_model *m, bool gp, const support_bytes *bytes) {
+    lth_error err = {0};
+    lth_model *back;
     char *path = support_file("", 0);
-    support_ok(save(m, path, &err), &err);
+    support_ok(lth_model_save(m, path, &err), &err);
     support_bytes file = support_slurp(path);
     check_bytes(bytes, &file);
+    support_ok(lth_model_load(ctx, path, &back, &err), &err);
+    check_same(back, bytes);
     for (size_t shift = 0; shift < 2; shift++) {
         unsigned char *moved = malloc(bytes->size + shift);
         memcpy(moved + shift, bytes->data, bytes->size);
-        model back;
-        support_ok(load_from(m->gp, moved + shift, bytes->size, &back, &err), &err);
-        free(moved); /* nothing of it is kept */
-        sink again = {.fails_at = LTH_NONE};
-        support_ok(save_to(&back, &again, &err), &err);
-        check_bytes(bytes, &again.got);
-        free(again.got.data);
-        close_model(&back);
+        support_ok(load_from(gp, moved + shift, bytes->size, &back, &err), &err);
+        memset(moved, 0, bytes->size + shift); /* nothing of it is kept */
+        check_same(back, bytes);
+        free(moved);
     }
+    support_ok(lth_model_load_from(ctx, bytes->data, bytes->size, &back, &err), &err);
+    assert_int_equal(lth_model_gp(back) != NULL, gp);
+    check_same(back, bytes);
     free(file.data);
     support_remove(path);
 }
 
-static void check_damage(const model *m, const support_bytes *bytes) {
+static void check_damage(bool gp, const support_bytes *bytes) {
     lth_error err = {0};
-    model none;
+    lth_model *none = NULL;
     for (size_t size = 0; size < bytes->size; size += 1 + size / 8) {
-        assert_int_equal(load_from(m->gp, bytes->data, size, &none, &err), LTH_EFORMAT);
+        assert_int_equal(load_from(gp, bytes->data, size, &none, &err), LTH_EFORMAT);
         assert_string_equal(err.file, "");
-        assert_true(!none.gp && !none.svm);
+        assert_int_equal(lth_model_load_from(ctx, bytes->data, size, &none, &err), LTH_EFORMAT);
     }
-    assert_int_equal(load_from(m->gp, NULL, 0, &none, &err), LTH_EFORMAT);
-    assert_int_equal(load_from(!m->gp, bytes->data, bytes->size, &none, &err), LTH_EFORMAT);
+    assert_int_equal(load_from(gp, NULL, 0, &none, &err), LTH_EFORMAT);
+    assert_int_equal(load_from(!gp, bytes->data, bytes->size, &none, &err), LTH_EFORMAT);
     bytes->data[bytes->size - 1] ^= 1;
-    assert_int_equal(load_from(m->gp, bytes->data, bytes->size, &none, &err), LTH_EFORMAT);
+    assert_int_equal(load_from(gp, bytes->data, bytes->size, &none, &err), LTH_EFORMAT);
     bytes->data[bytes->size - 1] ^= 1;
+    assert_null(none);
 }
 
-static void check_failing_writer(const model *m, size_t calls) {
+static void check_failing_writer(const lth_model *m, size_t calls) {
     lth_error err = {0};
     for (size_t k = 0; k < calls; k++) {
         sink s = {.fails_at = k};
@@ -122,21 +124,21 @@ static void check_failing_writer(const model *m, size_t calls) {
     }
 }
 
-static void check_model(model m) {
+static void check_model(lth_model *m, bool gp) {
     lth_error err = {0};
     sink s = {.fails_at = LTH_NONE};
-    support_ok(save_to(&m, &s, &err), &err);
-    check_round_trip(&m, &s.got);
-    check_damage(&m, &s.got);
-    check_failing_writer(&m, s.calls);
+    support_ok(save_to(m, &s, &err), &err);
+    check_round_trip(m, gp, &s.got);
+    check_damage(gp, &s.got);
+    check_failing_writer(m, s.calls);
     free(s.got.data);
-    close_model(&m);
+    lth_model_free(m);
 }
 
 static void test_gaussian_processes(void **state) {
     (void)state;
-    check_model((model){.gp = explain_fit(ctx, "ssk(text) + linear(f1)", "y", NULL)});
-    check_model((model){.gp = explain_fit(ctx, "sstk(tree)", "three", NULL)});
+    check_model(lth_gp_model(explain_fit(ctx, "ssk(text) + linear(f1)", "y", NULL)), true);
+    check_model(lth_gp_model(explain_fit(ctx, "sstk(tree)", "three", NULL)), true);
 }
 
 static void test_support_vector_machines(void **state) {
@@ -144,9 +146,9 @@ static void test_support_vector_machines(void **state) {
     lth_error err = {0};
     static const char *const targets[] = {"y", "three"};
     for (size_t t = 0; t < 2; t++) {
-        model m = {0};
-        support_ok(lth_svm_fit(ctx, "ssk(text)", table, targets[t], NULL, &m.svm, &err), &err);
-        check_model(m);
+        lth_svm *svm;
+        support_ok(lth_svm_fit(ctx, "ssk(text)", table, targets[t], NULL, &svm, &err), &err);
+        check_model(lth_svm_model(svm), false);
     }
 }
 
