@@ -94,6 +94,22 @@ static lth_status open_all(lth__gpu *gpu, const int *index, size_t count, lth_er
     return LTH_OK;
 }
 
+static void make_lock(pthread_mutex_t *lock) {
+    pthread_mutexattr_t recursive;
+    pthread_mutexattr_init(&recursive);
+    pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
+    pthread_mutex_init(lock, &recursive);
+    pthread_mutexattr_destroy(&recursive);
+}
+
+void lth__device_enter(lth__gpu *gpu) {
+    pthread_mutex_lock(&gpu->lock);
+}
+
+void lth__device_leave(lth__gpu *gpu) {
+    pthread_mutex_unlock(&gpu->lock);
+}
+
 lth_status lth__device_open(const char *name, lth__gpu *out, lth_error *err) {
     *out = (lth__gpu){0};
     if (!name || strcmp(name, "cpu") == 0) return LTH_OK;
@@ -105,10 +121,12 @@ lth_status lth__device_open(const char *name, lth__gpu *out, lth_error *err) {
     lth__gpu gpu = {.decides = may_do_without};
     lth_status status = load(&gpu.table, &reason);
     if (status == LTH_OK) status = open_all(&gpu, index, count, &reason);
-    if (status == LTH_OK)
+    if (status == LTH_OK) {
         *out = gpu;
-    else
+        make_lock(&out->lock);
+    } else {
         lth__device_close(&gpu);
+    }
     if (status != LTH_OK && !may_do_without && err) *err = reason;
     return may_do_without ? LTH_OK : status;
 }
@@ -116,6 +134,7 @@ lth_status lth__device_open(const char *name, lth__gpu *out, lth_error *err) {
 void lth__device_close(lth__gpu *gpu) {
     for (size_t i = 0; i < LTH__DEVICE_GPUS * LTH__DEVICE_HANDLES; i++)
         if (gpu->handle[i]) gpu->table->close(gpu->handle[i]);
+    if (gpu->gpus > 0) pthread_mutex_destroy(&gpu->lock);
     *gpu = (lth__gpu){0};
 }
 

@@ -10,6 +10,7 @@
 #ifndef LTH_DEVICE_H
 #define LTH_DEVICE_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -200,12 +201,18 @@ typedef struct lth__gpu {
     size_t gpus;  /* 0 = the CPU does everything */
     bool decides; /* device=auto: small work stays on the CPU */
     char name[128];
+    pthread_mutex_t lock; /* where there are GPUs: see lth__device_enter() */
 } lth__gpu;
 
 /* "cpu" or NULL, "cuda", "cuda:N", "cuda:N,M,...", or "auto", which is "cpu" where there is no GPU.
  */
 lth_status lth__device_open(const char *name, lth__gpu *out, lth_error *err);
 void lth__device_close(lth__gpu *gpu);
+
+/* Models that threads share have the GPUs of their context: one thread at a time, which may enter
+ * several times. */
+void lth__device_enter(lth__gpu *gpu);
+void lth__device_leave(lth__gpu *gpu);
 
 /* Whether work of this size goes to the device. */
 bool lth__device_pays(const lth__gpu *gpu, double cell_orders, double pairs);

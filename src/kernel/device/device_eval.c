@@ -22,6 +22,7 @@ void lth__device_eval_free(lth__device_eval *e) {
     lth__free(e->fields);
     lth__free(e->nodes);
     lth__device_eval_free(e->next);
+    if (e->held) lth__device_leave(e->held);
     lth__free(e);
 }
 
@@ -47,7 +48,7 @@ static lth__device_eval *create_on(const lth__eval *eval, lth__device *d) {
 
 lth_status lth__device_eval_create(const lth__eval *eval, lth__device_eval **out, lth_error *err) {
     *out = NULL;
-    const lth__gpu *gpu = eval->ctx->gpu;
+    lth__gpu *gpu = eval->ctx->gpu;
     double pairs = (double)eval->rows->count * (double)eval->cols->count;
     if (!gpu || gpu->gpus == 0 || pairs == 0) return LTH_OK;
     if (!lth__device_pays(gpu, lth__device_work(eval), pairs)) return LTH_OK;
@@ -61,6 +62,8 @@ lth_status lth__device_eval_create(const lth__eval *eval, lth__device_eval **out
         e->next = all;
         all = e;
     }
+    lth__device_enter(gpu);
+    all->held = gpu;
     *out = all;
     return LTH_OK;
 }

@@ -26,6 +26,7 @@ struct lth__device_eval {
     lth__device_part *fields, *nodes;
     size_t field_count, node_count;
     lth__device_eval *next; /* the same through the context's next handle, or NULL */
+    struct lth__gpu *held;  /* of the first of them: others wait until it is freed */
 };
 
 /* The device evaluation of a context with a device where that pays; *out NULL = the CPU does it. */
