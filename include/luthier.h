@@ -484,8 +484,8 @@ LTH_API const lth_class_rows *lth_gp_class(const lth_gp *gp, size_t i);
 LTH_API bool lth_gp_is_multi_label(const lth_gp *gp);
 LTH_API lth_likelihood lth_gp_likelihood(const lth_gp *gp);
 
-/* How a learned parameter came about; `i` as in lth_kernel_param(), or LTH_NONE for the noise, of a
- * classifier the scale of the kernel. */
+/* How a learned parameter came about; `i` as in lth_kernel_param(), and past these the model's own:
+ * the noise, of a classifier the scale of the kernel. LTH_NONE is the first of its own. */
 typedef struct lth_gp_param {
     const char *path;
     double value, start; /* natural units; the noise in the (first) target's units squared */

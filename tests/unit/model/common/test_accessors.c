@@ -132,7 +132,8 @@ static void check_gp(lth_gp *gp, const lth_table *table, size_t symbols) {
     assert_int_equal(found, symbols);
     for (size_t i = 0; i < params; i++) assert_non_null(lth_gp_param_at(gp, i)->path);
     assert_non_null(lth_gp_param_at(gp, LTH_NONE)->path);
-    assert_null(lth_gp_param_at(gp, params));
+    assert_ptr_equal(lth_gp_param_at(gp, params), lth_gp_param_at(gp, LTH_NONE));
+    assert_null(lth_gp_param_at(gp, params + 1));
     for (size_t k = 0; k < PAST; k++) {
         assert_null(lth_gp_target(gp, past(lth_gp_targets(gp), k)));
         assert_null(lth_gp_class(gp, past(lth_gp_classes(gp), k)));
