@@ -301,13 +301,14 @@ typedef struct lth_argument {
 } lth_argument;
 
 /* What a family works on: the values of another kernel, sequences of units, trees, or a text from
- * which it makes features; operators are numbers, + and *. */
+ * which it makes features; operators are numbers, + and *; given are values of the caller's. */
 typedef enum lth_family_kind {
     LTH_FAMILY_WRAPPER,
     LTH_FAMILY_STRING,
     LTH_FAMILY_TREE,
     LTH_FAMILY_MAP,
-    LTH_FAMILY_OPERATOR
+    LTH_FAMILY_OPERATOR,
+    LTH_FAMILY_GIVEN
 } lth_family_kind;
 
 typedef struct lth_family {

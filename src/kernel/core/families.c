@@ -22,7 +22,8 @@
     X(ngrams)                                                                                      \
     X(intersection)                                                                                \
     X(approx_ssk)                                                                                  \
-    X(semantic)
+    X(semantic)                                                                                    \
+    X(precomputed)
 
 #define DECLARE(name) extern const lth__family lth__family_##name;
 FAMILIES(DECLARE)
