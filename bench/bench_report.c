@@ -5,10 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
-void found(report *r, size_t number, const char *what, relation how, double reached, double asked,
-           const char *unit, const char *format, ...) {
+void found(report *r, size_t number, const char *what, relation compared, double reached,
+           double asked, const char *unit, const char *format, ...) {
     finding *f = &r->findings[number - 1];
-    *f = (finding){.what = what, .relation = how, .reached = reached, .asked = asked, .unit = unit};
+    *f = (finding){
+        .what = what, .relation = compared, .reached = reached, .asked = asked, .unit = unit};
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(f->parts, sizeof f->parts, format, arguments);

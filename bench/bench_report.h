@@ -34,8 +34,9 @@ typedef struct report {
 } report;
 
 /* Sets row `number`; the rest says what it was made of, or why it was skipped. */
-void found(report *r, size_t number, const char *what, relation how, double reached, double asked,
-           const char *unit, const char *format, ...) __attribute__((format(printf, 8, 9)));
+void found(report *r, size_t number, const char *what, relation compared, double reached,
+           double asked, const char *unit, const char *format, ...)
+    __attribute__((format(printf, 8, 9)));
 void skip(report *r, size_t number, const char *what, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 void add_speed(report *r, speed s);

@@ -28,15 +28,15 @@ static bool open_headlines(const plan *p, headlines *h) {
     if (access(path, R_OK) != 0) return false;
     snprintf(h->vectors, sizeof h->vectors, "%s/glove_subset_100d.txt.gz", p->data);
     h->has_vectors = access(h->vectors, R_OK) == 0;
-    lth_ctx_options how;
-    lth_ctx_options_init(&how);
-    how.threads = 0;
+    lth_ctx_options options;
+    lth_ctx_options_init(&options);
+    options.threads = 0;
     lth_table_options some;
     lth_table_options_init(&some);
     some.where = &where;
     some.where_count = 1;
     lth_error err = {0};
-    must(lth_ctx_create(&how, &h->ctx, &err), &err);
+    must(lth_ctx_create(&options, &h->ctx, &err), &err);
     must(lth_table_read(h->ctx, path, &some, &h->table, &err), &err);
     must(lth_table_read(h->ctx, path, NULL, &h->whole, &err), &err);
     return true;
@@ -123,16 +123,16 @@ static int note_step(void *user, const lth_gp_step *step) {
 
 static double time_evaluation(headlines *h, const char *expression) {
     steps s = {0};
-    lth_gp_options how;
-    lth_gp_options_init(&how);
-    how.restarts = 0;
-    how.max_iter = 8;
-    how.step = note_step;
-    how.user = &s;
-    how.vectors = h->vectors;
+    lth_gp_options options;
+    lth_gp_options_init(&options);
+    options.restarts = 0;
+    options.max_iter = 8;
+    options.step = note_step;
+    options.user = &s;
+    options.vectors = h->vectors;
     lth_gp *gp;
     lth_error err = {0};
-    must(lth_gp_fit(h->ctx, expression, h->table, &target, 1, &how, &gp, &err), &err);
+    must(lth_gp_fit(h->ctx, expression, h->table, &target, 1, &options, &gp, &err), &err);
     lth_gp_free(gp);
     return (s.last.seconds - s.first.seconds) / (double)(s.last.evaluations - s.first.evaluations);
 }
@@ -173,14 +173,14 @@ static bool read_peer(const plan *p, peer *out) {
 
 /* Cross-validation says what a fit takes once the words are encoded and the vectors read: here the
  * fit to the same nine tenths, and predictions for the rest. */
-static double time_fit(headlines *h, const char *expression, const lth_gp_options *how) {
+static double time_fit(headlines *h, const char *expression, const lth_gp_options *options) {
     size_t rows = lth_table_rows(h->whole), column = lth_table_find(h->whole, "fold"), length;
     size_t *fold = allocate(rows, sizeof *fold);
     for (size_t i = 0; i < rows; i++)
         fold[i] = lth_table_cell(h->whole, i, column, &length)[0] != '0';
     lth_validation *found;
     lth_error err = {0};
-    must(lth_gp_cv(h->ctx, expression, h->whole, &target, 1, fold, 2, how, &found, &err), &err);
+    must(lth_gp_cv(h->ctx, expression, h->whole, &target, 1, fold, 2, options, &found, &err), &err);
     double seconds = lth_validation_seconds(found, 0, 0);
     lth_validation_free(found);
     free(fold);
@@ -195,17 +195,17 @@ static void measure_optimum(const plan *p, report *r, headlines *h) {
         skip(r, 14, what, "scikit-learn is not installed here, or was not asked");
         return;
     }
-    lth_gp_options how;
-    lth_gp_options_init(&how);
-    how.restarts = 0;
-    how.vectors = h->vectors;
+    lth_gp_options options;
+    lth_gp_options_init(&options);
+    options.restarts = 0;
+    options.vectors = h->vectors;
     lth_gp *gp;
     lth_error err = {0};
-    must(lth_gp_fit(h->ctx, expression, h->table, &target, 1, &how, &gp, &err), &err);
+    must(lth_gp_fit(h->ctx, expression, h->table, &target, 1, &options, &gp, &err), &err);
     lth_gp_report fit = *lth_gp_reported(gp);
     lth_gp_free(gp);
     double best = INFINITY;
-    for (int i = 0; i < 3; i++) best = fmin(best, time_fit(h, expression, &how));
+    for (int i = 0; i < 3; i++) best = fmin(best, time_fit(h, expression, &options));
     bool as_good = fit.evidence > other.evidence - 0.01;
     found(r, 14, what, AT_LEAST, as_good ? other.seconds / best : 0, 4, "x",
           "%.3f s, log evidence %.2f; %s %.3f s, %.2f; %zu headlines, no restarts", best,

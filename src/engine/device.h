@@ -34,7 +34,7 @@ typedef struct lth__device lth__device;
 typedef struct lth__device_strings lth__device_strings;
 typedef struct lth__device_trees lth__device_trees;
 
-/* A block of a matrix: rows first_row .. first_row + rows - 1 of one collection with columns of
+/* A panel of a matrix: rows first_row .. first_row + rows - 1 of one collection with columns of
  * another. */
 typedef struct lth__panel {
     size_t first_row, rows, first_col, cols;
@@ -48,7 +48,7 @@ typedef struct lth__panel {
 typedef struct lth__device_ssk {
     const lth__device_strings *rows, *cols;
     lth__panel panel;
-    bool selves; /* items with themselves instead: results by item, as if `cols` were 1 */
+    bool only_diagonal; /* items with themselves instead: results by item, as if `cols` were 1 */
     unsigned order;
     double gap;
     lth_precision precision;
@@ -62,7 +62,7 @@ typedef struct lth__device_ssk {
     double *K; /* sum_i nu_i k_i, on the device */
     size_t ld;
     double *planes;   /* k_i: [order][row][col], on the device                          */
-    double *tangents; /* of `selves` only, their derivatives: [order][item], on the device */
+    double *tangents; /* of the diagonal only, its derivatives: [order][item], on the device */
     /* The pull-back of weights W (on the device, as K): sum over pairs of W k_i for each order, and
      * of W sum_i nu_i dk_i. On the host. */
     const double *W;

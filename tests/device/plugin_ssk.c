@@ -174,10 +174,10 @@ static void check(size_t m, unsigned m_longest, size_t n, unsigned n_longest, un
     must(t->ssk(d, &job, &err), "ssk");
     for (unsigned o = 0; o < order; o++) compare("sum", got_sums[o], sums[o], size[o], tolerance);
     compare("tangent", got_along, along, size[16], tolerance);
-    /* selves */
+    /* self-similarities */
     double *self = on_device(m), *tangents = on_device(order * m);
     lth__device_ssk own = job;
-    own.W = NULL, own.cols = da, own.selves = true, own.K = self, own.tangents = tangents;
+    own.W = NULL, own.cols = da, own.only_diagonal = true, own.K = self, own.tangents = tangents;
     must(t->ssk(d, &own, &err), "ssk");
     must(t->download(d, host, self, m * sizeof *host, &err), "download");
     must(t->download(d, hp, tangents, order * m * sizeof *hp, &err), "download");

@@ -109,8 +109,8 @@ class Launcher {
             units += job.rows->length[r];
         }
         double mean = rows.empty() ? 0 : units / double(rows.size());
-        std::vector<uint32_t> cols = job.selves ? rows : by_length(job.cols, p.first_col, p.cols);
-        double pairs = double(rows.size()) * (job.selves ? 1 : double(cols.size()));
+        std::vector<uint32_t> cols = job.only_diagonal ? rows : by_length(job.cols, p.first_col, p.cols);
+        double pairs = double(rows.size()) * (job.only_diagonal ? 1 : double(cols.size()));
         uint32_t last = UINT32_MAX;
         std::vector<uint32_t> *to = nullptr;
         for (uint32_t c : cols) {
@@ -131,12 +131,12 @@ class Launcher {
         j.col_symbols = job.cols->symbols;
         j.col_start = job.cols->start;
         j.rank = job.rows->rank;
-        j.row_list = job.selves ? col_list : row_list;
+        j.row_list = job.only_diagonal ? col_list : row_list;
         j.col_list = col_list;
         j.cols = uint32_t(cols.size());
-        j.pairs = job.selves ? cols.size() : uint64_t(rows.size()) * cols.size();
-        j.symmetric = job.panel.symmetric && !job.selves;
-        j.selves = job.selves;
+        j.pairs = job.only_diagonal ? cols.size() : uint64_t(rows.size()) * cols.size();
+        j.symmetric = job.panel.symmetric && !job.only_diagonal;
+        j.only_diagonal = job.only_diagonal;
         j.panel = job.panel;
         j.lanes = shape.lanes;
         j.order = job.order;
@@ -146,7 +146,7 @@ class Launcher {
         j.stride = uint32_t(job.stride);
         std::copy(job.nu, job.nu + LTH__DEVICE_ORDERS, j.nu);
         j.K = job.K;
-        j.ld = job.selves ? 1 : job.ld;
+        j.ld = job.only_diagonal ? 1 : job.ld;
         j.planes = job.planes;
         j.tangents = job.tangents;
         j.W = job.W;

@@ -16,7 +16,7 @@ template <typename T> struct Job {
     const uint32_t *rank; // of an item by length, for symmetric panels
     uint64_t pairs;
     uint32_t cols; // in col_list
-    bool symmetric, selves;
+    bool symmetric, only_diagonal;
     lth__panel panel;
     uint32_t lanes, order;
     T gap;
@@ -42,7 +42,8 @@ template <typename T> __device__ Pair find_pair(const Job<T> &job, uint64_t p) {
     Pair x = {};
     x.wanted = p < job.pairs;
     if (!x.wanted) return x;
-    uint32_t row = job.row_list[job.selves ? p : p / job.cols], col = job.selves ? row : job.col_list[p % job.cols];
+    uint32_t row = job.row_list[job.only_diagonal ? p : p / job.cols];
+    uint32_t col = job.only_diagonal ? row : job.col_list[p % job.cols];
     bool inside = job.symmetric && col < job.panel.first_row + job.panel.rows;
     if (inside && job.rank[row] > job.rank[col]) {
         x.wanted = false; // its mirror image is computed
@@ -54,7 +55,7 @@ template <typename T> __device__ Pair find_pair(const Job<T> &job, uint64_t p) {
     x.rows = uint32_t(job.row_start[row + 1] - s);
     x.cols = uint32_t(job.col_start[col + 1] - t);
     x.r = row - job.panel.first_row;
-    x.c = job.selves ? 0 : col - job.panel.first_col;
+    x.c = job.only_diagonal ? 0 : col - job.panel.first_col;
     x.both = inside && row != col;
     return x;
 }

@@ -16,9 +16,9 @@
 static lth_status prepare(const lth__node *node, lth__eval *eval, void **state, lth_error *err) {
     LTH_TRY(lth__wrapper_prepare(node, eval, state, err));
     size_t count, empty = 0, first = 0;
-    const double *selves = lth__wrapper_selves(*state, &count);
+    const double *self_similarities = lth__wrapper_self_similarities(*state, &count);
     for (size_t i = count; i-- > 0;) {
-        if (selves[i] <= 0) empty++, first = i;
+        if (self_similarities[i] <= 0) empty++, first = i;
     }
     if (empty > 0 && !eval->quiet) {
         lth__log(eval->ctx, LTH_LOG_WARNING,

@@ -132,7 +132,7 @@ lth_status lth__wrapper_prepare(const lth__node *node, lth__eval *eval, void **o
     return status;
 }
 
-const double *lth__wrapper_selves(const void *p, size_t *count) {
+const double *lth__wrapper_self_similarities(const void *p, size_t *count) {
     const state *st = p;
     *count = st->rows.count;
     return st->rows.self;
@@ -193,7 +193,7 @@ static lth__wrapper_row row_part(const state *st, const lth__tile *tile, size_t 
                               .count = last - first};
 }
 
-static void gather_selves(const state *st, const lth__tile *tile, double *b) {
+static void gather_self_similarities(const state *st, const lth__tile *tile, double *b) {
     for (size_t c = 0; c < tile->cols; c++) b[c] = st->cols.self[tile->col[c]];
 }
 
@@ -203,7 +203,7 @@ lth_status lth__wrapper_tile(const lth__node *node, const lth__eval *eval, const
     LTH_TRY(lth__node_tile(node->inputs[0], eval, tile, K, err));
     double *b = lth__alloc(tile->cols, sizeof *b), *aid = kept_aids(node, eval, tile);
     if (!b) return lth__fail_memory(err, tile->cols * sizeof *b);
-    gather_selves(st, tile, b);
+    gather_self_similarities(st, tile, b);
     for (size_t r = 0; r < tile->rows; r++) {
         size_t self = find_self(st, tile, r);
         lth__wrapper_row left = row_part(st, tile, r, 0, self, b, K, aid);
@@ -342,7 +342,7 @@ static lth_status pull_with(const lth__node *node, const lth__eval *eval, const 
                             const double *W, weights *w, const lth__sink *sink, lth_error *err) {
     const state *st = eval->state[node->index];
     const lth__node *input = node->inputs[0];
-    gather_selves(st, tile, w->b);
+    gather_self_similarities(st, tile, w->b);
     if (st->wrapper->linear) { /* one pass gives inner values and pull-back together */
         weigh_linear(st, tile, W, w->b, w->k);
         LTH_TRY(lth__node_pull(input, eval, tile, w->k, w->values, sink, err));
@@ -401,8 +401,8 @@ lth_status lth__wrapper_device_tile(const lth__node *node, lth__device_eval *e,
 }
 
 /* The weights of the self-similarities meet their slopes. */
-static void pull_selves(const lth__node *node, const state *st, const lth__panel *panel,
-                        const double *row, const double *col, double *grad) {
+static void pull_self_similarities(const lth__node *node, const state *st, const lth__panel *panel,
+                                   const double *row, const double *col, double *grad) {
     for (size_t p = node->first_param + node->param_count; p < node->params_end; p++) {
         const double *a = st->rows.slope + p * st->rows.count + panel->first_row;
         const double *b = st->cols.slope + p * st->cols.count + panel->first_col;
@@ -411,8 +411,9 @@ static void pull_selves(const lth__node *node, const state *st, const lth__panel
     }
 }
 
-static lth_status pull_there(const lth__node *node, lth__device_eval *e, const lth__panel *panel,
-                             double *W, double *K, double *sides, double *grad, lth_error *err) {
+static lth_status pull_on_device(const lth__node *node, lth__device_eval *e,
+                                 const lth__panel *panel, double *W, double *K, double *sides,
+                                 double *grad, lth_error *err) {
     const state *st = e->eval->state[node->index];
     lth__device_wrapper w = wrapper_of(st, panel);
     double theta[LTH__DEVICE_THETA], *row = sides, *col = sides + panel->rows;
@@ -422,7 +423,7 @@ static lth_status pull_there(const lth__node *node, lth__device_eval *e, const l
         if (st->config->row[p] != LTH_NONE)
             grad[node->first_param + st->config->row[p]] += theta[p];
     }
-    pull_selves(node, st, panel, row, col, grad);
+    pull_self_similarities(node, st, panel, row, col, grad);
     return lth__device_pull(node->inputs[0], e, panel, W, NULL, grad, err);
 }
 
@@ -433,7 +434,7 @@ lth_status lth__wrapper_device_pull(const lth__node *node, lth__device_eval *e,
     lth_status status = sides ? LTH_OK : lth__fail_memory(err, 0);
     if (status == LTH_OK && !K)
         status = lth__device_matrix(e, panel->rows * panel->cols, &values, err);
-    if (status == LTH_OK) status = pull_there(node, e, panel, W, values, sides, grad, err);
+    if (status == LTH_OK) status = pull_on_device(node, e, panel, W, values, sides, grad, err);
     if (!K) lth__device_drop(e, values);
     lth__free(sides);
     return status;

@@ -105,7 +105,7 @@ lth_status lth__wrapper_configure(lth_kernel *kernel, lth__node *node, const lth
                                   lth_error *err);
 
 /* The inner kernel's self-similarities of the evaluation's rows. */
-const double *lth__wrapper_selves(const void *state, size_t *count);
+const double *lth__wrapper_self_similarities(const void *state, size_t *count);
 
 lth_status lth__wrapper_prepare(const lth__node *node, lth__eval *eval, void **state,
                                 lth_error *err);

@@ -43,7 +43,7 @@ static lth_status diagonal_of_leaf(const lth__node *node, const lth__eval *eval,
                                    lth_error *err) {
     lth__eval own = *eval;
     own.rows = own.cols = items;
-    own.selves = false;
+    own.only_diagonal = false;
     own.memo = NULL;
     own.kept = NULL;
     own.state = lth__calloc(eval->kernel->node_count, sizeof *own.state);

@@ -13,8 +13,8 @@
 typedef lth__work work;
 
 /* Of a symmetric matrix a pair is used once: where its column does not come before its row. */
-static bool is_used(const work *w, const lth__block *b, size_t r, size_t c) {
-    return !w->cut.symmetric || b->col + c >= b->row + r;
+static bool is_used(const work *w, const lth__tile_place *place, size_t r, size_t c) {
+    return !w->tiling.symmetric || place->col + c >= place->row + r;
 }
 
 /* ---- One tile ---- */
@@ -40,7 +40,7 @@ lth_status lth__tile_check(const lth__tile *tile, const double *K, lth_error *er
 }
 
 /* A tile of neighbours in a symmetric matrix, as it is and transposed, eight columns at a time. */
-static void copy_both_ways(const work *w, const lth__block *b, const lth__tile *tile,
+static void copy_both_ways(const work *w, const lth__tile_place *place, const lth__tile *tile,
                            const double *from, double *to, size_t ld) {
     double *below = to + tile->col[0] * ld + tile->row[0];
     for (size_t left = 0; left < tile->cols; left += 8) {
@@ -52,7 +52,7 @@ static void copy_both_ways(const work *w, const lth__block *b, const lth__tile *
     }
     for (size_t r = 0; r < tile->rows; r++) {
         size_t first = 0;
-        while (!is_used(w, b, r, first)) first++;
+        while (!is_used(w, place, r, first)) first++;
         memcpy(to + tile->row[r] * ld + tile->col[first], from + r * tile->cols + first,
                (tile->cols - first) * sizeof *to);
     }
@@ -60,30 +60,31 @@ static void copy_both_ways(const work *w, const lth__block *b, const lth__tile *
 
 /* Put a tile's values into one of the caller's matrices. Of a symmetric one with its items sorted
  * only the side that was computed; mirror() does the other. */
-static void scatter(const work *w, const lth__block *b, const lth__tile *tile, const double *from,
-                    double *to, size_t ld) {
-    if (w->cut.symmetric && !w->eval.by_size) {
-        copy_both_ways(w, b, tile, from, to, ld);
+static void scatter(const work *w, const lth__tile_place *place, const lth__tile *tile,
+                    const double *from, double *to, size_t ld) {
+    if (w->tiling.symmetric && !w->eval.by_size) {
+        copy_both_ways(w, place, tile, from, to, ld);
         return;
     }
     for (size_t r = 0; r < tile->rows; r++) {
         double *row = to + tile->row[r] * ld;
         const double *values = from + r * tile->cols;
         size_t first = 0;
-        while (!is_used(w, b, r, first)) first++;
+        while (!is_used(w, place, r, first)) first++;
         for (size_t c = first; c < tile->cols; c++) row[tile->col[c]] = values[c];
     }
 }
 
 /* The caller's weights for a tile; a symmetric pair carries both of its own. */
-static void gather_weights(const work *w, const lth__block *b, const lth__tile *tile, double *out) {
+static void gather_weights(const work *w, const lth__tile_place *place, const lth__tile *tile,
+                           double *out) {
     for (size_t r = 0; r < tile->rows; r++) {
         for (size_t c = 0; c < tile->cols; c++) {
             size_t i = tile->row[r], j = tile->col[c];
             double weight = 0;
-            if (is_used(w, b, r, c)) {
+            if (is_used(w, place, r, c)) {
                 weight = w->W ? w->W[i * w->ld + j] : 1;
-                if (w->W && w->cut.symmetric && i != j)
+                if (w->W && w->tiling.symmetric && i != j)
                     weight += w->W_is_symmetric ? weight : w->W[j * w->ld + i];
             }
             out[r * tile->cols + c] = weight;
@@ -91,22 +92,22 @@ static void gather_weights(const work *w, const lth__block *b, const lth__tile *
     }
 }
 
-static lth_status fill_values(const work *w, const lth__block *b, const lth__tile *tile,
+static lth_status fill_values(const work *w, const lth__tile_place *place, const lth__tile *tile,
                               double *buffer, lth_error *err) {
     LTH_TRY(lth__node_tile(w->eval.kernel->root, &w->eval, tile, buffer, err));
     LTH_TRY(lth__tile_check(tile, buffer, err));
-    scatter(w, b, tile, buffer, w->K, w->ld);
+    scatter(w, place, tile, buffer, w->K, w->ld);
     return LTH_OK;
 }
 
-static lth_status fill_orders(const work *w, const lth__block *b, const lth__tile *tile,
+static lth_status fill_orders(const work *w, const lth__tile_place *place, const lth__tile *tile,
                               double *buffer, lth_error *err) {
     const lth__node *root = w->eval.kernel->root;
     LTH_TRY(root->family->tile_orders(root, &w->eval, tile, buffer, err));
-    size_t pairs = tile->rows * tile->cols, cells = w->cut.rows.count * w->cut.cols.count;
+    size_t pairs = tile->rows * tile->cols, cells = w->tiling.rows.count * w->tiling.cols.count;
     for (size_t o = 0; o < root->family->orders(root); o++) {
         LTH_TRY(lth__tile_check(tile, buffer + o * pairs, err));
-        scatter(w, b, tile, buffer + o * pairs, w->orders + o * cells, w->cut.cols.count);
+        scatter(w, place, tile, buffer + o * pairs, w->orders + o * cells, w->tiling.cols.count);
     }
     return LTH_OK;
 }
@@ -114,42 +115,42 @@ static lth_status fill_orders(const work *w, const lth__block *b, const lth__til
 /* Sums go to the tile's own row; whole matrices through the buffer, after the weights. */
 static lth_status pull_back(const work *w, size_t index, const lth__tile *tile, double *buffer,
                             lth_error *err) {
-    const lth__block *b = &w->cut.blocks[index];
+    const lth__tile_place *place = &w->tiling.tiles[index];
     size_t pairs = tile->rows * tile->cols, params = w->eval.kernel->param_count;
     double *weights = buffer, *each = w->each ? buffer + pairs : NULL;
     lth__sink sink = {.each = each, .pairs = pairs};
     if (!w->each) sink.sum = w->partial + index * params;
     if (each) memset(each, 0, params * pairs * sizeof *each);
-    gather_weights(w, b, tile, weights);
+    gather_weights(w, place, tile, weights);
     LTH_TRY(lth__node_pull(w->eval.kernel->root, &w->eval, tile, weights, NULL, &sink, err));
     for (size_t p = 0; each && p < params; p++) {
-        double *to = w->each + p * w->cut.rows.count * w->cut.cols.count;
+        double *to = w->each + p * w->tiling.rows.count * w->tiling.cols.count;
         LTH_TRY(lth__tile_check(tile, each + p * pairs, err));
-        scatter(w, b, tile, each + p * pairs, to, w->cut.cols.count);
+        scatter(w, place, tile, each + p * pairs, to, w->tiling.cols.count);
     }
     return LTH_OK;
 }
 
-static lth_status run_block(void *user, size_t index, unsigned worker, lth_error *err) {
+static lth_status run_tile(void *user, size_t index, unsigned worker, lth_error *err) {
     (void)worker;
     const work *w = user;
-    const lth__block *b = &w->cut.blocks[index];
-    lth__tile tile = {.row = w->cut.rows.item + b->row,
-                      .rows = b->rows,
-                      .col = w->cut.cols.item + b->col,
-                      .cols = b->cols,
+    const lth__tile_place *place = &w->tiling.tiles[index];
+    lth__tile tile = {.row = w->tiling.rows.item + place->row,
+                      .rows = place->rows,
+                      .col = w->tiling.cols.item + place->col,
+                      .cols = place->cols,
                       .index = index,
-                      .first_pair = b->first_pair};
+                      .first_pair = place->first_pair};
     size_t planes = 1;
     if (w->orders) planes = lth_kernel_orders(w->eval.kernel);
     if (w->each) planes = 1 + w->eval.kernel->param_count;
-    double *buffer = lth__alloc(planes * b->rows * b->cols, sizeof *buffer);
-    if (!buffer) return lth__fail_memory(err, planes * b->rows * b->cols * sizeof *buffer);
+    double *buffer = lth__alloc(planes * place->rows * place->cols, sizeof *buffer);
+    if (!buffer) return lth__fail_memory(err, planes * place->rows * place->cols * sizeof *buffer);
     lth_status status;
     if (w->K)
-        status = fill_values(w, b, &tile, buffer, err);
+        status = fill_values(w, place, &tile, buffer, err);
     else if (w->orders)
-        status = fill_orders(w, b, &tile, buffer, err);
+        status = fill_orders(w, place, &tile, buffer, err);
     else
         status = pull_back(w, index, &tile, buffer, err);
     lth__free(buffer);
@@ -183,7 +184,7 @@ lth_status lth__eval_prepare(lth__eval *eval, lth_error *err) {
 void lth__work_close(work *w) {
     lth__eval_release(&w->eval);
     lth__device_eval_free(w->eval.device);
-    lth__cut_free(&w->cut);
+    lth__tiling_free(&w->tiling);
     lth__free(w->partial);
 }
 
@@ -196,10 +197,10 @@ lth_status lth__items_check(const lth_kernel *kernel, const lth_items *rows, con
     return LTH_OK;
 }
 
-static lth_status cut_up(work *w, lth_error *err) {
+static lth_status make_tiling(work *w, lth_error *err) {
     const lth__eval *e = &w->eval;
     const lth__side *order = w->order ? &w->order[e->by_size] : NULL;
-    return lth__cut_make(e->rows, e->cols, e->by_size, order, &w->cut, err);
+    return lth__tiling_make(e->rows, e->cols, e->by_size, order, &w->tiling, err);
 }
 
 lth_status lth__work_open(work *w, const lth_kernel *kernel, const lth_items *rows,
@@ -213,18 +214,18 @@ lth_status lth__work_open(work *w, const lth_kernel *kernel, const lth_items *ro
                           .kept = w->kept};
     if (!w->each) LTH_TRY(lth__device_eval_create(&w->eval, &w->eval.device, err));
     LTH_TRY(lth__eval_prepare(&w->eval, err));
-    return w->eval.device ? LTH_OK : cut_up(w, err);
+    return w->eval.device ? LTH_OK : make_tiling(w, err);
 }
 
 /* ---- The other side of a symmetric matrix ---- */
 
-enum { MIRROR = 32 }; /* rows to a job, columns to a block that stays in the cache */
+enum { MIRROR = 32 }; /* rows to a job, columns to a square that stays in the cache */
 
 typedef struct mirror_job {
     const work *w;
     double *K;
     size_t ld;
-    uint32_t *position; /* of each item in w->cut.rows.item */
+    uint32_t *position; /* of each item in w->tiling.rows.item */
 } mirror_job;
 
 /* Entries in rows and columns first .. first+MIRROR of K and of its transpose: whichever of the two
@@ -232,7 +233,7 @@ typedef struct mirror_job {
 static lth_status mirror_rows(void *user, size_t index, unsigned worker, lth_error *err) {
     (void)worker, (void)err;
     const mirror_job *m = user;
-    size_t n = m->w->cut.rows.count, first = index * MIRROR;
+    size_t n = m->w->tiling.rows.count, first = index * MIRROR;
     size_t last = first + MIRROR < n ? first + MIRROR : n;
     for (size_t left = 0; left < last; left += MIRROR) {
         for (size_t i = first; i < last; i++) {
@@ -250,11 +251,11 @@ static lth_status mirror_rows(void *user, size_t index, unsigned worker, lth_err
 }
 
 static lth_status mirror(const work *w, double *K, size_t ld, size_t planes, lth_error *err) {
-    size_t n = w->cut.rows.count;
+    size_t n = w->tiling.rows.count;
     if (!w->eval.by_size) return LTH_OK; /* copy_both_ways() has done it */
     mirror_job m = {.w = w, .ld = ld, .position = lth__alloc(n, sizeof *m.position)};
     if (!m.position) return lth__fail_memory(err, n * sizeof *m.position);
-    for (size_t i = 0; i < n; i++) m.position[w->cut.rows.item[i]] = (uint32_t)i;
+    for (size_t i = 0; i < n; i++) m.position[w->tiling.rows.item[i]] = (uint32_t)i;
     lth_status status = LTH_OK;
     for (size_t p = 0; p < planes && status == LTH_OK; p++) {
         m.K = K + p * n * n;
@@ -267,26 +268,26 @@ static lth_status mirror(const work *w, double *K, size_t ld, size_t planes, lth
 
 /* ---- Running ---- */
 
-static lth_status run_blocks(work *w, lth_error *err) {
-    double *cost = lth__alloc(w->cut.block_count, sizeof *cost);
-    if (!cost) return lth__fail_memory(err, w->cut.block_count * sizeof *cost);
-    for (size_t i = 0; i < w->cut.block_count; i++) cost[i] = w->cut.blocks[i].cost;
+static lth_status run_tiles(work *w, lth_error *err) {
+    double *cost = lth__alloc(w->tiling.tile_count, sizeof *cost);
+    if (!cost) return lth__fail_memory(err, w->tiling.tile_count * sizeof *cost);
+    for (size_t i = 0; i < w->tiling.tile_count; i++) cost[i] = w->tiling.tiles[i].cost;
     lth_status status =
-        lth__parallel_for(w->eval.ctx, "Gram matrix", w->cut.block_count, cost, run_block, w, err);
+        lth__parallel_for(w->eval.ctx, "Gram matrix", w->tiling.tile_count, cost, run_tile, w, err);
     lth__free(cost);
     return status;
 }
 
 /* Where a device was to do it, but cannot. */
-static lth_status cut_and_run(work *w, lth_error *err) {
-    if (w->eval.device) LTH_TRY(cut_up(w, err));
-    return run_blocks(w, err);
+static lth_status tile_and_run(work *w, lth_error *err) {
+    if (w->eval.device) LTH_TRY(make_tiling(w, err));
+    return run_tiles(w, err);
 }
 
 lth_status lth__work_matrix(work *w, lth_error *err) {
     if (w->eval.device) return lth__device_gram(w->eval.device, w->K, w->ld, err);
-    LTH_TRY(run_blocks(w, err));
-    return w->cut.symmetric ? mirror(w, w->K, w->ld, 1, err) : LTH_OK;
+    LTH_TRY(run_tiles(w, err));
+    return w->tiling.symmetric ? mirror(w, w->K, w->ld, 1, err) : LTH_OK;
 }
 
 lth_status lth_gram(const lth_kernel *kernel, const lth_items *rows, const lth_items *cols,
@@ -308,8 +309,8 @@ lth_status lth_gram_orders(const lth_kernel *kernel, const lth_items *rows, cons
     if (status == LTH_OK && w.eval.device && root->family->device_able(root, &w.eval))
         status = lth__device_gram_orders(w.eval.device, K, err);
     else if (status == LTH_OK)
-        status = cut_and_run(&w, err);
-    if (status == LTH_OK && w.cut.symmetric)
+        status = tile_and_run(&w, err);
+    if (status == LTH_OK && w.tiling.symmetric)
         status = mirror(&w, K, rows->count, lth_kernel_orders(kernel), err);
     lth__work_close(&w);
     return status;
@@ -327,8 +328,8 @@ static lth_status check_gradient(const lth_kernel *kernel, const double *grad, l
 static lth_status add_partials(const work *w, double *grad, lth_error *err) {
     size_t params = w->eval.kernel->param_count;
     memset(grad, 0, params * sizeof *grad);
-    for (size_t b = 0; b < w->cut.block_count; b++) {
-        for (size_t p = 0; p < params; p++) grad[p] += w->partial[b * params + p];
+    for (size_t t = 0; t < w->tiling.tile_count; t++) {
+        for (size_t p = 0; p < params; p++) grad[p] += w->partial[t * params + p];
     }
     return check_gradient(w->eval.kernel, grad, err);
 }
@@ -344,10 +345,10 @@ lth_status lth_gram_pull(const lth_kernel *kernel, const lth_items *rows, const 
         return status;
     }
     if (status == LTH_OK) {
-        w.partial = lth__calloc(w.cut.block_count * kernel->param_count, sizeof *w.partial);
+        w.partial = lth__calloc(w.tiling.tile_count * kernel->param_count, sizeof *w.partial);
         if (!w.partial) status = lth__fail_memory(err, 0);
     }
-    if (status == LTH_OK) status = run_blocks(&w, err);
+    if (status == LTH_OK) status = run_tiles(&w, err);
     if (status == LTH_OK) status = add_partials(&w, grad, err);
     lth__work_close(&w);
     return status;
@@ -363,7 +364,7 @@ static lth_status pull_slice(const lth_kernel *kernel, const lth_items *rows, co
                       .rows = rows,
                       .cols = rows,
                       .gradients = true,
-                      .selves = true};
+                      .only_diagonal = true};
     memset(room, 0, params * count * sizeof *room);
     lth_status status = lth__eval_prepare(&eval, err);
     if (status == LTH_OK) status = lth__node_diagonal(kernel->root, &eval, rows, a, room, err);
@@ -398,8 +399,8 @@ lth_status lth_gram_gradients(const lth_kernel *kernel, const lth_items *rows,
                               const lth_items *cols, double *G, lth_error *err) {
     work w = {.each = G};
     lth_status status = lth__work_open(&w, kernel, rows, cols, true, err);
-    if (status == LTH_OK) status = run_blocks(&w, err);
-    if (status == LTH_OK && w.cut.symmetric)
+    if (status == LTH_OK) status = run_tiles(&w, err);
+    if (status == LTH_OK && w.tiling.symmetric)
         status = mirror(&w, G, rows->count, kernel->param_count, err);
     lth__work_close(&w);
     return status;
@@ -409,7 +410,7 @@ lth_status lth_gram_gradients(const lth_kernel *kernel, const lth_items *rows,
 
 struct lth__gram {
     work w;
-    bool is_cut;
+    bool is_tiled;
     lth__memo *memo; /* by node */
 };
 
@@ -423,8 +424,8 @@ static void free_memo(lth__gram *g) {
 }
 
 static size_t count_pairs(const work *w) {
-    if (w->cut.block_count == 0) return 0;
-    const lth__block *last = &w->cut.blocks[w->cut.block_count - 1];
+    if (w->tiling.tile_count == 0) return 0;
+    const lth__tile_place *last = &w->tiling.tiles[w->tiling.tile_count - 1];
     return last->first_pair + last->rows * last->cols;
 }
 
@@ -447,9 +448,9 @@ static void make_memo(lth__gram *g) {
         m->plane_count = planes_of(w, n);
         if (m->plane_count == 0) continue;
         m->planes = lth__alloc(pairs * m->plane_count, sizeof *m->planes);
-        m->key = lth__alloc(w->cut.block_count * LTH__MEMO_KEYS, sizeof *m->key);
+        m->key = lth__alloc(w->tiling.tile_count * LTH__MEMO_KEYS, sizeof *m->key);
         ok = m->planes && m->key;
-        for (size_t i = 0; ok && i < w->cut.block_count * LTH__MEMO_KEYS; i++) m->key[i] = NAN;
+        for (size_t i = 0; ok && i < w->tiling.tile_count * LTH__MEMO_KEYS; i++) m->key[i] = NAN;
     }
     if (!ok) free_memo(g);
 }
@@ -514,16 +515,16 @@ lth_status lth__gram_values(lth__gram *g, double *K, size_t ld, lth_error *err) 
     work *w = &g->w;
     LTH_TRY(prepare_again(g, err));
     if (w->eval.device) return lth__device_square(w->eval.device, K, err);
-    if (!g->is_cut) {
-        LTH_TRY(cut_up(w, err));
-        g->is_cut = true;
+    if (!g->is_tiled) {
+        LTH_TRY(make_tiling(w, err));
+        g->is_tiled = true;
         make_memo(g);
     }
     w->eval.memo = g->memo;
     w->K = K;
     w->ld = ld;
-    LTH_TRY(run_blocks(w, err));
-    return w->cut.symmetric ? mirror(w, K, ld, 1, err) : LTH_OK;
+    LTH_TRY(run_tiles(w, err));
+    return w->tiling.symmetric ? mirror(w, K, ld, 1, err) : LTH_OK;
 }
 
 lth_status lth__gram_pull(lth__gram *g, double *W, size_t ld, double *grad, lth_error *err) {
@@ -535,11 +536,11 @@ lth_status lth__gram_pull(lth__gram *g, double *W, size_t ld, double *grad, lth_
     w->K = NULL;
     w->W = W;
     w->ld = ld;
-    size_t size = w->cut.block_count * w->eval.kernel->param_count;
+    size_t size = w->tiling.tile_count * w->eval.kernel->param_count;
     if (!w->partial) w->partial = lth__alloc(size, sizeof *w->partial);
     if (!w->partial) return lth__fail_memory(err, size * sizeof *w->partial);
     memset(w->partial, 0, size * sizeof *w->partial);
-    LTH_TRY(run_blocks(w, err));
+    LTH_TRY(run_tiles(w, err));
     return add_partials(w, grad, err);
 }
 

@@ -150,7 +150,7 @@ struct lth__eval {
     const lth_kernel *kernel;
     const lth_items *rows, *cols; /* the same for a symmetric matrix */
     bool gradients;               /* states must be ready for pull   */
-    bool selves;                  /* only the diagonal is asked for  */
+    bool only_diagonal;           /* nothing else is asked for        */
     bool keeps;                   /* others will borrow from its states: see lth__kept_state() */
     bool by_size;                 /* set by a state that wants items of similar size side by side */
     bool quiet;                   /* no warnings: the same evaluation was made before */
@@ -276,13 +276,14 @@ struct lth__family {
 
     /* Where degree p counts common subsequences of p units: what one is worth, nu[p - 1], and the
      * factor for each unit that is skipped inside of it, on either side. */
-    void (*worth)(const lth__node *node, const lth__eval *eval, double *gap, double *nu);
+    void (*subsequence_weights)(const lth__node *node, const lth__eval *eval, double *gap,
+                                double *nu);
 
     /* Sparse feature maps: hand what was found for the features of an item on to the units of its
      * text, unit[k] += ...; and the units that a feature is made of, `most` at most, whose number
      * comes back. */
-    lth_status (*spread)(const lth__node *node, const lth_items *items, size_t item,
-                         const double *share, double *unit, lth_error *err);
+    lth_status (*features_to_units)(const lth__node *node, const lth_items *items, size_t item,
+                                    const double *share, double *unit, lth_error *err);
     size_t (*feature_units)(const lth__node *node, const struct lth_encoder *encoder,
                             uint32_t feature, uint32_t *unit, size_t most);
 

@@ -19,10 +19,10 @@ static lth_status fill_diagonal(const lth__eval *eval, double *diag, lth_error *
 }
 
 /* For what only the diagonal needs; to be released also when this fails. */
-static lth_status prepare_selves(const lth_kernel *kernel, const lth_items *items, bool keeps,
-                                 lth__eval *eval, lth_error *err) {
-    *eval =
-        (lth__eval){.kernel = kernel, .rows = items, .cols = items, .selves = true, .keeps = keeps};
+static lth_status prepare_diagonal(const lth_kernel *kernel, const lth_items *items, bool keeps,
+                                   lth__eval *eval, lth_error *err) {
+    *eval = (lth__eval){
+        .kernel = kernel, .rows = items, .cols = items, .only_diagonal = true, .keeps = keeps};
     LTH_TRY(lth__items_check(kernel, items, NULL, err));
     eval->ctx = lth__items_ctx(items);
     return lth__eval_prepare(eval, err);
@@ -31,7 +31,7 @@ static lth_status prepare_selves(const lth_kernel *kernel, const lth_items *item
 lth_status lth_gram_diagonal(const lth_kernel *kernel, const lth_items *rows, double *diag,
                              lth_error *err) {
     lth__eval eval;
-    lth_status status = prepare_selves(kernel, rows, false, &eval, err);
+    lth_status status = prepare_diagonal(kernel, rows, false, &eval, err);
     if (status == LTH_OK) status = fill_diagonal(&eval, diag, err);
     lth__eval_release(&eval);
     return status;
@@ -43,7 +43,7 @@ lth_status lth__prepared_create(const lth_kernel *kernel, const lth_items *cols,
                                 lth__prepared **out, lth_error *err) {
     lth__prepared *p = lth__calloc(1, sizeof *p);
     if (!p) return lth__fail_memory(err, sizeof *p);
-    lth_status status = prepare_selves(kernel, cols, true, &p->eval, err);
+    lth_status status = prepare_diagonal(kernel, cols, true, &p->eval, err);
     for (int by_size = 0; by_size < 2 && status == LTH_OK; by_size++)
         status = lth__side_make(cols, by_size, &p->side[by_size], err);
     if (status == LTH_OK)

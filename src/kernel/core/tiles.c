@@ -42,13 +42,14 @@ lth_status lth__side_make(const lth_items *items, bool by_size, lth__side *out, 
     return LTH_OK;
 }
 
-/* ---- Blocks ---- */
+/* ---- Tiles ---- */
 
 enum { MAX_ROWS = 128, MAX_COLS = 1024 };
 static const double max_row_size = 1 << 16, max_col_size = 1 << 18;
 
-/* How many items from `first` on make a band: up to `most`, less when they are large. */
-static size_t band(const lth__side *s, size_t first, size_t most, double limit, double *size) {
+/* How many items from `first` on make a side of a tile: up to `most`, less when they are large. */
+static size_t items_to_a_tile(const lth__side *s, size_t first, size_t most, double limit,
+                              double *size) {
     size_t count = 0;
     *size = 0;
     while (first + count < s->count && count < most) {
@@ -59,54 +60,56 @@ static size_t band(const lth__side *s, size_t first, size_t most, double limit, 
 }
 
 static int by_descending_cost(const void *a, const void *b) {
-    const lth__block *x = a, *y = b;
+    const lth__tile_place *x = a, *y = b;
     if (x->cost != y->cost) return x->cost > y->cost ? -1 : 1;
     if (x->row != y->row) return x->row < y->row ? -1 : 1;
     return x->col < y->col ? -1 : x->col > y->col;
 }
 
-static lth_status add_block(lth__cut *cut, lth__block b, lth_error *err) {
-    if (!lth__reserve((void **)&cut->blocks, &cut->block_capacity, cut->block_count + 1,
-                      sizeof *cut->blocks))
+static lth_status add_tile(lth__tiling *tiling, lth__tile_place place, lth_error *err) {
+    if (!lth__reserve((void **)&tiling->tiles, &tiling->tile_capacity, tiling->tile_count + 1,
+                      sizeof *tiling->tiles))
         return lth__fail_memory(err, 0);
-    cut->blocks[cut->block_count++] = b;
+    tiling->tiles[tiling->tile_count++] = place;
     return LTH_OK;
 }
 
-static lth_status cut_blocks(lth__cut *cut, bool by_size, lth_error *err) {
-    /* Small enough for many threads to share, and to waste little of a symmetric matrix (a band
-     * meets its own rows twice); larger where the columns take long to set up next to a pair. */
-    size_t most_rows = cut->rows.count / (by_size ? 48 : 12) + 1;
+static lth_status fill_tiling(lth__tiling *tiling, bool by_size, lth_error *err) {
+    /* Small enough for many threads to share, and to waste little of a symmetric matrix (a row
+     * of tiles meets its own items twice); larger where the columns take long to set up next to a
+     * pair. */
+    size_t most_rows = tiling->rows.count / (by_size ? 48 : 12) + 1;
     if (most_rows > MAX_ROWS) most_rows = MAX_ROWS;
-    for (size_t row = 0, rows; row < cut->rows.count; row += rows) {
+    for (size_t row = 0, rows; row < tiling->rows.count; row += rows) {
         double row_size, col_size;
-        rows = band(&cut->rows, row, most_rows, max_row_size, &row_size);
-        for (size_t col = cut->symmetric ? row : 0, cols; col < cut->cols.count; col += cols) {
-            cols = band(&cut->cols, col, MAX_COLS, max_col_size, &col_size);
-            lth__block b = {.row = row, .rows = rows, .col = col, .cols = cols};
-            b.cost = row_size * col_size;
-            LTH_TRY(add_block(cut, b, err));
+        rows = items_to_a_tile(&tiling->rows, row, most_rows, max_row_size, &row_size);
+        for (size_t col = tiling->symmetric ? row : 0, cols; col < tiling->cols.count;
+             col += cols) {
+            cols = items_to_a_tile(&tiling->cols, col, MAX_COLS, max_col_size, &col_size);
+            lth__tile_place place = {.row = row, .rows = rows, .col = col, .cols = cols};
+            place.cost = row_size * col_size;
+            LTH_TRY(add_tile(tiling, place, err));
         }
     }
-    if (cut->block_count > 0)
-        qsort(cut->blocks, cut->block_count, sizeof *cut->blocks, by_descending_cost);
-    for (size_t i = 0, pairs = 0; i < cut->block_count; i++) {
-        cut->blocks[i].first_pair = pairs;
-        pairs += cut->blocks[i].rows * cut->blocks[i].cols;
+    if (tiling->tile_count > 0)
+        qsort(tiling->tiles, tiling->tile_count, sizeof *tiling->tiles, by_descending_cost);
+    for (size_t i = 0, pairs = 0; i < tiling->tile_count; i++) {
+        tiling->tiles[i].first_pair = pairs;
+        pairs += tiling->tiles[i].rows * tiling->tiles[i].cols;
     }
     return LTH_OK;
 }
 
-lth_status lth__cut_make(const lth_items *rows, const lth_items *cols, bool by_size,
-                         const lth__side *order, lth__cut *cut, lth_error *err) {
-    cut->symmetric = rows == cols;
-    cut->borrowed = cut->symmetric || order;
-    LTH_TRY(lth__side_make(rows, by_size, &cut->rows, err));
-    if (cut->borrowed)
-        cut->cols = cut->symmetric ? cut->rows : *order;
+lth_status lth__tiling_make(const lth_items *rows, const lth_items *cols, bool by_size,
+                            const lth__side *order, lth__tiling *tiling, lth_error *err) {
+    tiling->symmetric = rows == cols;
+    tiling->borrowed = tiling->symmetric || order;
+    LTH_TRY(lth__side_make(rows, by_size, &tiling->rows, err));
+    if (tiling->borrowed)
+        tiling->cols = tiling->symmetric ? tiling->rows : *order;
     else
-        LTH_TRY(lth__side_make(cols, by_size, &cut->cols, err));
-    return cut_blocks(cut, by_size, err);
+        LTH_TRY(lth__side_make(cols, by_size, &tiling->cols, err));
+    return fill_tiling(tiling, by_size, err);
 }
 
 void lth__side_free(lth__side *side) {
@@ -114,8 +117,8 @@ void lth__side_free(lth__side *side) {
     lth__free(side->size);
 }
 
-void lth__cut_free(lth__cut *cut) {
-    lth__side_free(&cut->rows);
-    if (!cut->borrowed) lth__side_free(&cut->cols);
-    lth__free(cut->blocks);
+void lth__tiling_free(lth__tiling *tiling) {
+    lth__side_free(&tiling->rows);
+    if (!tiling->borrowed) lth__side_free(&tiling->cols);
+    lth__free(tiling->tiles);
 }

@@ -6,7 +6,7 @@
 
 typedef struct lth__work {
     lth__eval eval;
-    lth__cut cut;
+    lth__tiling tiling;
     const lth__eval *kept;  /* of the columns with themselves, or NULL                     */
     const lth__side *order; /* of the columns: as they are, and by size; NULL = find it     */
 
@@ -16,7 +16,7 @@ typedef struct lth__work {
     double *orders;
     const double *W;
     bool W_is_symmetric; /* then only one side of it is read */
-    double *partial;     /* [block][parameter] */
+    double *partial;     /* [tile][parameter] */
     double *each;
 } lth__work;
 

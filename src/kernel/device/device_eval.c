@@ -92,7 +92,7 @@ lth_status lth__device_sequences(lth__device_eval *e, size_t field, int side,
 
 /* ---- Nodes that only the CPU can compute ---- */
 
-enum { STRIP = 64 }; /* rows and columns of a tile */
+enum { TILE = 64 }; /* rows and columns of a tile */
 
 typedef struct host_job {
     const lth__node *node;
@@ -101,21 +101,21 @@ typedef struct host_job {
     uint32_t *row, *col; /* items of the panel            */
     double *K;           /* the panel, on the host        */
     const double *W;     /* pull: likewise                */
-    double *partial;     /* pull: [strip of rows][parameter] */
+    double *partial;     /* pull: [row of tiles][parameter] */
 } host_job;
 
 /* One tile of the panel, copied out of it and back into it. */
-static lth_status host_block(const host_job *j, size_t strip, size_t left, double *buffer,
-                             lth_error *err) {
+static lth_status run_host_tile(const host_job *j, size_t tile_row, size_t left, double *buffer,
+                                lth_error *err) {
     const lth__panel *p = j->panel;
-    size_t top = strip * STRIP, rows = p->rows - top < STRIP ? p->rows - top : STRIP;
-    size_t cols = p->cols - left < STRIP ? p->cols - left : STRIP;
+    size_t top = tile_row * TILE, rows = p->rows - top < TILE ? p->rows - top : TILE;
+    size_t cols = p->cols - left < TILE ? p->cols - left : TILE;
     lth__tile tile = {.row = j->row + top, .col = j->col + left, .rows = rows, .cols = cols};
-    double *weights = buffer, *values = buffer + STRIP * STRIP;
+    double *weights = buffer, *values = buffer + TILE * TILE;
     if (j->W) {
         for (size_t r = 0; r < rows; r++)
             memcpy(weights + r * cols, j->W + (top + r) * p->cols + left, cols * sizeof *weights);
-        lth__sink sink = {.sum = j->partial + strip * j->eval->kernel->param_count,
+        lth__sink sink = {.sum = j->partial + tile_row * j->eval->kernel->param_count,
                           .pairs = rows * cols};
         LTH_TRY(lth__node_pull(j->node, j->eval, &tile, weights, j->K ? values : NULL, &sink, err));
     } else {
@@ -126,27 +126,27 @@ static lth_status host_block(const host_job *j, size_t strip, size_t left, doubl
     return LTH_OK;
 }
 
-static lth_status host_strip(void *user, size_t strip, unsigned worker, lth_error *err) {
+static lth_status run_host_tiles(void *user, size_t tile_row, unsigned worker, lth_error *err) {
     (void)worker;
     const host_job *j = user;
-    double *buffer = lth__alloc(2 * STRIP * STRIP, sizeof *buffer);
-    if (!buffer) return lth__fail_memory(err, 2 * STRIP * STRIP * sizeof *buffer);
+    double *buffer = lth__alloc(2 * TILE * TILE, sizeof *buffer);
+    if (!buffer) return lth__fail_memory(err, 2 * TILE * TILE * sizeof *buffer);
     lth_status status = LTH_OK;
-    for (size_t left = 0; left < j->panel->cols && status == LTH_OK; left += STRIP)
-        status = host_block(j, strip, left, buffer, err);
+    for (size_t left = 0; left < j->panel->cols && status == LTH_OK; left += TILE)
+        status = run_host_tile(j, tile_row, left, buffer, err);
     lth__free(buffer);
     return status;
 }
 
-static lth_status host_run(host_job *j, lth_error *err) {
+static lth_status run_host_panel(host_job *j, lth_error *err) {
     size_t rows = j->panel->rows, cols = j->panel->cols;
     j->row = lth__alloc(rows + cols, sizeof *j->row);
     if (!j->row) return lth__fail_memory(err, (rows + cols) * sizeof *j->row);
     j->col = j->row + rows;
     for (size_t i = 0; i < rows; i++) j->row[i] = (uint32_t)(j->panel->first_row + i);
     for (size_t i = 0; i < cols; i++) j->col[i] = (uint32_t)(j->panel->first_col + i);
-    lth_status status = lth__parallel_for(j->eval->ctx, "Gram matrix", (rows + STRIP - 1) / STRIP,
-                                          NULL, host_strip, j, err);
+    lth_status status = lth__parallel_for(j->eval->ctx, "Gram matrix", (rows + TILE - 1) / TILE,
+                                          NULL, run_host_tiles, j, err);
     lth__free(j->row);
     return status;
 }
@@ -156,7 +156,7 @@ static lth_status tile_from_host(const lth__node *node, lth__device_eval *e,
     size_t count = panel->rows * panel->cols;
     host_job j = {.node = node, .eval = e->eval, .panel = panel};
     j.K = lth__alloc(count, sizeof *j.K);
-    lth_status status = j.K ? host_run(&j, err) : lth__fail_memory(err, count * sizeof *j.K);
+    lth_status status = j.K ? run_host_panel(&j, err) : lth__fail_memory(err, count * sizeof *j.K);
     if (status == LTH_OK) status = e->t->upload(e->d, K, j.K, count * sizeof *K, err);
     lth__free(j.K);
     return status;
@@ -165,9 +165,9 @@ static lth_status tile_from_host(const lth__node *node, lth__device_eval *e,
 static lth_status pull_to_host(const lth__node *node, lth__device_eval *e, const lth__panel *panel,
                                const double *W, double *K, double *grad, lth_error *err) {
     size_t count = panel->rows * panel->cols, params = e->eval->kernel->param_count;
-    size_t strips = (panel->rows + STRIP - 1) / STRIP;
+    size_t tile_rows = (panel->rows + TILE - 1) / TILE;
     double *weights = lth__alloc((K ? 2 : 1) * count, sizeof *weights);
-    double *partial = lth__calloc(strips * params, sizeof *partial);
+    double *partial = lth__calloc(tile_rows * params, sizeof *partial);
     host_job j = {.node = node,
                   .eval = e->eval,
                   .panel = panel,
@@ -176,8 +176,9 @@ static lth_status pull_to_host(const lth__node *node, lth__device_eval *e, const
                   .partial = partial};
     lth_status status = weights && partial ? LTH_OK : lth__fail_memory(err, count * sizeof *W);
     if (status == LTH_OK) status = e->t->download(e->d, weights, W, count * sizeof *W, err);
-    if (status == LTH_OK) status = host_run(&j, err);
-    for (size_t i = 0; i < strips * params && status == LTH_OK; i++) grad[i % params] += partial[i];
+    if (status == LTH_OK) status = run_host_panel(&j, err);
+    for (size_t i = 0; i < tile_rows * params && status == LTH_OK; i++)
+        grad[i % params] += partial[i];
     if (status == LTH_OK && K) status = e->t->upload(e->d, K, j.K, count * sizeof *K, err);
     lth__free(weights);
     lth__free(partial);

@@ -103,7 +103,7 @@ static lth_status share(sharing *s, size_t handles, lth_error *err) {
     return status;
 }
 
-static void cut(sharing *s, size_t matrices, size_t handles) {
+static void choose_panels(sharing *s, size_t matrices, size_t handles) {
     size_t n = s->first->eval->rows->count;
     s->rows = rows_of_panels(s->first, matrices, handles);
     s->count = (n + s->rows - 1) / s->rows;
@@ -123,7 +123,7 @@ static lth_status check_finite(lth__device_eval *e, const lth__panel *p, const d
 }
 
 /* What lies below the panels of a symmetric matrix is above them too. */
-enum { MIRROR = 64 }; /* rows to a job, columns to a block that stays in the cache */
+enum { MIRROR = 64 }; /* rows to a job, columns to a square that stays in the cache */
 
 typedef struct mirror_job {
     double *K;
@@ -156,15 +156,15 @@ static lth_status run_values(sharing *s, lth__device_eval *e, const lth__panel *
                              lth_error *err) {
     (void)index;
     size_t n = e->eval->rows->count, cells = p->rows * p->cols;
-    double *there;
-    LTH_TRY(lth__device_matrix(e, s->planes * cells, &there, err));
-    lth_status status = s->compute(e, p, there, err);
+    double *on_device;
+    LTH_TRY(lth__device_matrix(e, s->planes * cells, &on_device, err));
+    lth_status status = s->compute(e, p, on_device, err);
     for (size_t k = 0; k < s->planes && status == LTH_OK; k++) {
         double *to = s->K + (k * n + p->first_row) * s->ld + p->first_col;
-        status = e->t->download_panel(e->d, to, s->ld, there + k * cells, p->cols, p->rows, p->cols,
-                                      err);
+        status = e->t->download_panel(e->d, to, s->ld, on_device + k * cells, p->cols, p->rows,
+                                      p->cols, err);
     }
-    lth__device_drop(e, there);
+    lth__device_drop(e, on_device);
     return status;
 }
 
@@ -172,7 +172,7 @@ static lth_status values(sharing *s, lth_error *err) {
     const lth__eval *eval = s->first->eval;
     size_t handles = count_handles(s->first);
     s->run = run_values;
-    cut(s, matrices_needed(s->first) + s->planes, handles);
+    choose_panels(s, matrices_needed(s->first) + s->planes, handles);
     LTH_TRY(share(s, handles, err));
     if (eval->rows != eval->cols) return LTH_OK;
     for (size_t k = 0; k < s->planes; k++)
@@ -223,13 +223,13 @@ static void gather_weights(const lth__panel *p, const double *W, size_t ld, size
 }
 
 static lth_status upload_weights(const sharing *s, lth__device_eval *e, const lth__panel *p,
-                                 double *there, lth_error *err) {
+                                 double *on_device, lth_error *err) {
     double *row = lth__alloc(p->cols, sizeof *row);
     if (!row) return lth__fail_memory(err, p->cols * sizeof *row);
     lth_status status = LTH_OK;
     for (size_t r = 0; r < p->rows && status == LTH_OK; r++) {
         gather_weights(p, s->W, s->ld, r, row);
-        status = e->t->upload(e->d, there + r * p->cols, row, p->cols * sizeof *row, err);
+        status = e->t->upload(e->d, on_device + r * p->cols, row, p->cols * sizeof *row, err);
     }
     lth__free(row);
     return status;
@@ -237,12 +237,12 @@ static lth_status upload_weights(const sharing *s, lth__device_eval *e, const lt
 
 static lth_status run_pull(sharing *s, lth__device_eval *e, const lth__panel *p, size_t index,
                            lth_error *err) {
-    double *there, *sums = s->sums + index * e->eval->kernel->param_count;
-    LTH_TRY(lth__device_matrix(e, p->rows * p->cols, &there, err));
-    lth_status status = upload_weights(s, e, p, there, err);
+    double *on_device, *sums = s->sums + index * e->eval->kernel->param_count;
+    LTH_TRY(lth__device_matrix(e, p->rows * p->cols, &on_device, err));
+    lth_status status = upload_weights(s, e, p, on_device, err);
     if (status == LTH_OK)
-        status = lth__device_pull(e->eval->kernel->root, e, p, there, NULL, sums, err);
-    lth__device_drop(e, there);
+        status = lth__device_pull(e->eval->kernel->root, e, p, on_device, NULL, sums, err);
+    lth__device_drop(e, on_device);
     return status;
 }
 
@@ -250,7 +250,7 @@ lth_status lth__device_gram_pull(lth__device_eval *e, const double *W, size_t ld
                                  lth_error *err) {
     size_t handles = count_handles(e), params = e->eval->kernel->param_count;
     sharing s = {.first = e, .run = run_pull, .W = W, .ld = ld};
-    cut(&s, matrices_needed(e), handles);
+    choose_panels(&s, matrices_needed(e), handles);
     s.sums = lth__calloc(s.count * params, sizeof *s.sums);
     if (!s.sums) return lth__fail_memory(err, s.count * params * sizeof *s.sums);
     lth_status status = share(&s, handles, err);

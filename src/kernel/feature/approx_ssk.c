@@ -420,8 +420,8 @@ static void share_feature(const config *c, const lth__symbol *text, size_t lengt
 }
 
 /* A feature's share goes to the units of its places by what these are worth. */
-static lth_status spread(const lth__node *node, const lth_items *items, size_t item,
-                         const double *share, double *unit, lth_error *err) {
+static lth_status features_to_units(const lth__node *node, const lth_items *items, size_t item,
+                                    const double *share, double *unit, lth_error *err) {
     const config *c = node->config;
     const lth__features *f = &items->features[node->index];
     const lth__sequences *texts = &items->fields[node->field];
@@ -522,7 +522,7 @@ const lth__family lth__family_approx_ssk = {
     .traits = LTH__TAKES_COLUMN,
     .configure = configure,
     .encode = encode,
-    .spread = spread,
+    .features_to_units = features_to_units,
     .feature_units = feature_units,
     LTH__SPARSE_FUNCTIONS,
 };

@@ -203,12 +203,12 @@ static lth_status pull(const lth__node *node, const lth__eval *eval, const lth__
 
 /* ---- On a device ---- */
 
-/* Features of the panel's rows and columns there. */
-typedef struct there {
+/* Features of the panel's rows and columns, on the device. */
+typedef struct device_features {
     double *rows, *cols, *product; /* product: rows x width */
-} there;
+} device_features;
 
-static void drop(lth__device_eval *e, there *x) {
+static void drop(lth__device_eval *e, device_features *x) {
     lth__device_drop(e, x->rows);
     lth__device_drop(e, x->cols);
     lth__device_drop(e, x->product);
@@ -221,8 +221,8 @@ static lth_status upload_side(lth__device_eval *e, const state *st, const side *
                         err);
 }
 
-static lth_status upload_panel(lth__device_eval *e, const state *st, const lth__panel *p, there *x,
-                               lth_error *err) {
+static lth_status upload_panel(lth__device_eval *e, const state *st, const lth__panel *p,
+                               device_features *x, lth_error *err) {
     LTH_TRY(upload_side(e, st, &st->rows, p->first_row, p->rows, &x->rows, err));
     return upload_side(e, st, &st->cols, p->first_col, p->cols, &x->cols, err);
 }
@@ -230,7 +230,7 @@ static lth_status upload_panel(lth__device_eval *e, const state *st, const lth__
 static lth_status device_tile(const lth__node *node, lth__device_eval *e, const lth__panel *p,
                               double *K, lth_error *err) {
     const state *st = e->eval->state[node->index];
-    there x = {0};
+    device_features x = {0};
     lth_status status = upload_panel(e, st, p, &x, err);
     if (status == LTH_OK)
         status = e->t->gemm_nt(e->d, p->rows, p->cols, st->width, x.rows, x.cols, K, err);
@@ -240,18 +240,18 @@ static lth_status device_tile(const lth__node *node, lth__device_eval *e, const 
 
 /* sum_rc W_rc x_rd y_cd for every feature: the rows with W times the columns. */
 static lth_status pull_scales(const lth__node *node, lth__device_eval *e, const lth__panel *p,
-                              const double *W, there *x, double *here, double *grad,
+                              const double *W, device_features *x, double *on_host, double *grad,
                               lth_error *err) {
     const state *st = e->eval->state[node->index];
     size_t count = p->rows * st->width;
     LTH_TRY(upload_panel(e, st, p, x, err));
     LTH_TRY(lth__device_matrix(e, count, &x->product, err));
     LTH_TRY(e->t->gemm_nn(e->d, p->rows, st->width, p->cols, W, x->cols, x->product, err));
-    LTH_TRY(e->t->download(e->d, here, x->product, count * sizeof *here, err));
+    LTH_TRY(e->t->download(e->d, on_host, x->product, count * sizeof *on_host, err));
     const double *rows = st->rows.x + p->first_row * st->width;
     for (size_t i = 0; i < count; i++) {
         size_t d = i % st->width;
-        grad[node->first_param + d] += -2 * rows[i] * here[i] / st->scale[d].value;
+        grad[node->first_param + d] += -2 * rows[i] * on_host[i] / st->scale[d].value;
     }
     return LTH_OK;
 }
@@ -261,12 +261,13 @@ static lth_status device_pull(const lth__node *node, lth__device_eval *e, const 
     const state *st = e->eval->state[node->index];
     if (K) LTH_TRY(device_tile(node, e, p, K, err));
     if (!st->scale) return LTH_OK;
-    there x = {0};
-    double *here = lth__alloc(p->rows * st->width, sizeof *here);
-    lth_status status = here ? LTH_OK : lth__fail_memory(err, p->rows * st->width * sizeof *here);
-    if (status == LTH_OK) status = pull_scales(node, e, p, W, &x, here, grad, err);
+    device_features x = {0};
+    double *on_host = lth__alloc(p->rows * st->width, sizeof *on_host);
+    lth_status status =
+        on_host ? LTH_OK : lth__fail_memory(err, p->rows * st->width * sizeof *on_host);
+    if (status == LTH_OK) status = pull_scales(node, e, p, W, &x, on_host, grad, err);
     drop(e, &x);
-    lth__free(here);
+    lth__free(on_host);
     return status;
 }
 

@@ -134,8 +134,8 @@ static lth_status encode(const lth__node *node, lth_items *items, lth_error *err
 /* ---- Explanations ---- */
 
 /* A word gives the features of its neighbours, too, each as much as P says: that is its share. */
-static lth_status spread(const lth__node *node, const lth_items *items, size_t item,
-                         const double *share, double *unit, lth_error *err) {
+static lth_status features_to_units(const lth__node *node, const lth_items *items, size_t item,
+                                    const double *share, double *unit, lth_error *err) {
     const lth_encoder *encoder = items->encoder;
     const lth__feature_space *space = &encoder->spaces[node->index];
     const lth__features *f = &items->features[node->index];
@@ -214,7 +214,7 @@ const lth__family lth__family_semantic = {
     .traits = LTH__TAKES_COLUMN,
     .configure = configure,
     .encode = encode,
-    .spread = spread,
+    .features_to_units = features_to_units,
     .feature_units = lth__sparse_feature_units,
     LTH__SPARSE_FUNCTIONS,
 };

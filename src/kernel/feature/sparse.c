@@ -270,7 +270,7 @@ static lth_status configure_ngrams(lth_kernel *kernel, lth__node *node, lth_erro
         .traits = LTH__TAKES_COLUMN,                                                               \
         .configure = configure_##name_,                                                            \
         .encode = lth__sparse_encode,                                                              \
-        .spread = lth__sparse_spread,                                                              \
+        .features_to_units = lth__sparse_features_to_units,                                        \
         .feature_units = lth__sparse_feature_units,                                                \
         LTH__SPARSE_FUNCTIONS,                                                                     \
     }

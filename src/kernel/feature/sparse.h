@@ -41,8 +41,8 @@ lth_status lth__intersection_attribute(const lth__node *node, const lth__eval *e
                                        const lth__tile *tile, const double *W, double *share,
                                        lth_error *err);
 /* Evenly to the units of every place where a text has the feature. */
-lth_status lth__sparse_spread(const lth__node *node, const lth_items *items, size_t item,
-                              const double *share, double *unit, lth_error *err);
+lth_status lth__sparse_features_to_units(const lth__node *node, const lth_items *items, size_t item,
+                                         const double *share, double *unit, lth_error *err);
 size_t lth__sparse_feature_units(const lth__node *node, const lth_encoder *encoder,
                                  uint32_t feature, uint32_t *unit, size_t most);
 

@@ -10,8 +10,8 @@
 
 const lth__node *lth__node_map(const lth__node *node) {
     if (!node->family->attribute) return NULL;
-    if (node->family->spread) return node;
-    bool over_map = node->input_count == 1 && node->inputs[0]->family->spread;
+    if (node->family->features_to_units) return node;
+    bool over_map = node->input_count == 1 && node->inputs[0]->family->features_to_units;
     return over_map ? node->inputs[0] : NULL;
 }
 
@@ -118,8 +118,8 @@ static void visit_places(const lth__node *node, const lth_items *items, size_t i
     }
 }
 
-lth_status lth__sparse_spread(const lth__node *node, const lth_items *items, size_t item,
-                              const double *share, double *unit, lth_error *err) {
+lth_status lth__sparse_features_to_units(const lth__node *node, const lth_items *items, size_t item,
+                                         const double *share, double *unit, lth_error *err) {
     size_t features = lth__node_parts(node, items, item);
     double *places = lth__calloc(features, sizeof *places);
     if (!places) return lth__fail_memory(err, features * sizeof *places);

@@ -145,14 +145,14 @@ static lth_status find_similarity(const lth__node *node, const lth__eval *eval,
                                   const lth__similarity **out, lth_error *err) {
     const lth__ssk_config *c = node->config;
     if (c->sim == LTH__SIM_EXACT && !c->rarity) return LTH_OK;
-    lth__matching how = {.sim = c->sim,
-                         .oov = c->oov,
-                         .learns_temperature = c->temperature > 0,
-                         .uses_rarity = c->rarity > 0,
-                         .temperature = 1};
-    if (c->temperature) how.temperature = lth__node_value(node, eval, c->temperature);
-    if (c->rarity) how.rarity = lth__node_value(node, eval, c->rarity);
-    return lth__words_similarity(node, eval, how, out, err);
+    lth__matching matching = {.sim = c->sim,
+                              .oov = c->oov,
+                              .learns_temperature = c->temperature > 0,
+                              .uses_rarity = c->rarity > 0,
+                              .temperature = 1};
+    if (c->temperature) matching.temperature = lth__node_value(node, eval, c->temperature);
+    if (c->rarity) matching.rarity = lth__node_value(node, eval, c->rarity);
+    return lth__words_similarity(node, eval, matching, out, err);
 }
 
 /* gap^d for every distance in the data, with 0^0 = 1, and the derivatives d gap^(d-1). */
@@ -479,20 +479,21 @@ static lth_status pull(const lth__node *node, const lth__eval *eval, const lth__
     return LTH_OK;
 }
 
-enum { SELVES = 64 }; /* items to a job */
+enum { ITEMS_TO_A_JOB = 64 }; /* of a diagonal */
 
-typedef struct selves {
+typedef struct diagonal_job {
     target t;
     lth__ssk_plan plan;
     const lth__sequences *sequences;
-} selves;
+} diagonal_job;
 
-static lth_status compare_selves(void *user, size_t index, unsigned worker, lth_error *err) {
+static lth_status fill_diagonal(void *user, size_t index, unsigned worker, lth_error *err) {
     (void)worker;
-    selves *s = user;
-    size_t first = index * SELVES, last = first + SELVES;
+    diagonal_job *s = user;
+    size_t first = index * ITEMS_TO_A_JOB, last = first + ITEMS_TO_A_JOB;
     if (last > s->sequences->count) last = s->sequences->count;
-    return lth__ssk_compare_selves(&s->plan, s->sequences, first, last, take_diagonal, &s->t, err);
+    return lth__ssk_self_similarities(&s->plan, s->sequences, first, last, take_diagonal, &s->t,
+                                      err);
 }
 
 static lth_status diagonal(const lth__node *node, const lth__eval *eval, const lth_items *items,
@@ -500,9 +501,9 @@ static lth_status diagonal(const lth__node *node, const lth__eval *eval, const l
     const lth__ssk_state *st = eval->state[node->index];
     if (eval->device && lth__ssk_device_able(node, eval))
         return lth__ssk_device_diagonal(node, eval, items, a, slope, err);
-    selves s = {.t = {.st = st, .node = node, .K = a, .slope = slope, .pairs = items->count},
-                .sequences = &items->fields[node->field]};
-    size_t jobs = (items->count + SELVES - 1) / SELVES;
+    diagonal_job s = {.t = {.st = st, .node = node, .K = a, .slope = slope, .pairs = items->count},
+                      .sequences = &items->fields[node->field]};
+    size_t jobs = (items->count + ITEMS_TO_A_JOB - 1) / ITEMS_TO_A_JOB;
     memset(a, 0, items->count * sizeof *a);
     lth__ssk_direction directions[LTH__SSK_DIRECTIONS] = {{0}};
     size_t count = slope ? lth__ssk_directions(node->config, directions) : 1;
@@ -511,14 +512,14 @@ static lth_status diagonal(const lth__node *node, const lth__eval *eval, const l
         s.t.first = d == 0;
         s.t.param = directions[d].param;
         LTH_TRY(
-            lth__parallel_for(eval->ctx, "self-similarities", jobs, NULL, compare_selves, &s, err));
+            lth__parallel_for(eval->ctx, "self-similarities", jobs, NULL, fill_diagonal, &s, err));
     }
     return LTH_OK;
 }
 
 /* mean[i] = the mean of match^(2i) k_i(x,x), which is the slope of the diagonal along weights_i. */
-static lth_status mean_selves(const lth__node *node, const lth__eval *eval, double *mean,
-                              lth_error *err) {
+static lth_status mean_self_similarities(const lth__node *node, const lth__eval *eval, double *mean,
+                                         lth_error *err) {
     size_t count = eval->rows->count, order = ((const lth__ssk_config *)node->config)->order;
     double *self = lth__alloc(count, sizeof *self);
     double *slope = lth__calloc(eval->kernel->param_count * count, sizeof *slope);
@@ -539,7 +540,7 @@ static lth_status guess(const lth__node *node, const lth__eval *eval, double sca
                         lth_error *err) {
     size_t order = ((const lth__ssk_config *)node->config)->order;
     double mean[LTH__MAX_ORDER];
-    LTH_TRY(mean_selves(node, eval, mean, err));
+    LTH_TRY(mean_self_similarities(node, eval, mean, err));
     for (size_t i = 0; i < order; i++) {
         if (mean[i] > 0) value[LTH__SSK_WEIGHTS + i] = scale / (double)order / mean[i];
     }
@@ -551,7 +552,7 @@ static lth_status order_shares(const lth__node *node, const lth__eval *eval, dou
     const lth__ssk_state *st = eval->state[node->index];
     size_t order = st->plan.order;
     double mean[LTH__MAX_ORDER], sum = 0;
-    LTH_TRY(mean_selves(node, eval, mean, err));
+    LTH_TRY(mean_self_similarities(node, eval, mean, err));
     for (size_t i = 0; i < order; i++) {
         nu[i] = st->nu[i];
         share[i] = lth__node_value(node, eval, LTH__SSK_WEIGHTS + i) * mean[i];
@@ -594,5 +595,5 @@ const lth__family lth__family_ssk = {
     .degrees = orders,
     .tile_degrees = lth__ssk_tile_degrees,
     .attribute = lth__ssk_attribute,
-    .worth = lth__ssk_worth,
+    .subsequence_weights = lth__ssk_subsequence_weights,
 };

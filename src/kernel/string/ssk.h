@@ -34,7 +34,8 @@ size_t lth__ssk_directions(const lth__ssk_config *c, lth__ssk_direction out[LTH_
 /* For explanations (ssk_attribute.c). */
 lth_status lth__ssk_tile_degrees(const lth__node *node, const lth__eval *eval,
                                  const lth__tile *tile, double *K, lth_error *err);
-void lth__ssk_worth(const lth__node *node, const lth__eval *eval, double *gap, double *nu);
+void lth__ssk_subsequence_weights(const lth__node *node, const lth__eval *eval, double *gap,
+                                  double *nu);
 lth_status lth__ssk_attribute(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
                               const double *W, double *share, lth_error *err);
 

@@ -23,7 +23,8 @@ lth_status lth__ssk_tile_degrees(const lth__node *node, const lth__eval *eval,
     return LTH_OK;
 }
 
-void lth__ssk_worth(const lth__node *node, const lth__eval *eval, double *gap, double *nu) {
+void lth__ssk_subsequence_weights(const lth__node *node, const lth__eval *eval, double *gap,
+                                  double *nu) {
     const lth__ssk_state *st = eval->state[node->index];
     *gap = st->plan.gap;
     memcpy(nu, st->nu, st->plan.order * sizeof *nu);
@@ -74,8 +75,8 @@ static lth_status fill_table(group *g, size_t units, lth_error *err) {
     lth__free(g->table);
     g->table = lth__calloc(cells, g->plan->lanes->real_size);
     if (!g->table) return lth__fail_memory(err, cells * g->plan->lanes->real_size);
-    return lth__similarity_block(g->plan->similarity, LTH__SIM_VALUE, g->row, g->length, g->others,
-                                 units, g->table, ld, err);
+    return lth__similarity_tile(g->plan->similarity, LTH__SIM_VALUE, g->row, g->length, g->others,
+                                units, g->table, ld, err);
 }
 
 static lth_status fill_lanes(group *g, const lth__tile *tile, size_t first, size_t count,

@@ -245,8 +245,8 @@ static lth_status load_quads(const lth__ssk_plan *plan, lth__sim_part part, cons
     size_t row_bytes = w->slots * plan->lanes->real_size;
     const char *table = sim->table[part];
     if (!table) {
-        LTH_TRY(lth__similarity_block(sim, part, s, length, w->slot_symbols, w->slots - 1,
-                                      w->row_table, w->slots, err));
+        LTH_TRY(lth__similarity_tile(sim, part, s, length, w->slot_symbols, w->slots - 1,
+                                     w->row_table, w->slots, err));
     }
     for (size_t j = 0; j < length; j += LTH__ROW_STEP) {
         const void *row[LTH__ROW_STEP];
@@ -345,9 +345,9 @@ lth_status lth__ssk_compare_tile(const lth__ssk_plan *plan, const lth__tile *til
 /* ---- Self-similarities: each lane has its own s ---- */
 
 /* The items in lanes, as rows and as columns. */
-static void interleave_selves(const lth__ssk_plan *plan, const lth__sequences *sequences,
-                              const column *items, size_t count, const lth__ssk_job *job,
-                              workspace *w) {
+static void interleave_self(const lth__ssk_plan *plan, const lth__sequences *sequences,
+                            const column *items, size_t count, const lth__ssk_job *job,
+                            workspace *w) {
     const lth__similarity *sim = plan->similarity;
     size_t lanes = plan->lanes->lanes;
     /* Rows of the similarity table begin at multiples of its width; its last row and column are 0.
@@ -365,8 +365,8 @@ static void interleave_selves(const lth__ssk_plan *plan, const lth__sequences *s
     }
 }
 
-static lth_status allocate_selves(const lth__ssk_plan *plan, size_t longest, workspace *w,
-                                  lth__ssk_job *job, lth_error *err) {
+static lth_status allocate_self(const lth__ssk_plan *plan, size_t longest, workspace *w,
+                                lth__ssk_job *job, lth_error *err) {
     *job = job_for(plan, w, longest, longest);
     if (plan->similarity) {
         job->match = LTH__MATCH_TABLE;
@@ -384,9 +384,9 @@ static lth_status allocate_selves(const lth__ssk_plan *plan, size_t longest, wor
     return LTH_OK;
 }
 
-static lth_status compare_long_selves(const lth__ssk_plan *plan, const lth__sequences *sequences,
-                                      const column *items, size_t count, workspace *w,
-                                      lth__ssk_take *take, void *user, lth_error *err) {
+static lth_status compare_long_self(const lth__ssk_plan *plan, const lth__sequences *sequences,
+                                    const column *items, size_t count, workspace *w,
+                                    lth__ssk_take *take, void *user, lth_error *err) {
     for (size_t i = 0; i < count; i++) {
         const uint32_t *s = lth__sequence_symbols(sequences, items[i].index);
         LTH_TRY(compare_long_pair(plan, s, items[i].length, s, items[i].length, w->value,
@@ -396,9 +396,9 @@ static lth_status compare_long_selves(const lth__ssk_plan *plan, const lth__sequ
     return LTH_OK;
 }
 
-static lth_status compare_selves(const lth__ssk_plan *plan, const lth__sequences *sequences,
-                                 size_t first, size_t last, workspace *w, lth__ssk_take *take,
-                                 void *user, lth_error *err) {
+static lth_status compare_self(const lth__ssk_plan *plan, const lth__sequences *sequences,
+                               size_t first, size_t last, workspace *w, lth__ssk_take *take,
+                               void *user, lth_error *err) {
     size_t count = last - first;
     w->columns = lth__alloc(count, sizeof *w->columns);
     if (!w->columns) return lth__fail_memory(err, count * sizeof *w->columns);
@@ -407,16 +407,15 @@ static lth_status compare_selves(const lth__ssk_plan *plan, const lth__sequences
     qsort(w->columns, count, sizeof *w->columns, by_length);
 
     lth__ssk_job job;
-    LTH_TRY(allocate_selves(plan, w->columns[0].length, w, &job, err));
+    LTH_TRY(allocate_self(plan, w->columns[0].length, w, &job, err));
     for (size_t at = 0, group; at < count; at += group) {
         group = group_size(plan, w, count, at, &job.cols);
         if (is_long(plan, job.cols)) {
-            LTH_TRY(
-                compare_long_selves(plan, sequences, w->columns + at, group, w, take, user, err));
+            LTH_TRY(compare_long_self(plan, sequences, w->columns + at, group, w, take, user, err));
             continue;
         }
         job.rows = job.cols;
-        interleave_selves(plan, sequences, w->columns + at, group, &job, w);
+        interleave_self(plan, sequences, w->columns + at, group, &job, w);
         plan->lanes->ssk(&job, w->value, w->tangent);
         for (size_t i = 0; i < group; i++) w->pair[i] = w->columns[at + i].index;
         take(user, w->pair, group, plan->lanes->lanes, w->value, w->tangent);
@@ -438,13 +437,13 @@ static void take_alone(void *user, const size_t *pair, size_t count, size_t stri
     a->take(a->user, &a->item, count, stride, value, tangent);
 }
 
-lth_status lth__ssk_compare_selves(const lth__ssk_plan *plan, const lth__sequences *sequences,
-                                   size_t first, size_t last, lth__ssk_take *take, void *user,
-                                   lth_error *err) {
+lth_status lth__ssk_self_similarities(const lth__ssk_plan *plan, const lth__sequences *sequences,
+                                      size_t first, size_t last, lth__ssk_take *take, void *user,
+                                      lth_error *err) {
     if (first == last) return LTH_OK;
     if (!plan->similarity || plan->similarity->table[LTH__SIM_VALUE]) {
         workspace w = {0};
-        lth_status status = compare_selves(plan, sequences, first, last, &w, take, user, err);
+        lth_status status = compare_self(plan, sequences, first, last, &w, take, user, err);
         free_workspace(&w);
         return status;
     }

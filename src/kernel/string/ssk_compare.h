@@ -47,9 +47,9 @@ lth_status lth__ssk_compare_tile(const lth__ssk_plan *plan, const lth__tile *til
                                  lth__ssk_take *take, void *user, lth_error *err);
 
 /* Items first .. last-1 of `sequences` with themselves (pair = item). */
-lth_status lth__ssk_compare_selves(const lth__ssk_plan *plan, const lth__sequences *sequences,
-                                   size_t first, size_t last, lth__ssk_take *take, void *user,
-                                   lth_error *err);
+lth_status lth__ssk_self_similarities(const lth__ssk_plan *plan, const lth__sequences *sequences,
+                                      size_t first, size_t last, lth__ssk_take *take, void *user,
+                                      lth_error *err);
 
 /* The same with positions dropped, one pair at a time (ssk_dropping.c). */
 lth_status lth__ssk_compare_dropping(const lth__ssk_plan *plan, const lth__tile *tile,

@@ -111,31 +111,32 @@ lth_status lth__ssk_device_pull(const lth__node *node, lth__device_eval *e, cons
 
 /* ---- Self-similarities ---- */
 
-typedef struct selves {
-    double *there, *here; /* k_i, then their derivatives: [order][item] */
+typedef struct diagonal_job {
+    double *on_device, *on_host; /* k_i, then their derivatives: [order][item] */
     size_t count;
-} selves;
+} diagonal_job;
 
-static lth_status compare_selves(const lth__node *node, lth__device_eval *e, int side,
-                                 lth__along along, selves *s, lth_error *err) {
+static lth_status fill_diagonal(const lth__node *node, lth__device_eval *e, int side,
+                                lth__along along, diagonal_job *s, lth_error *err) {
     const lth__ssk_state *st = e->eval->state[node->index];
     lth__panel panel = {.rows = s->count, .cols = 1};
     size_t planes = st->plan.order * s->count;
     lth__device_ssk job;
     LTH_TRY(make_job(node, e, &panel, along, &job, err));
-    job.selves = true;
+    job.only_diagonal = true;
     if (side == 1) job.rows = job.cols;
     job.cols = job.rows;
-    job.planes = s->there;
-    job.tangents = s->there + planes;
+    job.planes = s->on_device;
+    job.tangents = s->on_device + planes;
     LTH_TRY(e->t->ssk(e->d, &job, err));
-    return e->t->download(e->d, s->here, s->there, 2 * planes * sizeof *s->here, err);
+    return e->t->download(e->d, s->on_host, s->on_device, 2 * planes * sizeof *s->on_host, err);
 }
 
-static void take_selves(const lth__node *node, const lth__ssk_state *st, const selves *s,
-                        const lth__ssk_direction *direction, double *a, double *slope) {
+static void take_self_similarities(const lth__node *node, const lth__ssk_state *st,
+                                   const diagonal_job *s, const lth__ssk_direction *direction,
+                                   double *a, double *slope) {
     size_t n = s->count, order = st->plan.order;
-    const double *value = s->here, *tangent = s->here + order * n;
+    const double *value = s->on_host, *tangent = s->on_host + order * n;
     bool first = direction->along == LTH__ALONG_GAP;
     double *own = slope ? slope + node->first_param * n : NULL;
     for (size_t k = 0; k < n; k++) {
@@ -161,17 +162,17 @@ lth_status lth__ssk_device_diagonal(const lth__node *node, const lth__eval *eval
     lth__ssk_direction directions[LTH__SSK_DIRECTIONS];
     size_t count = slope ? lth__ssk_directions(node->config, directions) : 1;
     if (!slope) directions[0] = (lth__ssk_direction){LTH__ALONG_GAP, LTH__SSK_GAP};
-    selves s = {.count = items->count};
+    diagonal_job s = {.count = items->count};
     size_t numbers = 2 * st->plan.order * s.count;
-    s.here = lth__alloc(numbers, sizeof *s.here);
-    lth_status status = s.here ? LTH_OK : lth__fail_memory(err, numbers * sizeof *s.here);
-    if (status == LTH_OK) status = lth__device_matrix(e, numbers, &s.there, err);
+    s.on_host = lth__alloc(numbers, sizeof *s.on_host);
+    lth_status status = s.on_host ? LTH_OK : lth__fail_memory(err, numbers * sizeof *s.on_host);
+    if (status == LTH_OK) status = lth__device_matrix(e, numbers, &s.on_device, err);
     for (size_t d = 0; d < count && status == LTH_OK; d++) {
         int side = items == eval->rows ? 0 : 1;
-        status = compare_selves(node, e, side, directions[d].along, &s, err);
-        if (status == LTH_OK) take_selves(node, st, &s, &directions[d], a, slope);
+        status = fill_diagonal(node, e, side, directions[d].along, &s, err);
+        if (status == LTH_OK) take_self_similarities(node, st, &s, &directions[d], a, slope);
     }
-    lth__device_drop(e, s.there);
-    lth__free(s.here);
+    lth__device_drop(e, s.on_device);
+    lth__free(s.on_host);
     return status;
 }

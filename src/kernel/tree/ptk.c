@@ -155,10 +155,10 @@ static lth_status prepare(const lth__node *node, lth__eval *eval, void **out, lt
     st->config = node->config;
     st->decay = lth__node_value(node, eval, DECAY);
     st->gap = lth__node_value(node, eval, GAP);
-    lth__matching how = {.sim = st->config->sim, .oov = st->config->oov, .temperature = 1};
+    lth__matching matching = {.sim = st->config->sim, .oov = st->config->oov, .temperature = 1};
     lth_status status = LTH_OK;
-    if (how.sim != LTH__SIM_EXACT)
-        status = lth__words_similarity(node, eval, how, &st->similarity, err);
+    if (matching.sim != LTH__SIM_EXACT)
+        status = lth__words_similarity(node, eval, matching, &st->similarity, err);
     if (status == LTH_OK) status = make_trees(node, eval->rows, &st->rows, &st->row_count, err);
     const state *kept = lth__kept_state(node, eval);
     st->borrowed = eval->rows == eval->cols || kept;
@@ -251,8 +251,8 @@ static lth_status fill_sigma(const pair *x, lth_error *err) {
         r->labels[m + j] = b->label[b->member[b->start[b->buckets - 1] + j]];
     const void *table = s->table[LTH__SIM_VALUE];
     if (!table) { /* a float needs less room than a double: in place, from the end */
-        LTH_TRY(lth__similarity_block(s, LTH__SIM_VALUE, r->labels, m, r->labels + m, n, r->sigma,
-                                      n, err));
+        LTH_TRY(lth__similarity_tile(s, LTH__SIM_VALUE, r->labels, m, r->labels + m, n, r->sigma, n,
+                                     err));
         for (size_t i = m * n; s->precision == LTH_F32 && i-- > 0;)
             r->sigma[i] = real_at(s, r->sigma, i);
         return LTH_OK;
@@ -445,20 +445,21 @@ static lth_status attribute(const lth__node *node, const lth__eval *eval, const 
     return status;
 }
 
-enum { SELVES = 16 }; /* trees to a job */
+enum { ITEMS_TO_A_JOB = 16 }; /* of a diagonal */
 
-typedef struct selves {
+typedef struct diagonal_job {
     const lth__node *node;
     const state *st;
     const tree *trees;
     size_t count;
     double *a, *slope;
-} selves;
+} diagonal_job;
 
-static lth_status compare_selves(void *user, size_t index, unsigned worker, lth_error *err) {
+static lth_status fill_diagonal(void *user, size_t index, unsigned worker, lth_error *err) {
     (void)worker;
-    const selves *s = user;
-    size_t first = index * SELVES, last = first + SELVES < s->count ? first + SELVES : s->count;
+    const diagonal_job *s = user;
+    size_t first = index * ITEMS_TO_A_JOB,
+           last = first + ITEMS_TO_A_JOB < s->count ? first + ITEMS_TO_A_JOB : s->count;
     workspace room = {0};
     lth_status status = LTH_OK;
     for (size_t i = first; i < last && status == LTH_OK; i++) {
@@ -475,14 +476,14 @@ static lth_status compare_selves(void *user, size_t index, unsigned worker, lth_
 static lth_status diagonal(const lth__node *node, const lth__eval *eval, const lth_items *items,
                            double *a, double *slope, lth_error *err) {
     const state *st = eval->state[node->index];
-    selves s = {.node = node,
-                .st = st,
-                .trees = items == eval->rows ? st->rows : st->cols,
-                .count = items->count,
-                .a = a,
-                .slope = slope};
-    size_t jobs = (items->count + SELVES - 1) / SELVES;
-    return lth__parallel_for(eval->ctx, "self-similarities", jobs, NULL, compare_selves, &s, err);
+    diagonal_job s = {.node = node,
+                      .st = st,
+                      .trees = items == eval->rows ? st->rows : st->cols,
+                      .count = items->count,
+                      .a = a,
+                      .slope = slope};
+    size_t jobs = (items->count + ITEMS_TO_A_JOB - 1) / ITEMS_TO_A_JOB;
+    return lth__parallel_for(eval->ctx, "self-similarities", jobs, NULL, fill_diagonal, &s, err);
 }
 
 /* ---- The family ---- */

@@ -336,16 +336,16 @@ static lth_status device_pull(const lth__node *node, lth__device_eval *e,
 
 /* ---- Self-similarities ---- */
 
-enum { SELVES = 64 }; /* trees to a job */
+enum { ITEMS_TO_A_JOB = 64 }; /* of a diagonal */
 
-typedef struct selves {
+typedef struct diagonal_job {
     const lth__node *node;
     const lth__tree_plan *plan;
     const lth__sequences *trees;
     double *a, *slope;
-} selves;
+} diagonal_job;
 
-static lth_status compare_self(const selves *s, pairwise *x, size_t item, lth_error *err) {
+static lth_status compare_self(const diagonal_job *s, pairwise *x, size_t item, lth_error *err) {
     lth__tree_view *view = NULL;
     LTH_TRY(lth__tree_view_create(s->plan, lth__sequence_symbols(s->trees, item),
                                   lth__sequence_length(s->trees, item), &view, err));
@@ -356,10 +356,10 @@ static lth_status compare_self(const selves *s, pairwise *x, size_t item, lth_er
     return status;
 }
 
-static lth_status compare_selves(void *user, size_t index, unsigned worker, lth_error *err) {
+static lth_status fill_diagonal(void *user, size_t index, unsigned worker, lth_error *err) {
     (void)worker;
-    const selves *s = user;
-    size_t first = index * SELVES, last = first + SELVES;
+    const diagonal_job *s = user;
+    size_t first = index * ITEMS_TO_A_JOB, last = first + ITEMS_TO_A_JOB;
     if (last > s->trees->count) last = s->trees->count;
     pairwise x;
     lth_status status = open_pairwise(&x, s->node, s->plan, err);
@@ -370,13 +370,13 @@ static lth_status compare_selves(void *user, size_t index, unsigned worker, lth_
 
 static lth_status diagonal(const lth__node *node, const lth__eval *eval, const lth_items *items,
                            double *a, double *slope, lth_error *err) {
-    selves s = {.node = node,
-                .plan = eval->state[node->index],
-                .trees = &items->fields[node->field],
-                .a = a,
-                .slope = slope};
-    size_t jobs = (items->count + SELVES - 1) / SELVES;
-    return lth__parallel_for(eval->ctx, "self-similarities", jobs, NULL, compare_selves, &s, err);
+    diagonal_job s = {.node = node,
+                      .plan = eval->state[node->index],
+                      .trees = &items->fields[node->field],
+                      .a = a,
+                      .slope = slope};
+    size_t jobs = (items->count + ITEMS_TO_A_JOB - 1) / ITEMS_TO_A_JOB;
+    return lth__parallel_for(eval->ctx, "self-similarities", jobs, NULL, fill_diagonal, &s, err);
 }
 
 /* ---- The prior of shrink ---- */

@@ -7,7 +7,7 @@
 #include "base/parallel.h"
 #include "engine/blas.h"
 
-enum { BLOCK = 256 }; /* symbols to a matrix product: its result stays in the second-level cache */
+enum { TILE = 256 }; /* symbols to a matrix product: its result stays in the second-level cache */
 
 /* A table may take this much, or an eighth of what is free if that is less: it is used by every
  * pair, while a table for each tile is computed anew. */
@@ -75,7 +75,7 @@ static double part_of(const lth__similarity *s, lth__sim_part part, double x, do
     return is_known(s, a) && is_known(s, b) ? x * (1 - cosine_of(dot, a == b)) / (t * t) : 0;
 }
 
-/* ---- Blocks ---- */
+/* ---- Tiles ---- */
 
 static void store(const lth__similarity *s, void *out, size_t at, double x) {
     if (s->precision == LTH_F32)
@@ -94,21 +94,21 @@ static void gather_vectors(const lth__similarity *s, const uint32_t *symbols, si
     }
 }
 
-lth_status lth__similarity_block(const lth__similarity *s, lth__sim_part part, const uint32_t *a,
-                                 size_t a_count, const uint32_t *b, size_t b_count, void *out,
-                                 size_t ld, lth_error *err) {
+lth_status lth__similarity_tile(const lth__similarity *s, lth__sim_part part, const uint32_t *a,
+                                size_t a_count, const uint32_t *b, size_t b_count, void *out,
+                                size_t ld, lth_error *err) {
     const lth__blas *blas;
     LTH_TRY(lth__blas_get(&blas, err));
     size_t d = s->dimension;
-    size_t height = a_count < BLOCK ? a_count : BLOCK, width = b_count < BLOCK ? b_count : BLOCK;
+    size_t height = a_count < TILE ? a_count : TILE, width = b_count < TILE ? b_count : TILE;
     double *left = lth__alloc((height + width) * d + height * width, sizeof *left);
     if (!left) return lth__fail_memory(err, 0);
     double *right = left + height * d, *dots = right + width * d;
-    for (size_t j = 0; j < b_count; j += BLOCK) {
-        size_t cols = b_count - j < BLOCK ? b_count - j : BLOCK;
+    for (size_t j = 0; j < b_count; j += TILE) {
+        size_t cols = b_count - j < TILE ? b_count - j : TILE;
         gather_vectors(s, b + j, cols, right);
-        for (size_t i = 0; i < a_count; i += BLOCK) {
-            size_t rows = a_count - i < BLOCK ? a_count - i : BLOCK;
+        for (size_t i = 0; i < a_count; i += TILE) {
+            size_t rows = a_count - i < TILE ? a_count - i : TILE;
             gather_vectors(s, a + i, rows, left);
             blas->gemm_nt(rows, cols, d, 1, left, d, right, d, 0, dots, width);
             for (size_t r = 0; r < rows; r++) {
@@ -132,9 +132,9 @@ typedef struct table_job {
     const lth__blas *blas;
 } table_job;
 
-static size_t rows_of_block(const lth__similarity *s, size_t index) {
-    size_t first = index * BLOCK;
-    return s->symbols - first < BLOCK ? s->symbols - first : BLOCK;
+static size_t rows_of_job(const lth__similarity *s, size_t index) {
+    size_t first = index * TILE;
+    return s->symbols - first < TILE ? s->symbols - first : TILE;
 }
 
 /* Inner products of a few symbols with all. */
@@ -142,8 +142,8 @@ static lth_status fill_dots(void *user, size_t index, unsigned worker, lth_error
     (void)worker, (void)err;
     const table_job *job = user;
     const lth__similarity *s = job->s;
-    size_t first = index * BLOCK, d = s->dimension;
-    job->blas->gemm_nt(rows_of_block(s, index), s->symbols, d, 1, s->vectors + first * d, d,
+    size_t first = index * TILE, d = s->dimension;
+    job->blas->gemm_nt(rows_of_job(s, index), s->symbols, d, 1, s->vectors + first * d, d,
                        s->vectors, d, 0, s->dots + first * s->symbols, s->symbols);
     return LTH_OK;
 }
@@ -155,7 +155,7 @@ static lth_status fill_rows(void *user, size_t index, unsigned worker, lth_error
     const table_job *job = user;
     lth__similarity *s = job->s;
     enum { SQUARE = 64 };
-    size_t first = index * BLOCK, last = first + rows_of_block(s, index), ld = s->symbols + 1;
+    size_t first = index * TILE, last = first + rows_of_job(s, index), ld = s->symbols + 1;
     for (size_t top = first; top < last; top += SQUARE) {
         for (size_t left = top; left < s->symbols; left += SQUARE) {
             size_t bottom = top + SQUARE < last ? top + SQUARE : last;
@@ -185,8 +185,8 @@ static bool fits_in_tables(const lth__similarity *s) {
     return bytes <= table_limit && bytes <= lth__memory_available() / 8;
 }
 
-static size_t count_blocks(const lth__similarity *s) {
-    return (s->symbols + BLOCK - 1) / BLOCK;
+static size_t count_jobs(const lth__similarity *s) {
+    return (s->symbols + TILE - 1) / TILE;
 }
 
 static lth_status make_tables(lth_ctx *ctx, lth__similarity *s, lth_error *err) {
@@ -202,7 +202,7 @@ static lth_status make_tables(lth_ctx *ctx, lth__similarity *s, lth_error *err) 
         ok = s->table[part] != NULL;
     }
     if (!ok) return lth__fail_memory(err, side * side * real_size(s->precision));
-    return lth__parallel_for(ctx, "word similarities", count_blocks(s), NULL, fill_dots, &job, err);
+    return lth__parallel_for(ctx, "word similarities", count_jobs(s), NULL, fill_dots, &job, err);
 }
 
 static void weigh_symbols(lth__similarity *s) {
@@ -227,7 +227,7 @@ static lth_status update(lth_ctx *ctx, lth__similarity *s, lth_error *err) {
     LTH_TRY(make_tables(ctx, s, err));
     if (!s->dots) return LTH_OK;
     table_job job = {.s = s};
-    LTH_TRY(lth__parallel_for(ctx, NULL, count_blocks(s), NULL, fill_rows, &job, err));
+    LTH_TRY(lth__parallel_for(ctx, NULL, count_jobs(s), NULL, fill_rows, &job, err));
     bool constant = !s->weight && s->sim != LTH__SIM_EXP;
     if (constant) { /* never computed again */
         lth__free(s->dots);

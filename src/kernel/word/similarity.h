@@ -82,8 +82,8 @@ lth_status lth__similarity_set(lth_ctx *ctx, lth__similarity *s, double temperat
 
 /* One part for symbols a[0..a_count) with b[0..b_count), as reals of the similarity's precision,
  * out[i * ld + j]. For vocabularies too large for a table. */
-lth_status lth__similarity_block(const lth__similarity *s, lth__sim_part part, const uint32_t *a,
-                                 size_t a_count, const uint32_t *b, size_t b_count, void *out,
-                                 size_t ld, lth_error *err);
+lth_status lth__similarity_tile(const lth__similarity *s, lth__sim_part part, const uint32_t *a,
+                                size_t a_count, const uint32_t *b, size_t b_count, void *out,
+                                size_t ld, lth_error *err);
 
 #endif

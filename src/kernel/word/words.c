@@ -136,13 +136,14 @@ static lth__similarity *find_similarity(const lth__node *node, const lth__eval *
     return NULL;
 }
 
-static double count_pairs(const lth__sequences *rows, const lth__sequences *cols, bool selves) {
+static double count_pairs(const lth__sequences *rows, const lth__sequences *cols,
+                          bool only_diagonal) {
     double units = (double)(rows->start[rows->count] - rows->start[0]), squares = 0;
-    for (size_t i = 0; selves && i < rows->count; i++) {
+    for (size_t i = 0; only_diagonal && i < rows->count; i++) {
         double length = (double)lth__sequence_length(rows, i);
         squares += length * length;
     }
-    return selves ? squares : units * (double)(cols->start[cols->count] - cols->start[0]);
+    return only_diagonal ? squares : units * (double)(cols->start[cols->count] - cols->start[0]);
 }
 
 /* A table of all symbols is worth its price when the evaluation looks at about as many pairs of
@@ -150,26 +151,26 @@ static double count_pairs(const lth__sequences *rows, const lth__sequences *cols
  * rows to predict are not. */
 static bool table_pays(const lth__node *node, const lth__eval *eval, size_t symbols) {
     double pairs = count_pairs(&eval->rows->fields[node->field], &eval->cols->fields[node->field],
-                               eval->selves);
-    bool one_of_many = eval->rows == eval->cols && !eval->selves;
+                               eval->only_diagonal);
+    bool one_of_many = eval->rows == eval->cols && !eval->only_diagonal;
     return (double)symbols * (double)symbols <= (one_of_many ? 4 : 1) * pairs;
 }
 
 static lth_status create(const lth__node *node, const lth__eval *eval, const lth__lexicon *l,
-                         lth__matching how, bool by_tile, const lth__similarity *base,
+                         lth__matching matching, bool by_tile, const lth__similarity *base,
                          lth__similarity **out, lth_error *err) {
     lth__words *w = lth__words_of(l);
     lth__similarity_def def = {.owner = node->index,
-                               .sim = how.sim,
-                               .oov = how.oov,
+                               .sim = matching.sim,
+                               .oov = matching.oov,
                                .vectors = &w->vectors,
                                .base_vectors = w->base ? &w->base->vectors : NULL,
                                .centre_rows = w->centre_rows,
                                .symbols = lth__symbols_count(l->symbols),
                                .frequency = w->base ? w->base->frequency : w->frequency,
                                .frequencies = l->known,
-                               .learns_temperature = how.learns_temperature,
-                               .uses_rarity = how.uses_rarity,
+                               .learns_temperature = matching.learns_temperature,
+                               .uses_rarity = matching.uses_rarity,
                                .by_tile = by_tile,
                                .base = base};
     LTH_TRY(lth__similarity_create(eval->ctx, &def, out, err));
@@ -180,34 +181,35 @@ static lth_status create(const lth__node *node, const lth__eval *eval, const lth
 
 /* What the base has for these values, or NULL. */
 static const lth__similarity *find_base(const lth__node *node, const lth__eval *eval,
-                                        const lth__lexicon *l, lth__matching how) {
+                                        const lth__lexicon *l, lth__matching matching) {
     if (!l->base) return NULL;
     const lth__similarity *s =
         find_similarity(node, eval, lth__words_of(l->base), lth__symbols_count(l->base->symbols));
-    return s && s->temperature == how.temperature && s->rarity == how.rarity ? s : NULL;
+    return s && s->temperature == matching.temperature && s->rarity == matching.rarity ? s : NULL;
 }
 
-lth_status lth__words_similarity(const lth__node *node, const lth__eval *eval, lth__matching how,
-                                 const lth__similarity **out, lth_error *err) {
+lth_status lth__words_similarity(const lth__node *node, const lth__eval *eval,
+                                 lth__matching matching, const lth__similarity **out,
+                                 lth_error *err) {
     const lth__lexicon *l = &eval->rows->encoder->lexicons[node->field];
     const lth__words *w = lth__words_of(l);
-    if (how.sim != LTH__SIM_EXACT && !w->has_vectors)
+    if (matching.sim != LTH__SIM_EXACT && !w->has_vectors)
         return lth__fail(err, LTH_EARG, "this kernel matches words by vectors, but none were read");
     size_t symbols = lth__symbols_count(l->symbols);
     bool by_tile = (l->base || !w->tables) && !table_pays(node, eval, symbols);
-    const lth__similarity *base = find_base(node, eval, l, how);
+    const lth__similarity *base = find_base(node, eval, l, matching);
     if (base && base->symbols == symbols && (by_tile || !base->by_tile)) {
         *out = base;
         return LTH_OK;
     }
     lth__similarity *s = find_similarity(node, eval, w, symbols);
     if (!s) {
-        LTH_TRY(create(node, eval, l, how, by_tile, by_tile ? base : NULL, &s, err));
+        LTH_TRY(create(node, eval, l, matching, by_tile, by_tile ? base : NULL, &s, err));
     } else if (s->by_tile && !s->base && !by_tile) {
         s->by_tile = false;
         s->temperature = NAN; /* so that the tables are made */
     }
-    LTH_TRY(lth__similarity_set(eval->ctx, s, how.temperature, how.rarity, err));
+    LTH_TRY(lth__similarity_set(eval->ctx, s, matching.temperature, matching.rarity, err));
     *out = s;
     return LTH_OK;
 }

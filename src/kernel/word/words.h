@@ -46,7 +46,8 @@ typedef struct lth__matching {
 } lth__matching;
 
 /* The similarities of the symbols of a node's field, made when they are first asked for. */
-lth_status lth__words_similarity(const lth__node *node, const lth__eval *eval, lth__matching how,
-                                 const lth__similarity **out, lth_error *err);
+lth_status lth__words_similarity(const lth__node *node, const lth__eval *eval,
+                                 lth__matching matching, const lth__similarity **out,
+                                 lth_error *err);
 
 #endif

@@ -29,13 +29,13 @@ static void invert_block(const lth__blas *blas, size_t n, const double *L, size_
     blas->solve(n, n, L, ld, X, BLOCK);
 }
 
-/* ---- Cholesky: panels of columns from left to right, each in blocks of rows ---- */
+/* ---- Cholesky: blocks of columns from left to right, each in blocks of rows ---- */
 
 typedef struct factoring {
     const lth__blas *blas;
-    size_t n, first, size; /* matrix; the panel at hand                     */
+    size_t n, first, size; /* matrix; the block of columns at hand */
     double *A;
-    double *inverse[2]; /* of the panel's diagonal block, and of the next panel's */
+    double *inverse[2]; /* of the diagonal block of these columns, and of the next */
     bool definite;
 } factoring;
 
@@ -47,7 +47,7 @@ static void update(const factoring *f, size_t row, size_t rows, size_t first, si
                      f->A + row * f->n + first, f->n);
 }
 
-/* The diagonal block of a panel, once its rows are there. */
+/* A diagonal block, once the rows to its left are there. */
 static void factor_diagonal(factoring *f, size_t first, double *inverse) {
     size_t size = clip(f->n - first, BLOCK), last = first + size - 1;
     double *A = f->A + first * f->n + first;
@@ -57,7 +57,7 @@ static void factor_diagonal(factoring *f, size_t first, double *inverse) {
     if (f->definite) invert_block(f->blas, size, A, f->n, inverse);
 }
 
-/* A block of rows below the panel's diagonal. The first of them completes the rows that the next
+/* A block of rows below the diagonal block. The first of them completes the rows that the next
  * diagonal block depends on, so it does that as well, while the others are at work. */
 static lth_status factor_rows(void *user, size_t index, unsigned worker, lth_error *err) {
     (void)worker, (void)err;
@@ -174,10 +174,10 @@ static lth_status mirror_rows(void *user, size_t index, unsigned worker, lth_err
             j->X[r * n + first + c] = j->diagonal[(r > first + c ? r : first + c) * BLOCK +
                                                   (r > first + c ? c : r - first)];
     }
-    enum { STRIP = 8 }; /* columns that are read together, a cache line */
-    for (size_t c = 0; c < first; c += STRIP) {
+    enum { LINE = 8 }; /* columns that are read together, a cache line */
+    for (size_t c = 0; c < first; c += LINE) {
         for (size_t r = first; r < first + rows; r++) {
-            for (size_t k = c; k < c + STRIP; k++) j->X[r * n + k] = j->X[k * n + r];
+            for (size_t k = c; k < c + LINE; k++) j->X[r * n + k] = j->X[k * n + r];
         }
     }
     return LTH_OK;

@@ -19,7 +19,7 @@ static lth_status fetch(const lth__matrix *A, double *out, lth_error *err) {
     return ON(A)->download(AT(A), out, A->cells, A->n * A->n * sizeof *out, err);
 }
 
-/* ---- Vectors there for the time of an operation ---- */
+/* ---- Vectors on the device for the time of an operation ---- */
 
 /* n x m numbers, from host memory unless `from` is NULL. */
 static lth_status carry(const lth__matrix *A, size_t m, const double *from, double **out,
@@ -31,22 +31,22 @@ static lth_status carry(const lth__matrix *A, size_t m, const double *from, doub
     return status;
 }
 
-static lth_status carry_back(const lth__matrix *A, size_t m, const double *there, double *out,
+static lth_status carry_back(const lth__matrix *A, size_t m, const double *on_device, double *out,
                              lth_error *err) {
-    return ON(A)->download(AT(A), out, there, A->n * m * sizeof *out, err);
+    return ON(A)->download(AT(A), out, on_device, A->n * m * sizeof *out, err);
 }
 
 /* out = w v^T summed over the columns of two n x m arrays. */
 static lth_status outer(const lth__matrix *A, size_t m, const double *w, const double *v,
                         double *out, lth_error *err) {
-    double *w_there, *v_there;
-    LTH_TRY(carry(A, m, w, &w_there, err));
-    lth_status status = carry(A, m, v, &v_there, err);
+    double *device_w, *device_v;
+    LTH_TRY(carry(A, m, w, &device_w, err));
+    lth_status status = carry(A, m, v, &device_v, err);
     if (status == LTH_OK) {
-        status = ON(A)->gemm_nt(AT(A), A->n, A->n, m, w_there, v_there, out, err);
-        lth__device_drop(A->device, v_there);
+        status = ON(A)->gemm_nt(AT(A), A->n, A->n, m, device_w, device_v, out, err);
+        lth__device_drop(A->device, device_v);
     }
-    lth__device_drop(A->device, w_there);
+    lth__device_drop(A->device, device_w);
     return status;
 }
 
@@ -106,15 +106,15 @@ static lth_status diagonal(const lth__matrix *A, double *out, lth_error *err) {
 }
 
 static lth_status multiply(const lth__matrix *A, const double *x, double *y, lth_error *err) {
-    double *x_there, *y_there;
-    LTH_TRY(carry(A, 1, x, &x_there, err));
-    lth_status status = carry(A, 1, NULL, &y_there, err);
+    double *device_x, *device_y;
+    LTH_TRY(carry(A, 1, x, &device_x, err));
+    lth_status status = carry(A, 1, NULL, &device_y, err);
     if (status == LTH_OK) {
-        status = ON(A)->gemm_nn(AT(A), A->n, 1, A->n, A->cells, x_there, y_there, err);
-        if (status == LTH_OK) status = carry_back(A, 1, y_there, y, err);
-        lth__device_drop(A->device, y_there);
+        status = ON(A)->gemm_nn(AT(A), A->n, 1, A->n, A->cells, device_x, device_y, err);
+        if (status == LTH_OK) status = carry_back(A, 1, device_y, y, err);
+        lth__device_drop(A->device, device_y);
     }
-    lth__device_drop(A->device, x_there);
+    lth__device_drop(A->device, device_x);
     return status;
 }
 
@@ -134,11 +134,11 @@ static lth_status factor(lth__matrix *A, double *log_determinant, lth_error *err
 }
 
 static lth_status solve(const lth__matrix *L, size_t m, double *B, lth_error *err) {
-    double *there;
-    LTH_TRY(carry(L, m, B, &there, err));
-    lth_status status = ON(L)->solve(AT(L), L->n, m, L->cells, there, err);
-    if (status == LTH_OK) status = carry_back(L, m, there, B, err);
-    lth__device_drop(L->device, there);
+    double *on_device;
+    LTH_TRY(carry(L, m, B, &on_device, err));
+    lth_status status = ON(L)->solve(AT(L), L->n, m, L->cells, on_device, err);
+    if (status == LTH_OK) status = carry_back(L, m, on_device, B, err);
+    lth__device_drop(L->device, on_device);
     return status;
 }
 
@@ -150,10 +150,10 @@ static lth_status invert(const lth__matrix *L, lth__matrix *X, lth_error *err) {
 /* ---- Weights of pull-backs ---- */
 
 static lth_status weigh(lth__matrix *X, size_t m, const double *A, lth_error *err) {
-    double *there;
-    LTH_TRY(carry(X, m, A, &there, err));
-    lth_status status = ON(X)->weigh(AT(X), X->n, m, there, X->cells, err);
-    lth__device_drop(X->device, there);
+    double *on_device;
+    LTH_TRY(carry(X, m, A, &on_device, err));
+    lth_status status = ON(X)->weigh(AT(X), X->n, m, on_device, X->cells, err);
+    lth__device_drop(X->device, on_device);
     return status;
 }
 

@@ -175,7 +175,8 @@ lth_status lth__reasons_row_patterns(lth_reasons *r, const lth__path *p, const l
     if (map)
         return lth__feature_row_patterns(r, map, p->eval.rows, share, p->model->cols, leaf->omega,
                                          count, err);
-    if (leaf->node->family->worth) return lth__sequence_row_patterns(r, p, leaf, count, err);
+    if (leaf->node->family->subsequence_weights)
+        return lth__sequence_row_patterns(r, p, leaf, count, err);
     if (leaf->node->family->fragments) return list_fragments(r, p, leaf, true, count, err);
     return LTH_OK;
 }
@@ -185,7 +186,8 @@ lth_status lth__reasons_model_patterns(lth_reasons *r, const lth__path *p, const
     const lth__node *map = lth__node_map(leaf->node);
     count = more_than(count, p->leaf_count);
     if (map) return model_features(r, p, leaf, map, count, err);
-    if (leaf->node->family->worth) return lth__sequence_model_patterns(r, p, leaf, count, err);
+    if (leaf->node->family->subsequence_weights)
+        return lth__sequence_model_patterns(r, p, leaf, count, err);
     if (leaf->node->family->fragments) return list_fragments(r, p, leaf, false, count, err);
     return LTH_OK;
 }

@@ -90,7 +90,7 @@ static lth_status add_leaf(builder *b, const lth__shares *leaf) {
     size_t units = lth__sequence_length(&b->items->fields[map->field], 0);
     double *unit = lth__calloc(units, sizeof *unit);
     if (!unit) return lth__fail_memory(b->err, units * sizeof *unit);
-    lth_status status = map->family->spread(map, b->items, 0, leaf->share, unit, b->err);
+    lth_status status = map->family->features_to_units(map, b->items, 0, leaf->share, unit, b->err);
     if (status == LTH_OK) status = add_shares(b, map->field, unit);
     lth__free(unit);
     return status;

@@ -119,7 +119,7 @@ static lth_status open_candidates(candidates *c, const lth__path *p, const lth__
                       .cols = &p->model->cols->fields[field],
                       .longest = leaf->degrees < LONGEST ? leaf->degrees : LONGEST,
                       .err = err};
-    leaf->node->family->worth(leaf->node, &p->eval, &c->gap, c->nu);
+    leaf->node->family->subsequence_weights(leaf->node, &p->eval, &c->gap, c->nu);
     c->keys = lth__symbols_create();
     return c->keys ? LTH_OK : lth__fail_memory(err, 0);
 }

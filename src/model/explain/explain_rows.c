@@ -17,8 +17,8 @@ static int by_rank(const void *a, const void *b) {
 }
 
 /* k(a, a) of the rows that are looked at. */
-static lth_status find_selves(const lth__path *p, const ranked *rows, size_t count, double *self,
-                              lth_error *err) {
+static lth_status find_self_similarities(const lth__path *p, const ranked *rows, size_t count,
+                                         double *self, lth_error *err) {
     size_t *item = lth__alloc(count, sizeof *item);
     if (!item) return lth__fail_memory(err, count * sizeof *item);
     for (size_t i = 0; i < count; i++) item[i] = rows[i].row;
@@ -54,27 +54,27 @@ static bool add_row(lth_reasons *r, const lth__path *p, size_t row, double nearn
 }
 
 static lth_status add_heaviest(lth_reasons *r, const lth__path *p, double self, size_t count,
-                               ranked *order, double *selves, lth_error *err) {
+                               ranked *order, double *self_similarities, lth_error *err) {
     size_t n = p->model->cols->count;
     for (size_t a = 0; a < n; a++) order[a] = (ranked){fabs(p->model->w[a] * p->K[a]), a};
     if (n > 0) qsort(order, n, sizeof *order, by_rank);
     if (count > n) count = n;
     while (count > 0 && order[count - 1].rank == 0) count--;
-    LTH_TRY(find_selves(p, order, count, selves, err));
+    LTH_TRY(find_self_similarities(p, order, count, self_similarities, err));
     for (size_t i = 0; i < count; i++) {
         size_t a = order[i].row;
-        if (!add_row(r, p, a, similarity(p->K[a], self, selves[i])))
+        if (!add_row(r, p, a, similarity(p->K[a], self, self_similarities[i])))
             return lth__fail_memory(err, 0);
     }
     return LTH_OK;
 }
 
 static lth_status add_nearest(lth_reasons *r, const lth__path *p, double self, size_t count,
-                              ranked *order, double *selves, lth_error *err) {
+                              ranked *order, double *self_similarities, lth_error *err) {
     size_t n = p->model->cols->count, most = r->summary.rows + count;
     for (size_t a = 0; a < n; a++) order[a] = (ranked){0, a};
-    LTH_TRY(find_selves(p, order, n, selves, err));
-    for (size_t a = 0; a < n; a++) order[a].rank = similarity(p->K[a], self, selves[a]);
+    LTH_TRY(find_self_similarities(p, order, n, self_similarities, err));
+    for (size_t a = 0; a < n; a++) order[a].rank = similarity(p->K[a], self, self_similarities[a]);
     if (n > 0) qsort(order, n, sizeof *order, by_rank);
     for (size_t i = 0; i < n && r->summary.rows < most; i++) {
         if (!add_row(r, p, order[i].row, order[i].rank)) return lth__fail_memory(err, 0);
@@ -86,13 +86,14 @@ lth_status lth__reasons_rows(lth_reasons *r, const lth__path *p, double self, si
                              size_t nearest, lth_error *err) {
     size_t n = p->model->cols->count;
     ranked *order = lth__alloc(n, sizeof *order);
-    double *selves = lth__alloc(n, sizeof *selves);
-    lth_status status = order && selves ? LTH_OK : lth__fail_memory(err, n * sizeof *order);
+    double *self_similarities = lth__alloc(n, sizeof *self_similarities);
+    lth_status status =
+        order && self_similarities ? LTH_OK : lth__fail_memory(err, n * sizeof *order);
     if (status == LTH_OK && heaviest > 0)
-        status = add_heaviest(r, p, self, heaviest, order, selves, err);
+        status = add_heaviest(r, p, self, heaviest, order, self_similarities, err);
     if (status == LTH_OK && nearest > 0)
-        status = add_nearest(r, p, self, nearest, order, selves, err);
+        status = add_nearest(r, p, self, nearest, order, self_similarities, err);
     lth__free(order);
-    lth__free(selves);
+    lth__free(self_similarities);
     return status;
 }

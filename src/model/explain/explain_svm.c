@@ -44,7 +44,7 @@ static void describe_rows(const lth_svm *svm, size_t problem, const double *w, l
 
 /* ---- With weights of features ---- */
 
-/* A map of the kernel with its features' weights in problem: w[f * blocks + block]. */
+/* A map of the kernel with its features' weights in problem: w[f * maps + map]. */
 typedef struct weighed {
     lth__svm_features features;
     double *w;
@@ -66,25 +66,25 @@ static lth_status open_weighed(const lth_svm *svm, size_t problem, const lth_ite
     return LTH_OK;
 }
 
-static const lth__node *map_of(const lth_svm *svm, const lth_items *items,
-                               const lth__svm_block *block) {
-    return svm->kernel->nodes[block->features - items->features];
+static const lth__node *node_of(const lth_svm *svm, const lth_items *items,
+                                const lth__svm_map *map) {
+    return svm->kernel->nodes[map->features - items->features];
 }
 
 /* The shares of the features of the one item. */
 static lth_status find_shares(const lth_svm *svm, const lth_items *items, const weighed *x,
                               lth__shares *shares, lth_error *err) {
-    for (size_t b = 0; b < x->features.block_count; b++) {
-        const lth__svm_block *block = &x->features.blocks[b];
-        const lth__features *f = block->features;
+    for (size_t m = 0; m < x->features.map_count; m++) {
+        const lth__svm_map *map = &x->features.maps[m];
+        const lth__features *f = map->features;
         size_t count = f->start[1] - f->start[0];
-        shares[b].node = map_of(svm, items, block);
-        shares[b].share = lth__alloc(count, sizeof *shares[b].share);
-        if (!shares[b].share) return lth__fail_memory(err, count * sizeof *shares[b].share);
+        shares[m].node = node_of(svm, items, map);
+        shares[m].share = lth__alloc(count, sizeof *shares[m].share);
+        if (!shares[m].share) return lth__fail_memory(err, count * sizeof *shares[m].share);
         for (size_t i = 0; i < count; i++) {
             size_t feature = f->feature[f->start[0] + i];
-            shares[b].share[i] = block->scale[0] * f->weight[f->start[0] + i] *
-                                 x->w[feature * x->features.block_count + b];
+            shares[m].share[i] = map->scale[0] * f->weight[f->start[0] + i] *
+                                 x->w[feature * x->features.map_count + m];
         }
     }
     return LTH_OK;
@@ -93,18 +93,18 @@ static lth_status find_shares(const lth_svm *svm, const lth_items *items, const 
 static lth_status explain_shares(const lth_svm *svm, const lth_table *table, const lth_items *items,
                                  const lth_explain_options *options, const weighed *x,
                                  lth__shares *shares, lth_reasons *out, lth_error *err) {
-    size_t blocks = x->features.block_count;
+    size_t maps = x->features.map_count;
     LTH_TRY(find_shares(svm, items, x, shares, err));
-    LTH_TRY(lth__reasons_parts(out, table, items, shares, blocks, err));
-    for (size_t b = 0; options->patterns > 0 && b < blocks; b++)
-        LTH_TRY(lth__feature_row_patterns(out, shares[b].node, items, shares[b].share, svm->items,
+    LTH_TRY(lth__reasons_parts(out, table, items, shares, maps, err));
+    for (size_t m = 0; options->patterns > 0 && m < maps; m++)
+        LTH_TRY(lth__feature_row_patterns(out, shares[m].node, items, shares[m].share, svm->items,
                                           NULL, 2 * options->patterns, err));
     lth__reasons_choose_patterns(out, options->patterns, false);
     lth_reasons_summary *s = &out->summary;
     double sum = 0, weights = 0;
-    for (size_t b = 0; b < blocks; b++) {
-        const lth__features *f = x->features.blocks[b].features;
-        for (size_t i = 0; i < f->start[1] - f->start[0]; i++) sum += shares[b].share[i];
+    for (size_t m = 0; m < maps; m++) {
+        const lth__features *f = x->features.maps[m].features;
+        for (size_t i = 0; i < f->start[1] - f->start[0]; i++) sum += shares[m].share[i];
     }
     for (size_t i = 0; i < s->parts; i++) weights += out->parts[i].weight;
     s->baseline = -svm->machine.parts[options->target].solution.rho;
@@ -119,11 +119,11 @@ static lth_status explain_by_weights(const lth_svm *svm, const lth_table *table,
                                      lth_reasons *out, lth_error *err) {
     weighed x = {0};
     lth_status status = open_weighed(svm, options->target, items, &x, err);
-    size_t blocks = x.features.block_count;
-    lth__shares *shares = lth__calloc(blocks + 1, sizeof *shares);
-    if (status == LTH_OK && !shares) status = lth__fail_memory(err, blocks * sizeof *shares);
+    size_t maps = x.features.map_count;
+    lth__shares *shares = lth__calloc(maps + 1, sizeof *shares);
+    if (status == LTH_OK && !shares) status = lth__fail_memory(err, maps * sizeof *shares);
     if (status == LTH_OK) status = explain_shares(svm, table, items, options, &x, shares, out, err);
-    for (size_t b = 0; shares && b < blocks; b++) lth__free(shares[b].share);
+    for (size_t m = 0; shares && m < maps; m++) lth__free(shares[m].share);
     lth__free(shares);
     free_weighed(&x);
     return status;
@@ -145,25 +145,25 @@ static lth_status explain_linear(const lth_svm *svm, const lth_table *table, siz
 /* ---- Patterns of weights ---- */
 
 /* The mean of what the rows' features are multiplied by; 1 when no rows are kept. */
-static double mean_scale(const lth__svm_block *block, size_t rows) {
+static double mean_scale(const lth__svm_map *map, size_t rows) {
     double sum = 0;
-    for (size_t i = 0; i < rows; i++) sum += block->scale[i] / (double)rows;
+    for (size_t i = 0; i < rows; i++) sum += map->scale[i] / (double)rows;
     return rows > 0 ? sum : 1;
 }
 
-static lth_status block_patterns(const lth_svm *svm, const weighed *x, size_t b,
-                                 const lth_items *items, size_t count, lth_reasons *out,
-                                 lth_error *err) {
-    const lth__svm_block *block = &x->features.blocks[b];
-    const lth__node *map = map_of(svm, items, block);
-    size_t blocks = x->features.block_count, features = x->features.width / blocks;
-    double scale = mean_scale(block, svm->items ? items->count : 0);
+static lth_status map_patterns(const lth_svm *svm, const weighed *x, size_t m,
+                               const lth_items *items, size_t count, lth_reasons *out,
+                               lth_error *err) {
+    const lth__svm_map *map = &x->features.maps[m];
+    const lth__node *node = node_of(svm, items, map);
+    size_t maps = x->features.map_count, features = x->features.width / maps;
+    double scale = mean_scale(map, svm->items ? items->count : 0);
     double *weight = lth__alloc(features, sizeof *weight);
     if (!weight) return lth__fail_memory(err, features * sizeof *weight);
-    lth__feature_least(block->features, items->count, weight, features);
-    for (size_t f = 0; f < features; f++) weight[f] *= scale * x->w[f * blocks + b];
+    lth__feature_least(map->features, items->count, weight, features);
+    for (size_t f = 0; f < features; f++) weight[f] *= scale * x->w[f * maps + m];
     lth_status status =
-        lth__feature_patterns(out, map, svm->encoder, weight, features, items, NULL, count, err);
+        lth__feature_patterns(out, node, svm->encoder, weight, features, items, NULL, count, err);
     lth__free(weight);
     return status;
 }
@@ -176,7 +176,7 @@ static lth_status all_features(const lth_svm *svm, size_t problem, lth_items **o
     lth_items *items = NULL;
     LTH_TRY(lth__items_create(svm->encoder, 1, &items, err));
     for (size_t n = 0; n < svm->kernel->node_count; n++) {
-        if (!svm->kernel->nodes[n]->family->spread) continue;
+        if (!svm->kernel->nodes[n]->family->features_to_units) continue;
         lth__features *f = &items->features[n];
         f->start = lth__calloc(2, sizeof *f->start);
         f->feature = lth__alloc(width, sizeof *f->feature);
@@ -199,8 +199,8 @@ static lth_status linear_patterns(const lth_svm *svm, size_t problem, size_t cou
     if (!svm->items) LTH_TRY(all_features(svm, problem, &made, err));
     const lth_items *items = svm->items ? svm->items : made;
     lth_status status = open_weighed(svm, problem, items, &x, err);
-    for (size_t b = 0; b < x.features.block_count && status == LTH_OK; b++)
-        status = block_patterns(svm, &x, b, items, 2 * count, out, err);
+    for (size_t m = 0; m < x.features.map_count && status == LTH_OK; m++)
+        status = map_patterns(svm, &x, m, items, 2 * count, out, err);
     for (size_t i = 0; made && i < out->summary.patterns; i++) {
         out->patterns[i].rows = 0;
         out->patterns[i].example = LTH_NONE;

@@ -1,4 +1,4 @@
-/* Predictions of a Gaussian process, a block of rows at a time, and draws from its prior. */
+/* Predictions of a Gaussian process, a slice of the rows at a time, and draws from its prior. */
 #include <math.h>
 #include <string.h>
 
@@ -6,7 +6,7 @@
 #include "model/common/linalg.h"
 #include "model/gp/gp_classes.h"
 
-enum { BLOCK = 512, PIECE = 32 };
+enum { SLICE = 512, PIECE = 32 };
 
 /* ---- What is left of a variance ---- */
 
@@ -40,49 +40,49 @@ lth_status lth__gp_variances(lth_ctx *ctx, size_t n, const double *L, size_t row
     return lth__parallel_for(ctx, NULL, (rows + PIECE - 1) / PIECE, NULL, variance_piece, &j, err);
 }
 
-/* ---- Blocks of rows ---- */
+/* ---- Slices of the rows ---- */
 
 /* Mean and variance of the latent functions, [row][latent], of rows first .. first + rows - 1. */
 typedef void take_fn(void *user, size_t first, size_t rows, const double *mean,
                      const double *variance);
 
-typedef struct block {
+typedef struct slice_room {
     double *K, *self, *mean, *variance;
-} block;
+} slice_room;
 
-static lth_status predict_block(const lth_gp *gp, const lth_items *items, const block *b,
+static lth_status predict_slice(const lth_gp *gp, const lth_items *items, const slice_room *s,
                                 lth_error *err) {
     size_t rows = items->count;
-    double *self = b->variance ? b->self : NULL;
-    LTH_TRY(lth__gram_against(gp->prepared, items, b->K, gp->rows, self, err));
-    lth__gp_prior(gp, b->K, rows * gp->rows);
+    double *self = s->variance ? s->self : NULL;
+    LTH_TRY(lth__gram_against(gp->prepared, items, s->K, gp->rows, self, err));
+    lth__gp_prior(gp, s->K, rows * gp->rows);
     if (self) lth__gp_prior(gp, self, rows);
-    return gp->posterior->predict(gp, lth__items_ctx(items), rows, b->K, b->self, b->mean,
-                                  b->variance, err);
+    return gp->posterior->predict(gp, lth__items_ctx(items), rows, s->K, s->self, s->mean,
+                                  s->variance, err);
 }
 
-static lth_status predict_blocks(const lth_gp *gp, const lth_items *items, bool variances,
+static lth_status predict_slices(const lth_gp *gp, const lth_items *items, bool variances,
                                  take_fn *take, void *user, lth_error *err) {
-    size_t most = items->count < BLOCK ? items->count : BLOCK;
-    block b = {.K = lth__alloc(most * gp->rows, sizeof *b.K),
-               .self = lth__alloc(most, sizeof *b.self),
-               .mean = lth__alloc(most * gp->latents, sizeof *b.mean)};
-    if (variances) b.variance = lth__alloc(most * gp->latents, sizeof *b.variance);
+    size_t most = items->count < SLICE ? items->count : SLICE;
+    slice_room s = {.K = lth__alloc(most * gp->rows, sizeof *s.K),
+                    .self = lth__alloc(most, sizeof *s.self),
+                    .mean = lth__alloc(most * gp->latents, sizeof *s.mean)};
+    if (variances) s.variance = lth__alloc(most * gp->latents, sizeof *s.variance);
     lth_status status = LTH_OK;
-    if (!b.K || !b.self || !b.mean || (variances && !b.variance))
-        status = lth__fail_memory(err, most * gp->rows * sizeof *b.K);
-    for (size_t first = 0; first < items->count && status == LTH_OK; first += BLOCK) {
+    if (!s.K || !s.self || !s.mean || (variances && !s.variance))
+        status = lth__fail_memory(err, most * gp->rows * sizeof *s.K);
+    for (size_t first = 0; first < items->count && status == LTH_OK; first += SLICE) {
         lth_items *slice = NULL;
-        size_t rows = items->count - first < BLOCK ? items->count - first : BLOCK;
+        size_t rows = items->count - first < SLICE ? items->count - first : SLICE;
         status = lth__items_slice(items, first, rows, &slice, err);
-        if (status == LTH_OK) status = predict_block(gp, slice, &b, err);
-        if (status == LTH_OK) take(user, first, rows, b.mean, b.variance);
+        if (status == LTH_OK) status = predict_slice(gp, slice, &s, err);
+        if (status == LTH_OK) take(user, first, rows, s.mean, s.variance);
         lth_items_free(slice);
     }
-    lth__free(b.K);
-    lth__free(b.self);
-    lth__free(b.mean);
-    lth__free(b.variance);
+    lth__free(s.K);
+    lth__free(s.self);
+    lth__free(s.mean);
+    lth__free(s.variance);
     return status;
 }
 
@@ -114,7 +114,7 @@ static void take_numbers(void *user, size_t first, size_t rows, const double *me
 lth_status lth__gp_predict_items(const lth_gp *gp, const lth_items *items, bool latent,
                                  double *mean, double *sd, lth_error *err) {
     numbers to = {.gp = gp, .latent = latent, .count = items->count, .mean = mean, .sd = sd};
-    return predict_blocks(gp, items, sd != NULL, take_numbers, &to, err);
+    return predict_slices(gp, items, sd != NULL, take_numbers, &to, err);
 }
 
 /* ---- Labels ---- */
@@ -141,7 +141,7 @@ static void take_labels(void *user, size_t first, size_t rows, const double *mea
 lth_status lth__gp_classify_items(const lth_gp *gp, const lth_items *items, double *probability,
                                   lth_error *err) {
     labels to = {.gp = gp, .probability = probability};
-    return predict_blocks(gp, items, true, take_labels, &to, err);
+    return predict_slices(gp, items, true, take_labels, &to, err);
 }
 
 /* ---- Tables ---- */

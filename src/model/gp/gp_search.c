@@ -347,10 +347,11 @@ static lth_status find_jitter(search *s, const double *x, double *g, lth_error *
 
 /* One run of the optimiser from x, which becomes its best point. */
 static lth_status run(search *s, size_t max_iter, double *x, lth__minimum *out, lth_error *err) {
-    lth__minimise_options how = {.max_iter = max_iter,
-                                 .gradient_tolerance = 1e-4 * sqrt((double)s->gp->rows),
-                                 .decrease_tolerance = s->gp->posterior->approximate ? 1e-5 : 1e-7};
-    LTH_TRY(lth__minimise(s->count, x, s->lo, s->hi, &how, objective, told, s, out, err));
+    lth__minimise_options options = {.max_iter = max_iter,
+                                     .gradient_tolerance = 1e-4 * sqrt((double)s->gp->rows),
+                                     .decrease_tolerance =
+                                         s->gp->posterior->approximate ? 1e-5 : 1e-7};
+    LTH_TRY(lth__minimise(s->count, x, s->lo, s->hi, &options, objective, told, s, out, err));
     s->iterations += out->iterations;
     return LTH_OK;
 }

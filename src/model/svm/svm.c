@@ -224,11 +224,11 @@ static lth_status copy_points(lth_svm *svm, const fitting *f, lth_error *err) {
 /* Kernel, encoder and items are taken over from the grid, the machine from the choice. */
 static lth_status make_model(lth_svm *svm, fitting *f, const char *target, lth_error *err) {
     LTH_TRY(lth__svm_kernels_take(&f->kernels, f->choice.point, err));
-    lth__svm_hand *hand = &f->kernels.hand;
-    svm->kernel = hand->kernel;
-    svm->encoder = hand->encoder;
-    svm->items = hand->items;
-    *hand = (lth__svm_hand){0};
+    lth__svm_encoded *current = &f->kernels.current;
+    svm->kernel = current->kernel;
+    svm->encoder = current->encoder;
+    svm->items = current->items;
+    *current = (lth__svm_encoded){0};
     svm->kernel->ctx = svm->encoder->ctx = &svm->ctx;
     fill_report(svm, f);
     svm->machine = f->choice.machine;

@@ -14,16 +14,16 @@ struct svm_node;
 /* ---- Features (svm_features.c) ---- */
 
 /* Each row as a vector whose inner products are the kernel: the features of some maps, one map's
- * beside the other's. Row i has scale[i] weight at the number feature * block_count + block. The
+ * beside the other's. Row i has scale[i] weight at the number feature * map_count + map. The
  * maps' own arrays are used, not copied. */
-typedef struct lth__svm_block {
+typedef struct lth__svm_map {
     const lth__features *features;
     double *scale;
-} lth__svm_block;
+} lth__svm_map;
 
 typedef struct lth__svm_features {
-    size_t rows, width, block_count;
-    lth__svm_block *blocks;
+    size_t rows, width, map_count;
+    lth__svm_map *maps;
 } lth__svm_features;
 
 /* Whether the kernel is such an inner product. */
@@ -177,25 +177,27 @@ void lth__svm_probabilities(const lth__svm_machine *m, const double *decision, d
 
 /* ---- The kernels of a grid (svm_kernels.c) ---- */
 
-typedef struct lth__svm_hand {
+/* A kernel, and the table encoded for it. */
+typedef struct lth__svm_encoded {
     lth_kernel *kernel;
     lth_encoder *encoder;
     lth_items *items;
     size_t structure;
-} lth__svm_hand;
+} lth__svm_encoded;
 
 typedef struct lth__svm_kernels {
     lth_ctx *ctx;
     const lth_table *table;
     const char *vectors;
     size_t count;
-    char **text;               /* the expression of each point                                   */
-    size_t *structure;         /* points with the same number differ in their parameters alone   */
-    size_t orders;             /* above 1: so many neighbours differ in the order of one string
-                                  kernel alone, and their matrices come from one pass            */
-    bool normalized;           /* that string kernel is inside of normalize()                    */
-    size_t longest;            /* the one of them that has the highest order                     */
-    lth__svm_hand hand, tower; /* kernels at hand: as it is, and the string kernel for all orders */
+    char **text;              /* the expression of each point                                   */
+    size_t *structure;        /* points with the same number differ in their parameters alone   */
+    size_t orders;            /* above 1: so many neighbours differ in the order of one string
+                                 kernel alone, and their matrices come from one pass            */
+    bool normalized;          /* that string kernel is inside of normalize()                    */
+    size_t longest;           /* the one of them that has the highest order                     */
+    lth__svm_encoded current; /* the kernel of the point that was taken last */
+    lth__svm_encoded all_orders; /* the string kernel by itself, of the highest order */
     double *planes;
     size_t planes_of; /* group of neighbours that the planes are for, from 1; 0 = none */
 } lth__svm_kernels;
@@ -211,7 +213,7 @@ lth_status lth__svm_kernels_room(const lth__svm_kernels *k, const lth_svm_option
                                  lth__svm_gram *out, lth_error *err);
 lth_status lth__svm_kernels_gram(lth__svm_kernels *k, size_t point, lth__svm_gram *gram,
                                  lth_error *err);
-/* The point's kernel with its items is at hand. */
+/* Makes the point's kernel, with its items, the current one. */
 lth_status lth__svm_kernels_take(lth__svm_kernels *k, size_t point, lth_error *err);
 
 /* ---- The choice (svm_grid.c) ---- */

@@ -38,7 +38,7 @@ bool lth__svm_is_linear(const lth_kernel *kernel) {
     return is_linear(kernel->root);
 }
 
-/* ---- Blocks ---- */
+/* ---- Maps ---- */
 
 typedef struct builder {
     const lth_kernel *kernel;
@@ -46,49 +46,48 @@ typedef struct builder {
     lth__svm_features out;
 } builder;
 
-static double block_square(const lth__svm_block *b, size_t row) {
-    const lth__features *f = b->features;
+static double map_square(const lth__svm_map *m, size_t row) {
+    const lth__features *f = m->features;
     double sum = 0;
     for (size_t i = f->start[row]; i < f->start[row + 1]; i++) sum += f->weight[i] * f->weight[i];
-    return b->scale[row] * b->scale[row] * sum;
+    return m->scale[row] * m->scale[row] * sum;
 }
 
 double lth__svm_features_square(const lth__svm_features *f, size_t row) {
     double sum = 0;
-    for (size_t b = 0; b < f->block_count; b++) sum += block_square(&f->blocks[b], row);
+    for (size_t m = 0; m < f->map_count; m++) sum += map_square(&f->maps[m], row);
     return sum;
 }
 
 static lth_status add_map(builder *b, const lth__node *node, lth_error *err) {
     size_t rows = b->items->count;
-    lth__svm_block *block = &b->out.blocks[b->out.block_count];
-    block->features = &b->items->features[node->index];
-    block->scale = lth__alloc(rows, sizeof *block->scale);
-    if (!block->scale) return lth__fail_memory(err, rows * sizeof *block->scale);
-    b->out.block_count++;
-    for (size_t i = 0; i < rows; i++) block->scale[i] = 1;
+    lth__svm_map *map = &b->out.maps[b->out.map_count];
+    map->features = &b->items->features[node->index];
+    map->scale = lth__alloc(rows, sizeof *map->scale);
+    if (!map->scale) return lth__fail_memory(err, rows * sizeof *map->scale);
+    b->out.map_count++;
+    for (size_t i = 0; i < rows; i++) map->scale[i] = 1;
     return LTH_OK;
 }
 
-/* Of all blocks from `first` on. */
+/* Of all maps from `first` on. */
 static void scale_rows(builder *b, size_t first, double factor) {
-    for (; first < b->out.block_count; first++) {
-        for (size_t i = 0; i < b->items->count; i++) b->out.blocks[first].scale[i] *= factor;
+    for (; first < b->out.map_count; first++) {
+        for (size_t i = 0; i < b->items->count; i++) b->out.maps[first].scale[i] *= factor;
     }
 }
 
 static void normalize_rows(builder *b, size_t first) {
     for (size_t i = 0; i < b->items->count; i++) {
         double square = 0;
-        for (size_t k = first; k < b->out.block_count; k++)
-            square += block_square(&b->out.blocks[k], i);
+        for (size_t k = first; k < b->out.map_count; k++) square += map_square(&b->out.maps[k], i);
         double factor = square > 0 ? 1 / sqrt(square) : 0;
-        for (size_t k = first; k < b->out.block_count; k++) b->out.blocks[k].scale[i] *= factor;
+        for (size_t k = first; k < b->out.map_count; k++) b->out.maps[k].scale[i] *= factor;
     }
 }
 
 static lth_status add_node(builder *b, const lth__node *node, lth_error *err) {
-    size_t first = b->out.block_count;
+    size_t first = b->out.map_count;
     double factor = 1;
     if (node->family->rule == LTH__RULE_FEATURES) return add_map(b, node, err);
     for (size_t i = 0; i < node->input_count; i++) {
@@ -117,11 +116,11 @@ static size_t count_features(const lth__features *f, size_t rows) {
 
 static lth_status measure_width(lth__svm_features *f, lth_error *err) {
     size_t most = 0;
-    for (size_t b = 0; b < f->block_count; b++) {
-        size_t count = count_features(f->blocks[b].features, f->rows);
+    for (size_t m = 0; m < f->map_count; m++) {
+        size_t count = count_features(f->maps[m].features, f->rows);
         if (count > most) most = count;
     }
-    f->width = most * f->block_count;
+    f->width = most * f->map_count;
     if (f->width <= UINT32_MAX) return LTH_OK;
     return lth__fail(err, LTH_EARG, "the kernel has too many features: %zu", f->width);
 }
@@ -129,8 +128,8 @@ static lth_status measure_width(lth__svm_features *f, lth_error *err) {
 lth_status lth__svm_features_make(const lth_kernel *kernel, const lth_items *items,
                                   lth__svm_features *out, lth_error *err) {
     builder b = {.kernel = kernel, .items = items, .out.rows = items->count};
-    b.out.blocks = lth__calloc(kernel->node_count, sizeof *b.out.blocks);
-    if (!b.out.blocks) return lth__fail_memory(err, 0);
+    b.out.maps = lth__calloc(kernel->node_count, sizeof *b.out.maps);
+    if (!b.out.maps) return lth__fail_memory(err, 0);
     lth_status status = add_node(&b, kernel->root, err);
     if (status == LTH_OK) status = measure_width(&b.out, err);
     if (status == LTH_OK)
@@ -141,8 +140,8 @@ lth_status lth__svm_features_make(const lth_kernel *kernel, const lth_items *ite
 }
 
 void lth__svm_features_free(lth__svm_features *f) {
-    for (size_t b = 0; b < f->block_count; b++) lth__free(f->blocks[b].scale);
-    lth__free(f->blocks);
+    for (size_t m = 0; m < f->map_count; m++) lth__free(f->maps[m].scale);
+    lth__free(f->maps);
     *f = (lth__svm_features){0};
 }
 

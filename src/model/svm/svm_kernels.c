@@ -326,11 +326,11 @@ lth_status lth__svm_kernels_open(lth_ctx *ctx, const char *expression, const lth
     return status;
 }
 
-static void put_down(lth__svm_hand *h) {
-    lth_items_free(h->items);
-    lth_encoder_free(h->encoder);
-    lth_kernel_free(h->kernel);
-    *h = (lth__svm_hand){0};
+static void free_encoded(lth__svm_encoded *e) {
+    lth_items_free(e->items);
+    lth_encoder_free(e->encoder);
+    lth_kernel_free(e->kernel);
+    *e = (lth__svm_encoded){0};
 }
 
 void lth__svm_kernels_close(lth__svm_kernels *k) {
@@ -338,8 +338,8 @@ void lth__svm_kernels_close(lth__svm_kernels *k) {
     lth__free(k->text);
     lth__free(k->structure);
     lth__free(k->planes);
-    put_down(&k->hand);
-    put_down(&k->tower);
+    free_encoded(&k->current);
+    free_encoded(&k->all_orders);
     *k = (lth__svm_kernels){0};
 }
 
@@ -359,13 +359,13 @@ static bool needs_encoding(const lth_kernel *old, const lth_kernel *new) {
 
 /* A kernel of the same structure only changes its values: nothing is encoded again. */
 static lth_status take(const lth__svm_kernels *k, const char *text, size_t structure,
-                       lth__svm_hand *hand, lth_error *err) {
-    lth__svm_hand new = {.structure = structure};
+                       lth__svm_encoded *encoded, lth_error *err) {
+    lth__svm_encoded new = {.structure = structure};
     LTH_TRY(lth_kernel_parse(k->ctx, text, &new.kernel, err));
-    bool same = hand->kernel && hand->structure == structure;
-    if (same && !needs_encoding(hand->kernel, new.kernel)) {
+    bool same = encoded->kernel && encoded->structure == structure;
+    if (same && !needs_encoding(encoded->kernel, new.kernel)) {
         for (size_t p = 0; p < new.kernel->param_count; p++)
-            hand->kernel->params[p].value = new.kernel->params[p].value;
+            encoded->kernel->params[p].value = new.kernel->params[p].value;
         lth_kernel_free(new.kernel);
         return LTH_OK;
     }
@@ -374,16 +374,16 @@ static lth_status take(const lth__svm_kernels *k, const char *text, size_t struc
     if (status == LTH_OK && k->vectors && lth_kernel_needs_vectors(new.kernel))
         status = lth_encoder_read_vectors(new.encoder, k->vectors, err);
     if (status != LTH_OK) {
-        put_down(&new);
+        free_encoded(&new);
         return status;
     }
-    put_down(hand);
-    *hand = new;
+    free_encoded(encoded);
+    *encoded = new;
     return LTH_OK;
 }
 
 lth_status lth__svm_kernels_take(lth__svm_kernels *k, size_t point, lth_error *err) {
-    return take(k, k->text[point], k->structure[point], &k->hand, err);
+    return take(k, k->text[point], k->structure[point], &k->current, err);
 }
 
 /* Every k_i of a group of neighbours, if there is memory for it; going without is no error. */
@@ -393,15 +393,15 @@ static lth_status fill_planes(lth__svm_kernels *k, size_t group, lth_error *err)
     size_t skip = k->normalized ? strcspn(whole, "(") + 1 : 0; /* normalize( ... ) */
     char *text = lth__strndup(whole + skip, strlen(whole) - skip - (skip > 0));
     if (!text) return lth__fail_memory(err, 0);
-    lth_status status = take(k, text, k->structure[point], &k->tower, err);
+    lth_status status = take(k, text, k->structure[point], &k->all_orders, err);
     lth__free(text);
     LTH_TRY(status);
-    size_t planes = lth_kernel_orders(k->tower.kernel);
+    size_t planes = lth_kernel_orders(k->all_orders.kernel);
     if (!k->planes && lth__memory_available() / 2 / sizeof(double) / planes / n >= n)
         k->planes = lth__alloc(planes * n * n, sizeof *k->planes);
     if (!k->planes) return LTH_OK;
     k->planes_of = 0;
-    LTH_TRY(lth_gram_orders(k->tower.kernel, k->tower.items, NULL, k->planes, err));
+    LTH_TRY(lth_gram_orders(k->all_orders.kernel, k->all_orders.items, NULL, k->planes, err));
     k->planes_of = group + 1;
     return LTH_OK;
 }
@@ -469,7 +469,7 @@ lth_status lth__svm_kernels_gram(lth__svm_kernels *k, size_t point, lth__svm_gra
     if (gram->linear) {
         LTH_TRY(lth__svm_kernels_take(k, point, err));
         lth__svm_features_free(&gram->features);
-        return lth__svm_features_make(k->hand.kernel, k->hand.items, &gram->features, err);
+        return lth__svm_features_make(k->current.kernel, k->current.items, &gram->features, err);
     }
     size_t ld, group = point / k->orders;
     double *K = lth__svm_gram_plain(gram, &ld);
@@ -478,7 +478,7 @@ lth_status lth__svm_kernels_gram(lth__svm_kernels *k, size_t point, lth__svm_gra
         LTH_TRY(sum_planes(k, point, K, ld, err));
     } else {
         LTH_TRY(lth__svm_kernels_take(k, point, err));
-        LTH_TRY(lth_gram(k->hand.kernel, k->hand.items, NULL, K, ld, err));
+        LTH_TRY(lth_gram(k->current.kernel, k->current.items, NULL, K, ld, err));
     }
     return lth__svm_gram_weave(gram, err);
 }

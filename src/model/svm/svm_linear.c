@@ -41,26 +41,26 @@ typedef struct descent {
 
 static double dot(const lth__svm_features *x, size_t row, const double *w) {
     double total = 0;
-    for (size_t b = 0; b < x->block_count; b++) {
-        const lth__features *f = x->blocks[b].features;
-        const double *weight = f->weight, *at = w + b;
-        size_t i = f->start[row], end = f->start[row + 1], stride = x->block_count;
+    for (size_t m = 0; m < x->map_count; m++) {
+        const lth__features *f = x->maps[m].features;
+        const double *weight = f->weight, *at = w + m;
+        size_t i = f->start[row], end = f->start[row + 1], stride = x->map_count;
         double sum[4] = {0}; /* an addition need not wait for the one before it */
         for (; i + 4 <= end; i += 4) {
             for (size_t k = 0; k < 4; k++) sum[k] += weight[i + k] * at[f->feature[i + k] * stride];
         }
         for (; i < end; i++) sum[0] += weight[i] * at[f->feature[i] * stride];
-        total += x->blocks[b].scale[row] * (sum[0] + sum[1] + (sum[2] + sum[3]));
+        total += x->maps[m].scale[row] * (sum[0] + sum[1] + (sum[2] + sum[3]));
     }
     return total;
 }
 
 static void add_row(const lth__svm_features *x, size_t row, double factor, double *w) {
-    for (size_t b = 0; b < x->block_count; b++) {
-        const lth__features *f = x->blocks[b].features;
-        double scale = factor * x->blocks[b].scale[row];
+    for (size_t m = 0; m < x->map_count; m++) {
+        const lth__features *f = x->maps[m].features;
+        double scale = factor * x->maps[m].scale[row];
         for (size_t i = f->start[row]; i < f->start[row + 1]; i++)
-            w[f->feature[i] * x->block_count + b] += scale * f->weight[i];
+            w[f->feature[i] * x->map_count + m] += scale * f->weight[i];
     }
 }
 

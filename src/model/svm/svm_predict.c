@@ -1,28 +1,28 @@
-/* Predictions of a support vector machine, a block of rows at a time. */
+/* Predictions of a support vector machine, a slice of the rows at a time. */
 #include <string.h>
 
 #include "base/parallel.h"
 #include "model/svm/svm.h"
 
-enum { BLOCK = 512, LONG_BLOCK = 8192 };
+enum { SLICE = 512, LONG_SLICE = 8192 };
 
-typedef struct block {
+typedef struct slice_room {
     const lth_svm *svm;
     const lth_svm_prediction *to;
     size_t first, rows;
     double *K, *decision; /* rows x support rows, rows x problems */
     lth__svm_features features;
     size_t *row; /* 0, 1, ... */
-} block;
+} slice_room;
 
-static void decide_row(const block *b, size_t r) {
-    const lth__svm_machine *m = &b->svm->machine;
-    const double *k = b->K + r * b->svm->report.support;
+static void decide_row(const slice_room *s, size_t r) {
+    const lth__svm_machine *m = &s->svm->machine;
+    const double *k = s->K + r * s->svm->report.support;
     for (size_t p = 0; p < m->part_count; p++) {
-        const lth__svm_solution *s = &m->parts[p].solution;
+        const lth__svm_solution *z = &m->parts[p].solution;
         double sum = 0;
-        for (size_t i = 0; i < s->count; i++) sum += s->coef[i] * k[s->row[i]];
-        b->decision[r * m->part_count + p] = sum - s->rho;
+        for (size_t i = 0; i < z->count; i++) sum += z->coef[i] * k[z->row[i]];
+        s->decision[r * m->part_count + p] = sum - z->rho;
     }
 }
 
@@ -34,12 +34,12 @@ static size_t first_true(const bool *has, size_t count) {
 
 static lth_status predict_row(void *user, size_t r, unsigned worker, lth_error *err) {
     (void)worker, (void)err;
-    const block *b = user;
-    const lth__svm_machine *m = &b->svm->machine;
-    const lth_svm_prediction *to = b->to;
-    size_t row = b->first + r, classes = m->classes, parts = m->part_count;
-    const double *decision = b->decision + r * parts;
-    if (b->K) decide_row(b, r);
+    const slice_room *s = user;
+    const lth__svm_machine *m = &s->svm->machine;
+    const lth_svm_prediction *to = s->to;
+    size_t row = s->first + r, classes = m->classes, parts = m->part_count;
+    const double *decision = s->decision + r * parts;
+    if (s->K) decide_row(s, r);
     if (to->decision) memcpy(to->decision + row * parts, decision, parts * sizeof *decision);
     if (classes == 0) {
         if (to->value) to->value[row] = decision[0];
@@ -66,40 +66,40 @@ static lth_status predict_row(void *user, size_t r, unsigned worker, lth_error *
 
 static lth_status decide_part(void *user, size_t p, unsigned worker, lth_error *err) {
     (void)worker, (void)err;
-    const block *b = user;
-    const lth__svm_machine *m = &b->svm->machine;
-    return lth__svm_linear_decide(&m->parts[p].solution, &b->features, b->row, b->rows,
-                                  b->decision + p, m->part_count);
+    const slice_room *s = user;
+    const lth__svm_machine *m = &s->svm->machine;
+    return lth__svm_linear_decide(&m->parts[p].solution, &s->features, s->row, s->rows,
+                                  s->decision + p, m->part_count);
 }
 
-static lth_status predict_slice(block *b, const lth_items *slice, lth_error *err) {
-    LTH_TRY(lth__svm_features_make(b->svm->kernel, slice, &b->features, err));
+static lth_status predict_slice(slice_room *s, const lth_items *slice, lth_error *err) {
+    LTH_TRY(lth__svm_features_make(s->svm->kernel, slice, &s->features, err));
     lth_ctx *ctx = lth__items_ctx(slice);
     lth_status status =
-        lth__parallel_for(ctx, NULL, b->svm->machine.part_count, NULL, decide_part, b, err);
-    if (status == LTH_OK) status = lth__parallel_for(ctx, NULL, b->rows, NULL, predict_row, b, err);
-    lth__svm_features_free(&b->features);
+        lth__parallel_for(ctx, NULL, s->svm->machine.part_count, NULL, decide_part, s, err);
+    if (status == LTH_OK) status = lth__parallel_for(ctx, NULL, s->rows, NULL, predict_row, s, err);
+    lth__svm_features_free(&s->features);
     return status;
 }
 
 static lth_status predict_by_weights(const lth_svm *svm, const lth_items *items,
                                      const lth_svm_prediction *to, lth_error *err) {
-    size_t most = items->count < LONG_BLOCK ? items->count : LONG_BLOCK;
-    block b = {.svm = svm,
-               .to = to,
-               .row = lth__alloc(most, sizeof *b.row),
-               .decision = lth__alloc(most * svm->machine.part_count, sizeof *b.decision)};
-    lth_status status = b.row && b.decision ? LTH_OK : lth__fail_memory(err, 0);
-    for (size_t i = 0; status == LTH_OK && i < most; i++) b.row[i] = i;
-    for (; b.first < items->count && status == LTH_OK; b.first += LONG_BLOCK) {
+    size_t most = items->count < LONG_SLICE ? items->count : LONG_SLICE;
+    slice_room s = {.svm = svm,
+                    .to = to,
+                    .row = lth__alloc(most, sizeof *s.row),
+                    .decision = lth__alloc(most * svm->machine.part_count, sizeof *s.decision)};
+    lth_status status = s.row && s.decision ? LTH_OK : lth__fail_memory(err, 0);
+    for (size_t i = 0; status == LTH_OK && i < most; i++) s.row[i] = i;
+    for (; s.first < items->count && status == LTH_OK; s.first += LONG_SLICE) {
         lth_items *slice = NULL;
-        b.rows = items->count - b.first < LONG_BLOCK ? items->count - b.first : LONG_BLOCK;
-        status = lth__items_slice(items, b.first, b.rows, &slice, err);
-        if (status == LTH_OK) status = predict_slice(&b, slice, err);
+        s.rows = items->count - s.first < LONG_SLICE ? items->count - s.first : LONG_SLICE;
+        status = lth__items_slice(items, s.first, s.rows, &slice, err);
+        if (status == LTH_OK) status = predict_slice(&s, slice, err);
         lth_items_free(slice);
     }
-    lth__free(b.row);
-    lth__free(b.decision);
+    lth__free(s.row);
+    lth__free(s.decision);
     return status;
 }
 
@@ -108,24 +108,24 @@ static lth_status predict_by_weights(const lth_svm *svm, const lth_items *items,
 static lth_status predict_items(const lth_svm *svm, const lth_items *items,
                                 const lth_svm_prediction *to, lth_error *err) {
     size_t support = svm->report.support;
-    block b = {.svm = svm,
-               .to = to,
-               .K = lth__alloc(BLOCK * support, sizeof *b.K),
-               .decision = lth__alloc(BLOCK * svm->machine.part_count, sizeof *b.decision)};
-    lth_status status = b.K && b.decision ? LTH_OK : lth__fail_memory(err, 0);
-    for (; b.first < items->count && status == LTH_OK; b.first += BLOCK) {
+    slice_room s = {.svm = svm,
+                    .to = to,
+                    .K = lth__alloc(SLICE * support, sizeof *s.K),
+                    .decision = lth__alloc(SLICE * svm->machine.part_count, sizeof *s.decision)};
+    lth_status status = s.K && s.decision ? LTH_OK : lth__fail_memory(err, 0);
+    for (; s.first < items->count && status == LTH_OK; s.first += SLICE) {
         lth_items *slice = NULL;
-        b.rows = items->count - b.first < BLOCK ? items->count - b.first : BLOCK;
-        status = lth__items_slice(items, b.first, b.rows, &slice, err);
+        s.rows = items->count - s.first < SLICE ? items->count - s.first : SLICE;
+        status = lth__items_slice(items, s.first, s.rows, &slice, err);
         if (status == LTH_OK && support > 0)
-            status = lth__gram_against(svm->prepared, slice, b.K, support, NULL, err);
+            status = lth__gram_against(svm->prepared, slice, s.K, support, NULL, err);
         if (status == LTH_OK)
             status =
-                lth__parallel_for(lth__items_ctx(items), NULL, b.rows, NULL, predict_row, &b, err);
+                lth__parallel_for(lth__items_ctx(items), NULL, s.rows, NULL, predict_row, &s, err);
         lth_items_free(slice);
     }
-    lth__free(b.K);
-    lth__free(b.decision);
+    lth__free(s.K);
+    lth__free(s.decision);
     return status;
 }
 

@@ -158,7 +158,7 @@ static void do_pair(const lth__device_ssk *job, size_t r, size_t c, double *room
     if (mirrored && c < r) return; /* the other one stands for both */
     result x;
     string s = string_at(job->rows, p->first_row + r);
-    string t = job->selves ? s : string_at(job->cols, p->first_col + c);
+    string t = job->only_diagonal ? s : string_at(job->cols, p->first_col + c);
     compare(job, s, t, job->W || job->tangents, room, &x);
     store(job, r, c, &x);
     if (mirrored) store(job, c, r, &x);
@@ -178,7 +178,7 @@ static void check_job(const lth__device *d, const lth__device_ssk *job) {
     lth__ref_check_numbers(d, job->planes, (job->order - 1) * p->rows * job->ld + last,
                            "planes of ssk");
     lth__ref_check_numbers(d, job->tangents, job->order * p->rows, "tangents of ssk");
-    if (job->tangents && !job->selves) lth__ref_abort("tangents are for selves alone");
+    if (job->tangents && !job->only_diagonal) lth__ref_abort("tangents are for the diagonal alone");
     if (p->symmetric && (p->first_row != p->first_col || job->rows != job->cols))
         lth__ref_abort("a panel that is not symmetric");
 }
@@ -203,7 +203,7 @@ lth_status lth__ref_ssk(lth__device *d, const lth__device_ssk *given, lth_error 
         return lth__ref_fail(err, LTH_EUNSUPPORTED, "a GPU compares orders 1 to %d",
                              LTH__DEVICE_ORDERS);
     lth__device_ssk job = *given;
-    if (job.selves) {
+    if (job.only_diagonal) {
         job.panel =
             (lth__panel){.first_row = job.panel.first_row, .rows = job.panel.rows, .cols = 1};
         job.cols = job.rows;

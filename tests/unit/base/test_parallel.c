@@ -383,11 +383,11 @@ static void test_cancelling_a_model(void **state) {
     assert_int_equal(w.calls, 1);
     assert_int_equal(w.backwards, 0);
 
-    lth_gp_options how;
-    lth_gp_options_init(&how);
-    how.learn = false;
+    lth_gp_options gp_options;
+    lth_gp_options_init(&gp_options);
+    gp_options.learn = false;
     w.cancel_at = 0;
-    assert_int_equal(lth_gp_fit(ctx, "rbf(x)", table, &target, 1, &how, &gp, &err), LTH_OK);
+    assert_int_equal(lth_gp_fit(ctx, "rbf(x)", table, &target, 1, &gp_options, &gp, &err), LTH_OK);
     pause_for(200000000);
     w.cancel_at = 1;
     assert_int_equal(lth_gp_predict(gp, table, false, mean, NULL, &err), LTH_ECANCELED);

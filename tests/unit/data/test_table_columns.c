@@ -209,16 +209,16 @@ static void test_kinds_that_do_not_fit(void **state) {
 
 static void refuse_fit(const lth_table *table, const char *kernel, const char *target,
                        lth_task task, lth_status status, size_t line, const char *message) {
-    lth_gp_options gp_how = support_fixed();
-    lth_svm_options svm_how;
-    lth_svm_options_init(&svm_how);
-    gp_how.task = svm_how.task = task;
+    lth_gp_options gp_options = support_fixed();
+    lth_svm_options svm_options;
+    lth_svm_options_init(&svm_options);
+    gp_options.task = svm_options.task = task;
     lth_error err = {0};
     lth_gp *gp = NULL;
     lth_svm *svm = NULL;
-    assert_int_equal(lth_gp_fit(ctx, kernel, table, &target, 1, &gp_how, &gp, &err), status);
+    assert_int_equal(lth_gp_fit(ctx, kernel, table, &target, 1, &gp_options, &gp, &err), status);
     check_error(&err, status, line, message);
-    assert_int_equal(lth_svm_fit(ctx, kernel, table, target, &svm_how, &svm, &err), status);
+    assert_int_equal(lth_svm_fit(ctx, kernel, table, target, &svm_options, &svm, &err), status);
     check_error(&err, status, line, message);
 }
 
@@ -475,11 +475,11 @@ static void test_gaussian_process(void **state) {
     contexts *a = make_contexts(6, 'a'), *b = make_contexts(7, 'b');
     lth_table *train = table_of(a, true, ROWS), *test = table_of(b, true, ROWS);
     lth_table *texts = table_of(b, false, ROWS);
-    lth_gp_options how = support_fixed();
-    how.learn = true;
-    how.max_iter = 3;
-    how.restarts = 0;
-    lth_gp *gp = support_fit(ctx, model_kernel, train, 1, &how), *loaded = NULL;
+    lth_gp_options options = support_fixed();
+    options.learn = true;
+    options.max_iter = 3;
+    options.restarts = 0;
+    lth_gp *gp = support_fit(ctx, model_kernel, train, 1, &options), *loaded = NULL;
     double *first = support_predict(gp, test, false), *second = support_predict(gp, test, false);
     assert_memory_equal(first, second, 2 * ROWS * sizeof *first);
     /* One by one as all at once. */
@@ -515,10 +515,10 @@ static void test_gaussian_process(void **state) {
 
     /* The other way round. */
     char *vectors = support_file(a->lines, strlen(a->lines));
-    how.vectors = vectors;
-    how.learn = false;
+    options.vectors = vectors;
+    options.learn = false;
     lth_table *words = table_of(a, false, ROWS);
-    gp = support_fit(ctx, model_kernel, words, 1, &how);
+    gp = support_fit(ctx, model_kernel, words, 1, &options);
     support_ok(lth_gp_save(gp, path, &err), &err);
     support_ok(lth_gp_load(ctx, path, &loaded, &err), &err);
     double mean[ROWS];
@@ -580,10 +580,11 @@ static void test_cross_validation(void **state) {
     size_t fold[ROWS];
     lth_folds_shuffled(1, ROWS, 3, fold);
     lth_validation *found;
-    lth_gp_options how = support_fixed();
+    lth_gp_options options = support_fixed();
     lth_error err = {0};
     const char *target = "y";
-    support_ok(lth_gp_cv(ctx, model_kernel, table, &target, 1, fold, 3, &how, &found, &err), &err);
+    support_ok(lth_gp_cv(ctx, model_kernel, table, &target, 1, fold, 3, &options, &found, &err),
+               &err);
     const lth_metrics *pooled = lth_validation_metrics(found, 0, LTH_NONE);
     assert_int_equal(pooled->count, ROWS);
     assert_true(isfinite(pooled->rmse));

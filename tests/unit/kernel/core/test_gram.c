@@ -200,7 +200,7 @@ static bool is_positive(const double *K, size_t n) {
     return positive;
 }
 
-/* Symmetric, positive semi-definite, finite; the same however it is cut, and on every machine. */
+/* Symmetric, positive semi-definite, finite; the same however it is tiled, and on every machine. */
 static void test_invariances(void **state) {
     (void)state;
     enum { N = 40 };
@@ -260,7 +260,7 @@ static void test_invariances(void **state) {
     fixture_free_texts(texts, N);
 }
 
-/* Enough rows for bands of several, whose tiles cross the diagonal. */
+/* Enough rows for tiles of several, which cross the diagonal. */
 static void test_many_rows(void **state) {
     (void)state;
     enum { N = 300 };

@@ -203,7 +203,7 @@ static void test_pull_is_the_contraction(void **state) {
     fixture_free_texts(texts, N);
 }
 
-/* Bands of several rows, cut by the diagonal: no pair may count twice. */
+/* Tiles of several rows, crossed by the diagonal: no pair may count twice. */
 static void test_pull_of_many_rows(void **state) {
     (void)state;
     enum { MANY = 300 };

@@ -99,7 +99,8 @@ static void check_values(session *s) {
     assert_int_equal(lth_gram(s->f.kernel, s->f.items[0], NULL, s->wanted, LD, NULL), LTH_OK);
     for (size_t i = 0; i < N; i++) {
         for (size_t j = 0; j < N; j++) {
-            /* Soft matches cancel: the unit of rounding is the geometric mean of the selves. */
+            /* Soft matches cancel: the unit of rounding is the geometric mean of the
+             * self-similarities. */
             double scale = sqrt(fabs(s->wanted[i * LD + i] * s->wanted[j * LD + j]));
             fixture_check_near(&s->K[i * LD + j], &s->wanted[i * LD + j], 1, 0, 1e-12 * scale);
             assert_true(s->K[i * LD + j] == s->K[j * LD + i]);

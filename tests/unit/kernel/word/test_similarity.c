@@ -1,4 +1,4 @@
-/* Similarities of words by their vectors: values, words without a vector, tables and blocks. */
+/* Similarities of words by their vectors: values, words without a vector, tables and tiles. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -147,7 +147,7 @@ static void test_large_vocabulary(void **state) {
 }
 
 /* Any words in any order, into a wider matrix: the numbers of the table. */
-static void test_blocks(void **state) {
+static void test_tiles(void **state) {
     (void)state;
     enum { ROWS = 300, COLS = 270, LD = COLS + 5 };
     uint32_t a[ROWS], b[COLS];
@@ -160,16 +160,16 @@ static void test_blocks(void **state) {
             void *out = calloc(ROWS * LD, sizeof(double));
             assert_non_null(out);
             assert_int_equal(
-                lth__similarity_block(s, LTH__SIM_VALUE, a, ROWS, b, COLS, out, LD, NULL), LTH_OK);
+                lth__similarity_tile(s, LTH__SIM_VALUE, a, ROWS, b, COLS, out, LD, NULL), LTH_OK);
             for (size_t i = 0; i < ROWS * LD; i++) {
                 double got = precision == LTH_F32 ? (double)((float *)out)[i] : ((double *)out)[i];
                 double wanted = i % LD < COLS ? at(s, a[i / LD], b[i % LD]) : 0;
                 /* One direction, two lengths: see test_arccos. */
                 assert_true(fabs(got - wanted) <= (sim == LTH__SIM_ARCCOS ? 1e-7 : 1e-14));
             }
-            assert_int_equal(lth__similarity_block(s, LTH__SIM_VALUE, a, 0, b, COLS, out, LD, NULL),
+            assert_int_equal(lth__similarity_tile(s, LTH__SIM_VALUE, a, 0, b, COLS, out, LD, NULL),
                              LTH_OK);
-            assert_int_equal(lth__similarity_block(s, LTH__SIM_VALUE, a, ROWS, b, 0, out, LD, NULL),
+            assert_int_equal(lth__similarity_tile(s, LTH__SIM_VALUE, a, ROWS, b, 0, out, LD, NULL),
                              LTH_OK);
             free(out);
             lth__similarity_free(s);
@@ -196,7 +196,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_dot),    cmocka_unit_test(test_cosine),
         cmocka_unit_test(test_arccos), cmocka_unit_test(test_large_vocabulary),
-        cmocka_unit_test(test_blocks), cmocka_unit_test(test_no_words),
+        cmocka_unit_test(test_tiles),  cmocka_unit_test(test_no_words),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -170,14 +170,14 @@ static void check(const lth_gp *gp, const lth_svm *svm, const lth_table *rows) {
 
 /* As it was fitted, and as it is loaded. */
 static void check_gp(lth_ctx *ctx, const char *kernel, const char *target, const lth_table *train,
-                     const lth_table *rows, const lth_gp_options *how) {
+                     const lth_table *rows, const lth_gp_options *options) {
     lth_gp *gp = NULL, *loaded = NULL;
     lth_error err = {0};
     char *path = support_file("", 0);
-    support_ok(lth_gp_fit(ctx, kernel, train, &target, 1, how, &gp, &err), &err);
+    support_ok(lth_gp_fit(ctx, kernel, train, &target, 1, options, &gp, &err), &err);
     support_ok(lth_gp_save(gp, path, &err), &err);
     support_ok(lth_gp_load(ctx, path, &loaded, &err), &err);
-    if (how->vectors) support_ok(lth_gp_use_vectors(loaded, how->vectors, &err), &err);
+    if (options->vectors) support_ok(lth_gp_use_vectors(loaded, options->vectors, &err), &err);
     check(gp, NULL, rows);
     check(loaded, NULL, rows);
     lth_gp_free(gp);
@@ -187,14 +187,14 @@ static void check_gp(lth_ctx *ctx, const char *kernel, const char *target, const
 
 static void check_svm(lth_ctx *ctx, const char *kernel, lth_svm_solver solver,
                       const lth_table *train, const lth_table *rows, const char *vectors) {
-    lth_svm_options how;
-    lth_svm_options_init(&how);
-    how.solver = solver;
-    how.vectors = vectors;
+    lth_svm_options options;
+    lth_svm_options_init(&options);
+    options.solver = solver;
+    options.vectors = vectors;
     lth_svm *svm = NULL, *loaded = NULL;
     lth_error err = {0};
     char *path = support_file("", 0);
-    support_ok(lth_svm_fit(ctx, kernel, train, "l", &how, &svm, &err), &err);
+    support_ok(lth_svm_fit(ctx, kernel, train, "l", &options, &svm, &err), &err);
     support_ok(lth_svm_save(svm, path, &err), &err);
     support_ok(lth_svm_load(ctx, path, &loaded, &err), &err);
     check(NULL, svm, rows);
@@ -224,11 +224,11 @@ static void test_models(void **state) {
     lth_table *train = make_rows(ctx, ROWS, false), *rows = make_rows(ctx, NEW, true);
     char *vectors = support_vectors();
     for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++) {
-        lth_gp_options how = support_fixed();
-        if (kernels[k].vectors) how.vectors = vectors;
-        check_gp(ctx, kernels[k].kernel, "y", train, rows, &how);
-        check_gp(ctx, kernels[k].kernel, "l", train, rows, &how);
-        check_svm(ctx, kernels[k].kernel, LTH_SVM_KERNEL, train, rows, how.vectors);
+        lth_gp_options options = support_fixed();
+        if (kernels[k].vectors) options.vectors = vectors;
+        check_gp(ctx, kernels[k].kernel, "y", train, rows, &options);
+        check_gp(ctx, kernels[k].kernel, "l", train, rows, &options);
+        check_svm(ctx, kernels[k].kernel, LTH_SVM_KERNEL, train, rows, options.vectors);
     }
     check_svm(ctx, "normalize(tfidf(text))", LTH_SVM_LINEAR, train, rows, NULL);
     support_remove(vectors);

@@ -285,17 +285,18 @@ static void test_models_do_not_grow(void **state) {
     char *vectors = support_vectors();
     for (size_t m = 0; m < sizeof models / sizeof *models; m++) {
         lth_table *train = training_rows(ctx, models[m].tree);
-        lth_gp_options how = support_fixed();
-        lth_svm_options svm_how;
-        lth_svm_options_init(&svm_how);
-        if (models[m].vectors) how.vectors = svm_how.vectors = vectors;
+        lth_gp_options options = support_fixed();
+        lth_svm_options svm_options;
+        lth_svm_options_init(&svm_options);
+        if (models[m].vectors) options.vectors = svm_options.vectors = vectors;
         lth_error err = {0};
         lth_gp *gp = NULL, *classifier = NULL;
         lth_svm *svm = NULL;
         const char *y = "y", *l = "l";
-        support_ok(lth_gp_fit(ctx, models[m].kernel, train, &y, 1, &how, &gp, &err), &err);
-        support_ok(lth_gp_fit(ctx, models[m].kernel, train, &l, 1, &how, &classifier, &err), &err);
-        support_ok(lth_svm_fit(ctx, models[m].kernel, train, l, &svm_how, &svm, &err), &err);
+        support_ok(lth_gp_fit(ctx, models[m].kernel, train, &y, 1, &options, &gp, &err), &err);
+        support_ok(lth_gp_fit(ctx, models[m].kernel, train, &l, 1, &options, &classifier, &err),
+                   &err);
+        support_ok(lth_svm_fit(ctx, models[m].kernel, train, l, &svm_options, &svm, &err), &err);
         if (models[m].vectors && m == 1) { /* reads the file for each row: once is enough */
             support_ok(lth_gp_use_vectors(gp, vectors, &err), &err);
             support_ok(lth_svm_use_vectors(svm, vectors, &err), &err);
@@ -319,11 +320,11 @@ static void test_saving_after_predictions(void **state) {
     char *vectors = support_vectors(), *path[2] = {support_file("", 0), support_file("", 0)};
     lth_table *train = training_rows(ctx, false);
     const char *texts[] = {"ex radio unheard wife", "bad"};
-    lth_gp_options how = support_fixed();
-    how.vectors = vectors;
+    lth_gp_options options = support_fixed();
+    options.vectors = vectors;
     lth_error err = {0};
     lth_table *table = NULL;
-    lth_gp *gp = support_fit(ctx, "ssk(text, order=2, sim=cosine)", train, 1, &how);
+    lth_gp *gp = support_fit(ctx, "ssk(text, order=2, sim=cosine)", train, 1, &options);
     support_ok(lth_gp_save(gp, path[0], &err), &err);
     support_ok(lth_table_from_texts(ctx, "text", texts, NULL, 2, &table, &err), &err);
     support_ok(lth_gp_use_vectors(gp, vectors, &err), &err);
@@ -422,9 +423,9 @@ static void test_hostile_columns_of_vectors(void **state) {
     lth_ctx *ctx = support_context(1);
     lth_table *train = training_rows(ctx, false), *row = new_row(ctx, 1, false);
     char *path = support_file("", 0), *to = support_file("", 0);
-    lth_gp_options how = support_fixed();
+    lth_gp_options options = support_fixed();
     lth_error err = {0};
-    lth_gp *gp = support_fit(ctx, "ssk(v, order=2, sim=dot)", train, 1, &how), *loaded = NULL;
+    lth_gp *gp = support_fit(ctx, "ssk(v, order=2, sim=dot)", train, 1, &options), *loaded = NULL;
     support_ok(lth_gp_save(gp, path, &err), &err);
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
         write_changed(path, to, changes[i].name, changes[i].byte, changes[i].kernel);

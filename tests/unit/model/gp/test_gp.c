@@ -226,7 +226,7 @@ static void predictions_by_the_book(void **state) {
         check_predictions(kernels[i], i % 2 ? 3 : 1);
 }
 
-/* More rows than one block of predictions, in another order than they are computed. */
+/* More rows than one slice of predictions, in another order than they are computed. */
 static void many_rows(void **state) {
     (void)state;
     lth_ctx *ctx = support_context(1);

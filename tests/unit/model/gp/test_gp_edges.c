@@ -103,11 +103,11 @@ static void equal_rows(void **state) {
 
 static void constant_target(void **state) {
     (void)state;
-    lth_ctx_options how;
-    lth_ctx_options_init(&how);
-    how.log = count_warnings;
+    lth_ctx_options options;
+    lth_ctx_options_init(&options);
+    options.log = count_warnings;
     lth_ctx *ctx = NULL;
-    assert_int_equal(lth_ctx_create(&how, &ctx, NULL), LTH_OK);
+    assert_int_equal(lth_ctx_create(&options, &ctx, NULL), LTH_OK);
     const char *const lines[] = {"f1\ty\n0\t0.1\n1\t0.1\n2\t0.1\n", "f1\ty\n0\t0\n1\t0\n2\t0\n",
                                  "f1\ty\n0\t-1e9\n1\t-1e9\n2\t-1e9\n"};
     const double value[] = {0.1, 0, -1e9};

@@ -529,10 +529,10 @@ static void restarts(void **state) {
     for (uint64_t seed = 5; seed <= 6; seed++) {
         for (int round = 0; round < 2; round++) {
             lth_ctx *seeded = NULL;
-            lth_ctx_options how;
-            lth_ctx_options_init(&how);
-            how.seed = seed;
-            assert_int_equal(lth_ctx_create(&how, &seeded, NULL), LTH_OK);
+            lth_ctx_options ctx_options;
+            lth_ctx_options_init(&ctx_options);
+            ctx_options.seed = seed;
+            assert_int_equal(lth_ctx_create(&ctx_options, &seeded, NULL), LTH_OK);
             lth_gp *gp = support_fit(seeded, kernel, rows, 1, &options);
             lth_gp_report r = *lth_gp_reported(gp);
             assert_int_equal(r.starts, 4);

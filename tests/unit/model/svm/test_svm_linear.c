@@ -106,10 +106,10 @@ static double *decide(lth_svm *svm, const lth_table *of) {
 
 static void expand(const lth__svm_features *f, size_t row, double *x) {
     memset(x, 0, f->width * sizeof *x);
-    for (size_t b = 0; b < f->block_count; b++) {
-        const lth__features *m = f->blocks[b].features;
+    for (size_t b = 0; b < f->map_count; b++) {
+        const lth__features *m = f->maps[b].features;
         for (size_t i = m->start[row]; i < m->start[row + 1]; i++)
-            x[m->feature[i] * f->block_count + b] = f->blocks[b].scale[row] * m->weight[i];
+            x[m->feature[i] * f->map_count + b] = f->maps[b].scale[row] * m->weight[i];
     }
 }
 
@@ -206,13 +206,13 @@ static void close_spaces(spaces *s) {
 /* With beta feasible, what the primal and the dual objective differ by is how far each can be from
  * the optimum: at most C times the tolerance of the solver for each row. Both come from the Gram
  * matrix, not from features. */
-static void check_gap(const spaces *s, const lth__svm_problem *p, const lth__svm_setting *how) {
+static void check_gap(const spaces *s, const lth__svm_problem *p, const lth__svm_setting *setting) {
     lth_error err = {0};
     lth__svm_solution z;
     double beta[ROWS] = {0}, decision[ROWS], square = 0, primal = 0, dual = 0, sum = 0;
     double largest = 0, allowed = 0;
     size_t rows[ROWS];
-    support_ok(lth__svm_solve(p, how, &z, &err), &err);
+    support_ok(lth__svm_solve(p, setting, &z, &err), &err);
     assert_false(z.unfinished);
     for (size_t i = 0; i < z.count; i++) beta[z.row[i]] = z.coef[i];
     for (size_t i = 0; i < ROWS; i++) rows[i] = i, sum += beta[i];
@@ -227,12 +227,12 @@ static void check_gap(const spaces *s, const lth__svm_problem *p, const lth__svm
     }
     for (size_t i = 0; i < p->count; i++) {
         double b = beta[p->row[i]], f = decision[p->row[i]], y = p->y[i];
-        double C = how->C * (how->regression ? 1 : p->weight[y < 0]);
-        double loss = how->regression ? fabs(f - y) - how->epsilon : 1 - y * f;
-        assert_true(how->regression ? fabs(b) <= C : y * b >= 0 && y * b <= C);
+        double C = setting->C * (setting->regression ? 1 : p->weight[y < 0]);
+        double loss = setting->regression ? fabs(f - y) - setting->epsilon : 1 - y * f;
+        assert_true(setting->regression ? fabs(b) <= C : y * b >= 0 && y * b <= C);
         primal += C * fmax(loss, 0);
-        allowed += C * (how->regression ? 1e-4 * largest : 1e-3);
-        dual += y * b - (how->regression ? how->epsilon * fabs(b) : 0);
+        allowed += C * (setting->regression ? 1e-4 * largest : 1e-3);
+        dual += y * b - (setting->regression ? setting->epsilon * fabs(b) : 0);
     }
     primal += square / 2;
     dual -= square / 2;
@@ -244,7 +244,8 @@ static void check_gap(const spaces *s, const lth__svm_problem *p, const lth__svm
 /* LIBSVM on all rows and on their mirror images, (-x, -y), has no offset, by symmetry; with the 1
  * added to the kernel and half of C for each of the two it solves the same problem. It stops at
  * 1e-3, which for numbers leaves more than 6e-3 of these values open, whatever we do. */
-static void check_libsvm(const spaces *s, const lth__svm_problem *p, const lth__svm_setting *how) {
+static void check_libsvm(const spaces *s, const lth__svm_problem *p,
+                         const lth__svm_setting *setting) {
     lth_error err = {0};
     size_t n = p->count, ld, row[2 * ROWS];
     double y[2 * ROWS], decision[ROWS];
@@ -260,16 +261,16 @@ static void check_libsvm(const spaces *s, const lth__svm_problem *p, const lth__
     }
     support_ok(lth__svm_gram_weave(&mirrored, &err), &err);
     lth__svm_problem double_problem = {&mirrored, row, y, 2 * n, {1, 1}};
-    lth__svm_setting half = *how;
+    lth__svm_setting half = *setting;
     half.C /= 2;
     lth__svm_solution ours, theirs;
-    support_ok(lth__svm_solve(p, how, &ours, &err), &err);
+    support_ok(lth__svm_solve(p, setting, &ours, &err), &err);
     support_ok(lth__svm_solve(&double_problem, &half, &theirs, &err), &err);
     support_near(theirs.rho, 0, 2e-3);
     assert_int_equal(lth__svm_decide_rows(&ours, &s->gram, p->row, n, decision, 1), LTH_OK);
     for (size_t i = 0; i < n; i++)
         support_near(decision[i], lth__svm_decide(&theirs, &mirrored, i),
-                     how->regression ? 1e-2 : 2e-3);
+                     setting->regression ? 1e-2 : 2e-3);
     lth__svm_solution_free(&ours);
     lth__svm_solution_free(&theirs);
     lth__svm_gram_free(&mirrored);

@@ -276,12 +276,12 @@ static void test_class_of_one_row(void **state) {
     (void)state;
     int warnings = 0;
     lth_error err = {0};
-    lth_ctx_options how;
-    lth_ctx_options_init(&how);
-    how.log = count_warnings;
-    how.user = &warnings;
+    lth_ctx_options ctx_options;
+    lth_ctx_options_init(&ctx_options);
+    ctx_options.log = count_warnings;
+    ctx_options.user = &warnings;
     lth_ctx *own = NULL;
-    support_ok(lth_ctx_create(&how, &own, &err), &err);
+    support_ok(lth_ctx_create(&ctx_options, &own, &err), &err);
     lth_table *table = support_table(own, "text\tc\na b\tx\na c\tx\nd e\ty\nd f\ty\ng\tz\n");
     lth_svm_options options = defaults();
     const double C[] = {1, 10};
@@ -313,12 +313,12 @@ static void test_cancel(void **state) {
     for (int calls = 1; calls < 4; calls++) {
         int left = calls;
         lth_error err = {0};
-        lth_ctx_options how;
-        lth_ctx_options_init(&how);
-        how.progress = cancel;
-        how.user = &left;
+        lth_ctx_options ctx_options;
+        lth_ctx_options_init(&ctx_options);
+        ctx_options.progress = cancel;
+        ctx_options.user = &left;
         lth_ctx *own = NULL;
-        support_ok(lth_ctx_create(&how, &own, &err), &err);
+        support_ok(lth_ctx_create(&ctx_options, &own, &err), &err);
         lth_table *table = table_of(own, rows, ROWS, NULL);
         const double C[] = {1, 10};
         lth_svm_options options = defaults();
