@@ -87,6 +87,8 @@ static int check_labels(learning *l) {
                                l->targets.at[0], l->targets.at[i]);
         if (i == 0) l->labels = labels;
     }
+    /* Found once: the fit need not look at every cell again. */
+    l->gp_options.task = l->labels ? LTH_TASK_CLASSIFICATION : LTH_TASK_REGRESSION;
     const char *name = l->targets.at[0];
     const char *wrong = o->noise       ? "noise"
                         : o->mean >= 0 ? "mean"

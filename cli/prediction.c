@@ -41,7 +41,8 @@ static bool add_column(prediction *p, const char *first, const char *middle, con
 
 /* With one target "mean", otherwise "joy.mean". */
 static bool add_target(prediction *p, size_t target) {
-    const char *of = p->targets > 1 ? model_target(p->model, target) : "", *dot = *of ? "." : "";
+    const char *of = p->targets > 1 ? lth_model_target(p->model, target) : "",
+               *dot = *of ? "." : "";
     if (!add_column(p, of, dot, "mean", target, mean_at)) return false;
     return !p->values.sd || (add_column(p, of, dot, "sd", target, sd_at) &&
                              add_column(p, of, dot, "lo", target, lo_at) &&
@@ -53,11 +54,11 @@ static bool make_columns(prediction *p) {
     bool ok = true;
     p->columns = calloc(4 * p->targets + p->classes, sizeof *p->columns);
     if (!p->columns) return false;
-    for (size_t c = 0; c < p->classes; ++c) size += strlen(model_class(p->model, c)) + 1;
+    for (size_t c = 0; c < p->classes; ++c) size += strlen(lth_model_class(p->model, c)) + 1;
     if (p->classes > 0 && !(p->labels = malloc(size))) return false;
     for (size_t t = 0; ok && p->values.mean && t < p->targets; ++t) ok = add_target(p, t);
     for (size_t c = 0; ok && p->values.probability && c < p->classes; ++c)
-        ok = add_column(p, "p[", model_class(p->model, c), "]", c, probability_at);
+        ok = add_column(p, "p[", lth_model_class(p->model, c), "]", c, probability_at);
     return ok;
 }
 
@@ -68,7 +69,7 @@ static const char *labels_of(const prediction *p, size_t row) {
     for (size_t c = 0; c < p->classes; ++c) {
         if (!p->values.has[row * p->classes + c]) continue;
         if (end > p->labels) *end++ = ',';
-        end = stpcpy(end, model_class(p->model, c));
+        end = stpcpy(end, lth_model_class(p->model, c));
     }
     return p->labels;
 }
@@ -81,7 +82,7 @@ static lth_status allocate(prediction *p, lth_error *err) {
     lth_status status = LTH_OK;
     if (p->classes == 0) {
         status = allocate_doubles(what, p->targets, p->rows, 1, &to->mean, err);
-        if (status == LTH_OK && model_has_deviations(p->model))
+        if (status == LTH_OK && lth_model_gp(p->model))
             status = allocate_doubles(what, p->targets, p->rows, 1, &to->sd, err);
     } else {
         to->has = calloc(p->rows * p->classes, sizeof *to->has);
@@ -93,13 +94,13 @@ static lth_status allocate(prediction *p, lth_error *err) {
     return status;
 }
 
-lth_status prediction_make(const model *m, const lth_table *table, bool latent, prediction *out,
+lth_status prediction_make(lth_model *m, const lth_table *table, bool latent, prediction *out,
                            lth_error *err) {
     *out = (prediction){.model = m,
                         .table = table,
                         .rows = lth_table_rows(table),
-                        .targets = model_targets(m),
-                        .classes = model_classes(m)};
+                        .targets = lth_model_targets(m),
+                        .classes = lth_model_classes(m)};
     lth_status status = allocate(out, err);
     return status == LTH_OK ? model_predict(m, table, latent, &out->values, err) : status;
 }

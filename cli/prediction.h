@@ -14,7 +14,7 @@ typedef struct prediction_column {
 } prediction_column;
 
 struct prediction {
-    const model *model;
+    lth_model *model;
     const lth_table *table;
     size_t rows, targets, classes;
     model_prediction values;
@@ -24,7 +24,7 @@ struct prediction {
 };
 
 /* Free it in any case. */
-lth_status prediction_make(const model *m, const lth_table *table, bool latent, prediction *out,
+lth_status prediction_make(lth_model *m, const lth_table *table, bool latent, prediction *out,
                            lth_error *err);
 void prediction_free(prediction *p);
 

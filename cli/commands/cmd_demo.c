@@ -303,10 +303,10 @@ static const char *page_path(const options *o) {
 static int write_page(demo *d) {
     const options *o = d->session.options;
     const char *path = page_path(o);
-    model best = {.gp = best_of(d)->gp};
+    lth_model *best = lth_gp_model(best_of(d)->gp);
     if (d->tell) print_heading("6. All of it on a page");
     fflush(stdout);
-    int code = write_report(&d->session, &best, "The reviews of luthier demo", NULL, path);
+    int code = write_report(&d->session, best, "The reviews of luthier demo", NULL, path);
     if (code && (o->output || was_interrupted())) return code;
     if (d->tell && code) printf("There is no page: %s cannot be written.\n", path);
     if (d->tell && !code)

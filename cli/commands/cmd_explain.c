@@ -14,7 +14,7 @@ enum { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER };
 typedef struct job {
     session session;
     const options *options;
-    model model;
+    lth_model *model;
     lth_table *table; /* NULL = none was given */
     size_t *rows, row_count;
     bool *chosen; /* which of the model's functions, */
@@ -43,8 +43,8 @@ static int check_usage(const options *o) {
 
 /* All functions that are about the class of that name. */
 static int choose_class(job *j, const char *name) {
-    const model *m = &j->model;
-    if (model_classes(m) == 0)
+    lth_model *m = j->model;
+    if (lth_model_classes(m) == 0)
         return usage_error(j->options->command, "--class is for labels, but the model has numbers");
     size_t class = model_find_class(m, name, strlen(name));
     if (class == LTH_NONE)
@@ -56,7 +56,7 @@ static int choose_class(job *j, const char *name) {
 static int choose_target(job *j, const char *name, size_t length) {
     bool found = false;
     for (size_t i = 0; i < j->functions; ++i) {
-        const char *own = model_function_at(&j->model, i).target;
+        const char *own = model_function_at(j->model, i).target;
         if (strlen(own) != length || memcmp(own, name, length) != 0) continue;
         found = true;
         j->chosen[i] = true;
@@ -67,7 +67,7 @@ static int choose_target(job *j, const char *name, size_t length) {
 
 static int choose_functions(job *j) {
     const options *o = j->options;
-    j->functions = model_functions(&j->model);
+    j->functions = lth_model_functions(j->model);
     j->chosen = calloc(j->functions + 1, sizeof *j->chosen);
     if (!j->chosen) return out_of_memory();
     for (size_t i = 0; i < o->target.count; ++i) {
@@ -79,7 +79,7 @@ static int choose_functions(job *j) {
         }
     }
     if (o->class_name) return choose_class(j, o->class_name);
-    j->by_label = model_classes(&j->model) > 0 && j->table;
+    j->by_label = lth_model_classes(j->model) > 0 && j->table;
     for (size_t i = 0; o->target.count == 0 && i < j->functions; ++i) j->chosen[i] = true;
     return EXIT_DONE;
 }
@@ -126,10 +126,10 @@ static int choose_rows(job *j) {
 /* For numbers: the words of all rows are then known at once, and their vectors need be read only
  * once. */
 static lth_status predict_numbers(job *j, lth_error *err) {
-    size_t values = lth_table_rows(j->table) * model_targets(&j->model);
+    size_t values = lth_table_rows(j->table) * lth_model_targets(j->model);
     model_prediction to = {.mean = calloc(values, sizeof *to.mean)};
     lth_status status = LTH_ENOMEM;
-    if (to.mean) status = model_predict(&j->model, j->table, true, &to, err);
+    if (to.mean) status = model_predict(j->model, j->table, true, &to, err);
     free(to.mean);
     return status;
 }
@@ -137,10 +137,10 @@ static lth_status predict_numbers(job *j, lth_error *err) {
 /* Labels are needed to choose what is explained. */
 static int predict(job *j) {
     lth_error err = {.status = LTH_ENOMEM};
-    lth_status status = model_use_vectors(&j->model, j->options->vectors, &err);
+    lth_status status = lth_model_use_vectors(j->model, j->options->vectors, &err);
     if (status == LTH_OK)
-        status = model_classes(&j->model) > 0
-                     ? prediction_make(&j->model, j->table, false, &j->prediction, &err)
+        status = lth_model_classes(j->model) > 0
+                     ? prediction_make(j->model, j->table, false, &j->prediction, &err)
                      : predict_numbers(j, &err);
     if (status == LTH_EFORMAT)
         return session_fail_input(&j->session, &err, j->options->arguments[1]);
@@ -157,10 +157,10 @@ static void write_explanation(job *j, const explanation *x) {
 }
 
 static int write_reasons(job *j, size_t row, size_t function, lth_reasons *reasons) {
-    explanation x = {.model = &j->model,
+    explanation x = {.model = j->model,
                      .table = j->table,
                      .row = row,
-                     .of = model_function_at(&j->model, function),
+                     .of = model_function_at(j->model, function),
                      .reasons = reasons};
     write_explanation(j, &x);
     lth_reasons_free(reasons);
@@ -175,7 +175,7 @@ static int explain_function(job *j, size_t row, size_t function) {
     wanted.target = function;
     if (j->options->patterns != NOT_GIVEN) wanted.patterns = j->options->patterns;
     if (j->options->rows != NOT_GIVEN) wanted.rows = j->options->rows;
-    lth_status status = model_explain(&j->model, j->table, row, &wanted, &reasons, &err);
+    lth_status status = lth_model_explain(j->model, j->table, row, &wanted, &reasons, &err);
     if (status == LTH_EFORMAT)
         return session_fail_input(&j->session, &err, j->options->arguments[1]);
     if (status != LTH_OK) return session_fail(&j->session, &err);
@@ -184,7 +184,7 @@ static int explain_function(job *j, size_t row, size_t function) {
 
 static bool is_wanted(const job *j, size_t row, size_t function) {
     if (!j->by_label) return j->chosen[function];
-    return model_concerns(&j->model, function, prediction_class(&j->prediction, row));
+    return model_concerns(j->model, function, prediction_class(&j->prediction, row));
 }
 
 static int explain_rows(job *j) {
@@ -203,7 +203,7 @@ static int explain_model(job *j) {
         lth_error err = {0};
         lth_reasons *reasons = NULL;
         if (!j->chosen[f]) continue;
-        lth_status status = model_patterns(&j->model, f, count, &reasons, &err);
+        lth_status status = lth_model_patterns(j->model, f, count, &reasons, &err);
         if (status != LTH_OK) return session_fail(&j->session, &err);
         code = write_reasons(j, 0, f, reasons);
     }
@@ -240,7 +240,7 @@ static int run_job(job *j) {
     int code = o->output ? check_output(o->output) : EXIT_DONE;
     if (!code) code = session_load_model(&j->session, o->arguments[0], &j->model);
     if (!code && o->argument_count > 1) {
-        code = session_read_table(&j->session, o->arguments[1], model_kernel(&j->model), NULL,
+        code = session_read_table(&j->session, o->arguments[1], lth_model_kernel(j->model), NULL,
                                   &j->table);
         if (!code) code = choose_rows(j);
     }
@@ -260,7 +260,7 @@ int run_explain(const options *o) {
     free(j.chosen);
     prediction_free(&j.prediction);
     lth_table_free(j.table);
-    model_free(&j.model);
+    lth_model_free(j.model);
     session_close(&j.session);
     return code;
 }

@@ -15,33 +15,40 @@ static int check_usage(const options *o) {
     return EXIT_DONE;
 }
 
-static lth_status fit_model(learning *l, model *out, lth_error *err) {
-    const char *kernel = l->options->kernel;
-    if (l->svm)
-        return lth_svm_fit(l->session.ctx, kernel, l->table, l->targets.at[0], &l->svm_options,
-                           &out->svm, err);
+static lth_status fit_svm(learning *l, lth_model **out, lth_error *err) {
+    lth_svm *svm = NULL;
+    lth_status status = lth_svm_fit(l->session.ctx, l->options->kernel, l->table, l->targets.at[0],
+                                    &l->svm_options, &svm, err);
+    *out = lth_svm_model(svm);
+    return status;
+}
+
+static lth_status fit_gp(learning *l, lth_model **out, lth_error *err) {
+    lth_gp *gp = NULL;
     l->gp_options.step = show_step;
-    return lth_gp_fit(l->session.ctx, kernel, l->table, l->targets.at, l->targets.count,
-                      &l->gp_options, &out->gp, err);
+    lth_status status = lth_gp_fit(l->session.ctx, l->options->kernel, l->table, l->targets.at,
+                                   l->targets.count, &l->gp_options, &gp, err);
+    *out = lth_gp_model(gp);
+    return status;
 }
 
 /* An interrupted search still has a model to write, its best so far; a grid has none. */
-static int learn(learning *l, model *out) {
+static int learn(learning *l, lth_model **out) {
     lth_error err = {0};
     if (l->svm && l->targets.count > 1)
         return usage_error(l->options->command, "a support vector machine learns one --target; fit "
                                                 "a model for each");
-    if (fit_model(l, out, &err) != LTH_OK) return learning_fail(l, &err);
+    if ((l->svm ? fit_svm : fit_gp)(l, out, &err) != LTH_OK) return learning_fail(l, &err);
     if (l->svm) return session_check_interrupt(&l->session);
     show_start_end(l);
     return EXIT_DONE;
 }
 
 /* A second Ctrl-C waits for the file, which takes a moment. */
-static int save(learning *l, const model *m) {
+static int save(learning *l, const lth_model *m) {
     lth_error err = {0};
     hold_interrupts();
-    lth_status status = model_save(m, l->options->output, &err);
+    lth_status status = lth_model_save(m, l->options->output, &err);
     release_interrupts();
     if (status == LTH_OK) return EXIT_DONE;
     return session_fail_output(&l->session, &err, l->options->output);
@@ -75,25 +82,25 @@ static void say_svm(learning *l, const lth_svm *svm) {
                 r.support, chosen, score, r.seconds);
 }
 
-static int summarise(learning *l, const model *m) {
-    char *kernel = kernel_text(model_kernel(m));
+static int summarise(learning *l, lth_model *m) {
+    char *kernel = kernel_text(lth_model_kernel(m));
     if (!kernel) return out_of_memory();
     if (l->svm)
-        say_svm(l, m->svm);
+        say_svm(l, lth_model_svm(m));
     else
-        say_gp(l, m->gp);
+        say_gp(l, lth_model_gp(m));
     session_say(&l->session, "%s", kernel);
     free(kernel);
     return l->options->json ? print_model(m, true) : EXIT_DONE;
 }
 
 /* The model was written all the same. */
-static int end(learning *l, const model *m) {
+static int end(learning *l, lth_model *m) {
     if (l->svm || !was_interrupted()) return EXIT_DONE;
     int code = session_check_interrupt(&l->session);
     session_say(&l->session, "%s %s", l->options->output,
-                lth_gp_reported(m->gp)->interrupted ? "holds the best point so far"
-                                                    : "is complete");
+                lth_gp_reported(lth_model_gp(m))->interrupted ? "holds the best point so far"
+                                                              : "is complete");
     return code;
 }
 
@@ -101,15 +108,15 @@ int run_fit(const options *o) {
     int code = check_usage(o);
     if (code) return code;
     learning l;
-    model m = {0};
+    lth_model *m = NULL;
     code = learning_open(&l, o);
     if (!code) code = session_check_binary_output(&l.session, o->output);
     if (!code) code = learning_read(&l, NULL);
     if (!code) code = learn(&l, &m);
-    if (!code) code = save(&l, &m);
-    if (!code) code = summarise(&l, &m);
-    if (!code) code = end(&l, &m);
-    model_free(&m);
+    if (!code) code = save(&l, m);
+    if (!code) code = summarise(&l, m);
+    if (!code) code = end(&l, m);
+    lth_model_free(m);
     learning_close(&l);
     return code;
 }

@@ -7,7 +7,7 @@
 typedef struct job {
     session session;
     const options *options;
-    model model;
+    lth_model *model;
     lth_table *table;
     prediction prediction;
 } job;
@@ -21,9 +21,8 @@ static int check_usage(const options *o) {
 static int check_latent(const job *j) {
     const command *c = j->options->command;
     if (!j->options->latent) return EXIT_DONE;
-    if (!model_has_deviations(&j->model))
-        return usage_error(c, "--latent is for Gaussian processes");
-    if (model_classes(&j->model) > 0)
+    if (lth_model_svm(j->model)) return usage_error(c, "--latent is for Gaussian processes");
+    if (lth_model_classes(j->model) > 0)
         return usage_error(c, "--latent is for numbers, but the model has labels");
     return EXIT_DONE;
 }
@@ -32,7 +31,7 @@ static int read_inputs(job *j) {
     session *s = &j->session;
     const char *path = j->options->arguments[1];
     int code = session_load_model(s, j->options->arguments[0], &j->model);
-    if (!code) code = session_read_table(s, path, model_kernel(&j->model), NULL, &j->table);
+    if (!code) code = session_read_table(s, path, lth_model_kernel(j->model), NULL, &j->table);
     return code ? code : check_latent(j);
 }
 
@@ -40,9 +39,9 @@ static int predict(job *j) {
     session *s = &j->session;
     lth_error err = {0};
     double start = seconds_now();
-    lth_status status = model_use_vectors(&j->model, j->options->vectors, &err);
+    lth_status status = lth_model_use_vectors(j->model, j->options->vectors, &err);
     if (status != LTH_OK) return session_fail(s, &err);
-    status = prediction_make(&j->model, j->table, j->options->latent, &j->prediction, &err);
+    status = prediction_make(j->model, j->table, j->options->latent, &j->prediction, &err);
     if (status == LTH_EFORMAT) return session_fail_input(s, &err, j->options->arguments[1]);
     if (status != LTH_OK) return session_fail(s, &err);
     session_note(s, "%zu rows, %.3g s", j->prediction.rows, seconds_now() - start);
@@ -82,7 +81,7 @@ int run_predict(const options *o) {
     if (!code) code = run_job(&j);
     prediction_free(&j.prediction);
     lth_table_free(j.table);
-    model_free(&j.model);
+    lth_model_free(j.model);
     session_close(&j.session);
     return code;
 }

@@ -7,7 +7,7 @@
 typedef struct job {
     session session;
     const options *options;
-    model model;
+    lth_model *model;
     held_out data;
 } job;
 
@@ -26,7 +26,7 @@ static int check_usage(const options *o) {
 /* The columns that hold the truth: those of --target, else those that the model learned. */
 static int choose_targets(job *j) {
     list *targets = &j->data.targets;
-    size_t count = model_targets(&j->model);
+    size_t count = lth_model_targets(j->model);
     if (j->options->target.count > 0) {
         int code = split_names(j->options, "target", &j->options->target, targets);
         if (code || targets->count == count) return code;
@@ -36,14 +36,14 @@ static int choose_targets(job *j) {
     }
     targets->at = calloc(count, sizeof *targets->at);
     if (!targets->at) return out_of_memory();
-    for (size_t i = 0; i < count; ++i) targets->at[i] = model_target(&j->model, i);
+    for (size_t i = 0; i < count; ++i) targets->at[i] = lth_model_target(j->model, i);
     targets->count = count;
     return EXIT_DONE;
 }
 
 static int use_vectors(job *j) {
     lth_error err = {0};
-    lth_status status = model_use_vectors(&j->model, j->options->vectors, &err);
+    lth_status status = lth_model_use_vectors(j->model, j->options->vectors, &err);
     return status == LTH_OK ? EXIT_DONE : session_fail(&j->session, &err);
 }
 
@@ -52,7 +52,7 @@ static int read_data(job *j) {
     int code = choose_targets(j);
     if (!code) code = use_vectors(j);
     if (!code)
-        code = session_read_table(&j->session, j->data.path, model_kernel(&j->model),
+        code = session_read_table(&j->session, j->data.path, lth_model_kernel(j->model),
                                   &j->data.targets, &j->data.table);
     return code;
 }
@@ -73,7 +73,7 @@ static int run_job(job *j) {
     if (code) return code;
     char *title = o->title ? strdup(o->title) : report_title(o->arguments[0]);
     if (!title) return out_of_memory();
-    code = write_report(&j->session, &j->model, title, o->data ? &j->data : NULL, o->output);
+    code = write_report(&j->session, j->model, title, o->data ? &j->data : NULL, o->output);
     free(title);
     return code;
 }
@@ -86,7 +86,7 @@ int run_report(const options *o) {
     if (!code) code = run_job(&j);
     lth_table_free(j.data.table);
     free(j.data.targets.at);
-    model_free(&j.model);
+    lth_model_free(j.model);
     session_close(&j.session);
     return code;
 }

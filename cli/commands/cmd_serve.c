@@ -135,7 +135,7 @@ static int prepare(job *j) {
     if (!code) code = pool_open(&j->pool, o);
     if (code) return code;
     j->title = o->title ? strdup(o->title) : report_title(o->arguments[0]);
-    if (!j->title || !find_columns(&j->pool.model, &j->columns)) return out_of_memory();
+    if (!j->title || !find_columns(j->pool.model, &j->columns)) return out_of_memory();
     if (j->columns.count > 0) return EXIT_DONE;
     fputs("luthier: the kernel of this model reads no column\n", stderr);
     return EXIT_FAILED;

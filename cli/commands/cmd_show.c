@@ -238,32 +238,33 @@ static int put_gp(json_writer *w, const lth_gp *gp) {
 
 /* ---- Both kinds ---- */
 
-static int print_json(const model *m, const char *kernel) {
+static int print_json(lth_model *m, const char *kernel) {
     int code = EXIT_DONE;
     json_writer w = {.to = stdout};
     json_begin_result(&w, NULL);
-    json_put_text(&w, "model", m->svm ? "svm" : "gp");
+    json_put_text(&w, "model", lth_model_svm(m) ? "svm" : "gp");
     json_put_text(&w, "kernel", kernel);
     json_begin_list(&w, "targets");
-    for (size_t i = 0; i < model_targets(m); ++i) json_put_text(&w, NULL, model_target(m, i));
+    for (size_t i = 0; i < lth_model_targets(m); ++i)
+        json_put_text(&w, NULL, lth_model_target(m, i));
     json_end(&w);
-    if (m->svm)
-        json_put_svm(&w, m->svm);
+    if (lth_model_svm(m))
+        json_put_svm(&w, lth_model_svm(m));
     else
-        code = put_gp(&w, m->gp);
+        code = put_gp(&w, lth_model_gp(m));
     json_end(&w);
     return code;
 }
 
-static int print_text(const model *m, const char *kernel) {
+static int print_text(lth_model *m, const char *kernel) {
     puts(kernel);
-    if (m->gp) return print_gp(m->gp);
-    print_svm(m->svm);
+    if (lth_model_gp(m)) return print_gp(lth_model_gp(m));
+    print_svm(lth_model_svm(m));
     return EXIT_DONE;
 }
 
-int print_model(const model *m, bool json) {
-    char *kernel = kernel_text(model_kernel(m));
+int print_model(lth_model *m, bool json) {
+    char *kernel = kernel_text(lth_model_kernel(m));
     if (!kernel) return out_of_memory();
     int code = json ? print_json(m, kernel) : print_text(m, kernel);
     free(kernel);
@@ -272,11 +273,11 @@ int print_model(const model *m, bool json) {
 
 int run_show(const options *o) {
     session s;
-    model m = {0};
+    lth_model *m = NULL;
     int code = session_open(&s, o);
     if (!code) code = session_load_model(&s, o->arguments[0], &m);
-    if (!code) code = print_model(&m, o->json);
-    model_free(&m);
+    if (!code) code = print_model(m, o->json);
+    lth_model_free(m);
     session_close(&s);
     return code;
 }

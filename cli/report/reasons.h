@@ -7,7 +7,7 @@
 
 /* What is printed: one row's reasons, or a model's patterns (no table). */
 typedef struct explanation {
-    const model *model;
+    const lth_model *model;
     const lth_table *table; /* NULL = of the model                            */
     size_t row;             /* in the table                                   */
     model_function of;

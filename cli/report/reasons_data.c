@@ -59,7 +59,7 @@ void explain_tsv(explain_writer *w, const explanation *x) {
     }
     for (size_t i = 0; i < s.rows; ++i) {
         lth_reasons_row r = *lth_reasons_row_at(x->reasons, i);
-        write_line(w, x, "row", NULL, model_row_text(x->model, r.row, 0), r.weight, r.row + 1);
+        write_line(w, x, "row", NULL, lth_model_row_text(x->model, r.row, 0), r.weight, r.row + 1);
     }
 }
 
@@ -113,7 +113,7 @@ static void put_rows(json_writer *w, const explanation *x) {
         json_put_double(w, "similarity", row.similarity);
         json_put_double(w, "y", row.y);
         put_name(w, "label", row.label);
-        put_name(w, "text", model_row_text(x->model, row.row, 0));
+        put_name(w, "text", lth_model_row_text(x->model, row.row, 0));
         json_end(w);
     }
     json_end(w);

@@ -83,7 +83,7 @@ static void write_rows(FILE *out, const explanation *x) {
         out);
     for (size_t i = 0; i < count; ++i) {
         lth_reasons_row row = *lth_reasons_row_at(x->reasons, i);
-        const char *text = model_row_text(x->model, row.row, 0);
+        const char *text = lth_model_row_text(x->model, row.row, 0);
         fputs("<tr><td>", out);
         if (text) html_text(out, text, strlen(text));
         fprintf(out, "</td><td>%+.4g</td><td>%.2f</td><td>", row.weight, row.similarity);

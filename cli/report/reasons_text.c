@@ -174,7 +174,7 @@ static void write_rows(explain_writer *w, const explanation *x) {
     if (count > 0) fputs("\n  training rows: weight, similarity, target\n", w->out);
     for (size_t i = 0; i < count; ++i) {
         lth_reasons_row row = *lth_reasons_row_at(x->reasons, i);
-        const char *text = model_row_text(x->model, row.row, 0);
+        const char *text = lth_model_row_text(x->model, row.row, 0);
         fprintf(w->out, "    %+9.4g  %5.2f  ", row.weight, row.similarity);
         if (row.label)
             write_string(w->out, row.label);

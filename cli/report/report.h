@@ -15,7 +15,7 @@ typedef struct held_out {
 
 typedef struct report {
     session *session;
-    model model;
+    lth_model *model;
     const char *title;
     FILE *out;
     const held_out *data; /* NULL = none */
@@ -24,11 +24,11 @@ typedef struct report {
 } report;
 
 /* The page, beside and renamed; "-" is standard output. */
-int write_report(session *s, const model *m, const char *title, const held_out *data,
+int write_report(session *s, lth_model *m, const char *title, const held_out *data,
                  const char *path);
 
 /* The page in memory, freed with free(). */
-int make_report(session *s, const model *m, const char *title, const held_out *data, char **page,
+int make_report(session *s, lth_model *m, const char *title, const held_out *data, char **page,
                 size_t *size);
 /* "Model score", from the last part of the path; freed with free(), NULL = out of memory. */
 char *report_title(const char *path);

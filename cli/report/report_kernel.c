@@ -12,7 +12,7 @@
 
 /* The i-th hyperparameter that is the price of a gap in such a kernel, or one without a path. */
 static lth_param gap_at(const report *r, lth_family_kind kind, size_t i) {
-    const lth_kernel *kernel = model_kernel(&r->model);
+    const lth_kernel *kernel = lth_model_kernel(r->model);
     for (size_t p = 0; p < lth_kernel_params(kernel); ++p) {
         lth_param found = *lth_kernel_param(kernel, p);
         bool is_gap = found.argument->role == LTH_ROLE_GAP && found.family->kind == kind;
@@ -72,7 +72,7 @@ static void draw_gaps(report *r, lth_family_kind kind) {
 /* ---- Strings ---- */
 
 static size_t orders_of(const report *r) {
-    return r->model.gp ? lth_gp_reported(r->model.gp)->orders : 0;
+    return lth_model_gp(r->model) ? lth_gp_reported(lth_model_gp(r->model))->orders : 0;
 }
 
 bool has_string_kernel(const report *r) {
@@ -80,7 +80,7 @@ bool has_string_kernel(const report *r) {
 }
 
 static void draw_orders(report *r) {
-    lth_gp_report g = *lth_gp_reported(r->model.gp);
+    lth_gp_report g = *lth_gp_reported(lth_model_gp(r->model));
     double most = 0;
     for (size_t i = 0; i < g.orders; ++i) most = fmax(most, g.order_share[i]);
     open_figure(r, "Share of each order", "How much sequences of this many units count");
@@ -137,7 +137,7 @@ int write_tree_gaps(report *r) {
 }
 
 bool has_symbols(const report *r) {
-    return r->model.gp && lth_gp_symbol_at(r->model.gp, 0) != NULL;
+    return lth_model_gp(r->model) && lth_gp_symbol_at(lth_model_gp(r->model), 0) != NULL;
 }
 
 static int by_descending_decay(const void *a, const void *b) {
@@ -174,7 +174,7 @@ static void write_symbol_figure(report *r, const lth_gp_symbol *symbols, size_t 
 }
 
 int write_symbols(report *r) {
-    const lth_gp *gp = r->model.gp;
+    const lth_gp *gp = lth_model_gp(r->model);
     size_t count = 0;
     while (lth_gp_symbol_at(gp, count)) ++count;
     lth_gp_symbol *symbols = calloc(count, sizeof *symbols);

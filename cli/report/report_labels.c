@@ -14,19 +14,20 @@ enum { MOST_IN_MATRIX = 24, BINS = 10 };
 /* ---- Classes ---- */
 
 int write_classes(report *r) {
-    lth_svm *svm = r->model.svm;
-    size_t rows = model_rows(&r->model);
-    fputs(model_is_multi_label(&r->model)
+    lth_svm *svm = lth_model_svm(r->model);
+    size_t rows = lth_model_rows(r->model);
+    fputs(lth_model_is_multi_label(r->model)
               ? "<p>A row may have several of these labels, or none.</p>\n"
               : "<p>Each row has one of these labels.</p>\n",
           r->out);
     open_table(r, "", svm ? "class|rows#|share#|support rows#" : "class|rows#|share#");
-    for (size_t i = 0; i < model_classes(&r->model); ++i) {
-        size_t count = model_class_rows(&r->model, i);
+    for (size_t i = 0; i < lth_model_classes(r->model); ++i) {
+        size_t count =
+            svm ? lth_svm_class_at(svm, i)->rows : lth_gp_class(lth_model_gp(r->model), i)->rows;
         double share = rows ? (double)count / (double)rows : 0;
         fprintf(r->out, "<tr><th scope=\"row\"><span class=\"meter up\" style=\"--m:%.0f%%\">",
                 100 * fmin(1, share));
-        html_string(r->out, model_class(&r->model, i));
+        html_string(r->out, lth_model_class(r->model, i));
         fputs("</span></th>", r->out);
         html_count_cell(r->out, count);
         fputs("<td class=\"n\">", r->out);
@@ -61,7 +62,7 @@ static bool is_blank(char c) {
 
 /* Labels are separated by commas, where a row may have several; blanks around them do not count. */
 static void read_truth(const report *r, judged *j, size_t column) {
-    bool several = model_is_multi_label(&r->model);
+    bool several = lth_model_is_multi_label(r->model);
     for (size_t i = 0; i < j->rows; ++i) {
         size_t length;
         const char *cell = lth_table_cell(r->data->table, i, column, &length);
@@ -72,7 +73,7 @@ static void read_truth(const report *r, judged *j, size_t column) {
             while (from < to && is_blank(*from)) ++from;
             while (to > from && is_blank(to[-1])) --to;
             if (to > from || !several) {
-                size_t class = model_find_class(&r->model, from, (size_t)(to - from));
+                size_t class = model_find_class(r->model, from, (size_t)(to - from));
                 if (class == LTH_NONE) class = j->known;
                 j->truth[i * j->classes + class] = true;
                 j->strange |= class == j->known;
@@ -90,7 +91,7 @@ static int fail_prediction(report *r, lth_status status, const lth_error *err) {
 
 static int predict_labels(report *r, judged *j) {
     lth_error err = {0};
-    lth_status status = prediction_make(&r->model, r->data->table, false, &j->prediction, &err);
+    lth_status status = prediction_make(r->model, r->data->table, false, &j->prediction, &err);
     if (status != LTH_OK) return fail_prediction(r, status, &err);
     j->rows = j->prediction.rows;
     j->known = j->prediction.classes;
@@ -106,7 +107,7 @@ static int predict_labels(report *r, judged *j) {
 }
 
 static const char *class_name(const report *r, const judged *j, size_t c) {
-    return c < j->known ? model_class(&r->model, c) : "(not in training)";
+    return c < j->known ? lth_model_class(r->model, c) : "(not in training)";
 }
 
 /* ---- Figures of labels ---- */
@@ -127,7 +128,7 @@ static double log_loss(const report *r, const judged *j) {
             double p = j->probability[i * j->known + c];
             bool has = j->truth[i * j->classes + c];
             if (has) sum -= log(fmax(p, 1e-15));
-            if (!has && model_is_multi_label(&r->model)) sum -= log(fmax(1 - p, 1e-15));
+            if (!has && lth_model_is_multi_label(r->model)) sum -= log(fmax(1 - p, 1e-15));
         }
     }
     return sum / (double)j->rows;
@@ -172,7 +173,7 @@ static size_t count_confused(const judged *j, size_t truth, size_t predicted) {
 }
 
 static void write_matrix(report *r, const judged *j) {
-    if (model_is_multi_label(&r->model)) return;
+    if (lth_model_is_multi_label(r->model)) return;
     fputs("<h3>Which is taken for which</h3>\n", r->out);
     if (j->known > MOST_IN_MATRIX) {
         fprintf(r->out, "<p class=\"note\">%zu classes are too many for a matrix.</p>\n", j->known);
@@ -185,7 +186,7 @@ static void write_matrix(report *r, const judged *j) {
           r->out);
     for (size_t c = 0; c < j->known; ++c) {
         fputs("<th scope=\"col\" class=\"n\">", r->out);
-        html_short(r->out, model_class(&r->model, c), 24);
+        html_short(r->out, lth_model_class(r->model, c), 24);
         fputs("</th>", r->out);
     }
     fputs("</tr></thead>\n<tbody>\n", r->out);
@@ -225,7 +226,7 @@ static void add_to_bins(bins *b, double probability, bool was) {
 static void fill_bins(const report *r, const judged *j, bins *b) {
     for (size_t i = 0; i < j->rows; ++i) {
         for (size_t c = 0; c < j->known; ++c) {
-            bool counts = model_is_multi_label(&r->model) ||
+            bool counts = lth_model_is_multi_label(r->model) ||
                           (j->known == 2 ? c == 1 : j->predicted[i * j->classes + c]);
             if (counts)
                 add_to_bins(b, j->probability[i * j->known + c], j->truth[i * j->classes + c]);
@@ -252,7 +253,8 @@ static void write_reliability(report *r, const judged *j) {
     }
     fputs("<div class=\"pair\">\n", r->out);
     open_figure(r, "Reliability",
-                model_is_multi_label(&r->model) ? "Of every label, in ten groups by its probability"
+                lth_model_is_multi_label(r->model)
+                    ? "Of every label, in ten groups by its probability"
                 : j->known == 2 ? "Of the second class, in ten groups by its probability"
                                 : "Of the predicted class, in ten groups by its probability");
     svg_chart c = {.out = r->out,
@@ -347,7 +349,7 @@ static int write_numbers(report *r, const prediction *p, double *y, size_t *row)
 static int judge_numbers(report *r) {
     prediction p;
     lth_error err = {0};
-    lth_status status = prediction_make(&r->model, r->data->table, false, &p, &err);
+    lth_status status = prediction_make(r->model, r->data->table, false, &p, &err);
     int code = status == LTH_OK ? EXIT_DONE : fail_prediction(r, status, &err);
     double *y = calloc(p.rows, sizeof *y);
     size_t *row = calloc(p.rows, sizeof *row);
@@ -360,7 +362,7 @@ static int judge_numbers(report *r) {
 }
 
 bool has_held_out(const report *r) {
-    return r->data || has_labels(r) || r->model.svm;
+    return r->data || has_labels(r) || lth_model_svm(r->model);
 }
 
 int write_held_out(report *r) {

@@ -31,9 +31,9 @@ static void count_card(report *r, size_t count, const char *what) {
 }
 
 static void gp_cards(report *r) {
-    lth_gp_report g = *lth_gp_reported(r->model.gp);
+    lth_gp_report g = *lth_gp_reported(lth_model_gp(r->model));
     if (has_numbers(r)) {
-        bool several = model_targets(&r->model) > 1; /* the report of a model is on the first */
+        bool several = lth_model_targets(r->model) > 1; /* the report of a model is on the first */
         number_card(r, g.loo->r,
                     several ? "leave-one-out correlation, first target"
                             : "leave-one-out correlation");
@@ -45,13 +45,13 @@ static void gp_cards(report *r) {
         close_card(r, "inside their 95% interval");
         number_card(r, sqrt(g.noise), "noise, standard deviation");
     } else {
-        count_card(r, lth_gp_classes(r->model.gp), "classes");
+        count_card(r, lth_gp_classes(lth_model_gp(r->model)), "classes");
     }
     number_card(r, g.evidence, "log evidence");
 }
 
 static void svm_cards(report *r) {
-    lth_svm_report v = *lth_svm_reported(r->model.svm);
+    lth_svm_report v = *lth_svm_reported(lth_model_svm(r->model));
     open_card(r);
     fputs(v.type, r->out);
     close_card(r, "type of machine");
@@ -68,20 +68,20 @@ static void svm_cards(report *r) {
 
 void write_cards(report *r) {
     fputs("<p class=\"lead\">", r->out);
-    if (r->model.svm)
+    if (lth_model_svm(r->model))
         fputs("A support vector machine", r->out);
     else
         fputs(has_labels(r) ? "A Gaussian process classifier" : "A Gaussian process", r->out);
     fputs(" that predicts ", r->out);
-    for (size_t i = 0; i < model_targets(&r->model); ++i) {
-        if (i) fputs(i + 1 < model_targets(&r->model) ? ", " : " and ", r->out);
+    for (size_t i = 0; i < lth_model_targets(r->model); ++i) {
+        if (i) fputs(i + 1 < lth_model_targets(r->model) ? ", " : " and ", r->out);
         fputs("<code>", r->out);
-        html_string(r->out, model_target(&r->model, i));
+        html_string(r->out, lth_model_target(r->model, i));
         fputs("</code>", r->out);
     }
     fputs(".</p>\n<ul class=\"cards\">\n", r->out);
-    count_card(r, model_rows(&r->model), "training rows");
-    if (r->model.svm)
+    count_card(r, lth_model_rows(r->model), "training rows");
+    if (lth_model_svm(r->model))
         svm_cards(r);
     else
         gp_cards(r);
@@ -118,7 +118,7 @@ static void text_fact(report *r, const char *name, const char *text) {
 }
 
 static void gp_facts(report *r) {
-    const lth_gp *gp = r->model.gp;
+    const lth_gp *gp = lth_model_gp(r->model);
     lth_gp_report g = *lth_gp_reported(gp);
     if (has_labels(r)) {
         text_fact(r, "Labels", lth_gp_is_multi_label(gp) ? "several a row" : "one a row");
@@ -137,7 +137,7 @@ static void gp_facts(report *r) {
 }
 
 static void svm_facts(report *r) {
-    lth_svm_report v = *lth_svm_reported(r->model.svm);
+    lth_svm_report v = *lth_svm_reported(lth_model_svm(r->model));
     text_fact(r, "Type", v.type);
     number_fact(r, "C", v.C);
     number_fact(r, "Epsilon", v.epsilon);
@@ -156,21 +156,21 @@ static void svm_facts(report *r) {
 }
 
 int write_training(report *r) {
-    const lth_kernel *kernel = model_kernel(&r->model);
+    const lth_kernel *kernel = lth_model_kernel(r->model);
     char *text = kernel_text(kernel);
     if (!text) return out_of_memory();
     fputs("<p>The kernel says how two rows are compared, with the values that were ", r->out);
-    fputs(r->model.svm ? "used" : "learned", r->out);
+    fputs(lth_model_svm(r->model) ? "used" : "learned", r->out);
     fputs(":</p>\n<pre tabindex=\"0\"><code>", r->out);
     html_string(r->out, text);
     fputs("</code></pre>\n<div class=\"scroll\" tabindex=\"0\"><table class=\"plain\"><tbody>\n",
           r->out);
     free(text);
-    count_fact(r, "Training rows", model_rows(&r->model));
-    open_fact(r, model_targets(&r->model) > 1 ? "Targets" : "Target");
-    for (size_t i = 0; i < model_targets(&r->model); ++i) {
+    count_fact(r, "Training rows", lth_model_rows(r->model));
+    open_fact(r, lth_model_targets(r->model) > 1 ? "Targets" : "Target");
+    for (size_t i = 0; i < lth_model_targets(r->model); ++i) {
         if (i) fputs(", ", r->out);
-        html_string(r->out, model_target(&r->model, i));
+        html_string(r->out, lth_model_target(r->model, i));
     }
     close_fact(r);
     open_fact(r, "Columns read");
@@ -179,7 +179,7 @@ int write_training(report *r) {
         html_string(r->out, lth_kernel_column(kernel, i));
     }
     close_fact(r);
-    if (r->model.svm)
+    if (lth_model_svm(r->model))
         svm_facts(r);
     else
         gp_facts(r);
@@ -191,7 +191,7 @@ int write_training(report *r) {
 
 /* NULL = the model's own: noise, or scale of a classifier. */
 static const char *meaning(const report *r, const lth_argument *argument) {
-    if (!argument && lth_gp_classes(r->model.gp) > 0)
+    if (!argument && lth_gp_classes(lth_model_gp(r->model)) > 0)
         return "how far the kernel can push the classes apart: the variance in front of it";
     if (!argument)
         return "variance of what the kernel does not explain, in the target's units squared";
@@ -225,9 +225,9 @@ static void write_value(report *r, const char *path, double value, double start,
 }
 
 int write_hyperparameters(report *r) {
-    const lth_kernel *kernel = model_kernel(&r->model);
+    const lth_kernel *kernel = lth_model_kernel(r->model);
     size_t count = lth_kernel_params(kernel);
-    const lth_gp *gp = r->model.gp;
+    const lth_gp *gp = lth_model_gp(r->model);
     if (!gp && count == 0) {
         fputs("<p>This kernel has none.</p>\n", r->out);
         return EXIT_DONE;
@@ -259,7 +259,7 @@ int write_hyperparameters(report *r) {
 /* ---- The search ---- */
 
 bool has_steps(const report *r) {
-    return r->model.gp && lth_gp_step_at(r->model.gp, 1) != NULL;
+    return lth_model_gp(r->model) && lth_gp_step_at(lth_model_gp(r->model), 1) != NULL;
 }
 
 typedef struct steps {
@@ -333,7 +333,7 @@ static void draw_steps(report *r, steps *s) {
 
 int write_steps(report *r) {
     steps s = {0};
-    int code = collect_steps(r->model.gp, &s);
+    int code = collect_steps(lth_model_gp(r->model), &s);
     if (!code) {
         fputs("<p>Several starts race for a few iterations, and the best of them is finished. "
               "Starts that end at the same height have found the same answer.</p>\n",
@@ -365,11 +365,11 @@ int write_steps(report *r) {
 /* ---- The grid ---- */
 
 bool has_grid(const report *r) {
-    return r->model.svm && lth_svm_reported(r->model.svm)->points > 1;
+    return lth_model_svm(r->model) && lth_svm_reported(lth_model_svm(r->model))->points > 1;
 }
 
 int write_grid(report *r) {
-    const lth_svm *svm = r->model.svm;
+    const lth_svm *svm = lth_model_svm(r->model);
     lth_svm_report v = *lth_svm_reported(svm);
     bool errors = strcmp(v.score, "rmse") == 0;
     double best = NAN;

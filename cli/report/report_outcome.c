@@ -260,20 +260,20 @@ int write_outcome(report *r, const outcome *o) {
 
 /* Each costs the inverse of a matrix, and two sections want them all. */
 static int leave_out(report *r) {
-    size_t n = model_rows(&r->model), targets = model_targets(&r->model);
+    size_t n = lth_model_rows(r->model), targets = lth_model_targets(r->model);
     int code = session_allocate(r->session, "the leave-one-out prediction", 3 * targets, n, 1,
                                 &r->left_out);
     lth_error err = {0};
     for (size_t t = 0; t < targets && !code; ++t) {
         double *y = r->left_out + 3 * t * n;
-        if (lth_gp_leave_one_out(r->model.gp, t, y, y + n, y + 2 * n, &err) != LTH_OK)
+        if (lth_gp_leave_one_out(lth_model_gp(r->model), t, y, y + n, y + 2 * n, &err) != LTH_OK)
             code = session_fail(r->session, &err);
     }
     return code;
 }
 
 int report_left_out(report *r, size_t target, outcome *out) {
-    size_t n = model_rows(&r->model);
+    size_t n = lth_model_rows(r->model);
     int code = r->left_out ? EXIT_DONE : leave_out(r);
     if (code) return code;
     const double *y = r->left_out + 3 * target * n;
@@ -287,7 +287,7 @@ int write_leave_one_out(report *r) {
           "took part in the choice of the hyperparameters.</p>\n",
           r->out);
     int code = EXIT_DONE;
-    for (size_t t = 0; t < model_targets(&r->model) && !code; ++t) {
+    for (size_t t = 0; t < lth_model_targets(r->model) && !code; ++t) {
         write_target_head(r, t);
         outcome o;
         code = report_left_out(r, t, &o);

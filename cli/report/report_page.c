@@ -32,11 +32,11 @@ bool is_always(const report *r) {
 }
 
 bool has_numbers(const report *r) {
-    return r->model.gp && model_classes(&r->model) == 0;
+    return lth_model_gp(r->model) && lth_model_classes(r->model) == 0;
 }
 
 bool has_labels(const report *r) {
-    return model_classes(&r->model) > 0;
+    return lth_model_classes(r->model) > 0;
 }
 
 /* ---- Figures and tables ---- */
@@ -76,9 +76,9 @@ void close_table(report *r) {
 }
 
 void write_target_head(report *r, size_t target) {
-    if (model_targets(&r->model) < 2) return;
+    if (lth_model_targets(r->model) < 2) return;
     fputs("<h3>", r->out);
-    html_string(r->out, model_target(&r->model, target));
+    html_string(r->out, lth_model_target(r->model, target));
     fputs("</h3>\n", r->out);
 }
 
@@ -138,10 +138,10 @@ static int write_file(const char *path, const char *page, size_t size) {
     return code;
 }
 
-int make_report(session *s, const model *m, const char *title, const held_out *data, char **page,
+int make_report(session *s, lth_model *m, const char *title, const held_out *data, char **page,
                 size_t *size) {
     char *text = NULL;
-    report r = {.session = s, .model = *m, .title = title, .data = data};
+    report r = {.session = s, .model = m, .title = title, .data = data};
     r.out = open_memstream(&text, size); /* a page that fails half-way is never seen */
     if (!r.out) return out_of_memory();
     int code = write_page(&r);
@@ -155,7 +155,7 @@ int make_report(session *s, const model *m, const char *title, const held_out *d
     return code;
 }
 
-int write_report(session *s, const model *m, const char *title, const held_out *data,
+int write_report(session *s, lth_model *m, const char *title, const held_out *data,
                  const char *path) {
     char *page = NULL;
     size_t size = 0;

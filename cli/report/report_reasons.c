@@ -12,7 +12,7 @@ enum { PATTERNS = 12, MOST_FUNCTIONS = 12, MOST_SURPRISES = 8, FEW_SURPRISES = 3
 /* ---- Patterns ---- */
 
 static bool has_several_columns(const report *r) {
-    return lth_kernel_column(model_kernel(&r->model), 1) != NULL;
+    return lth_kernel_column(lth_model_kernel(r->model), 1) != NULL;
 }
 
 static void write_pattern(report *r, const lth_reasons_pattern *p, double most) {
@@ -53,7 +53,7 @@ static void write_side(report *r, const lth_reasons *reasons, bool up, double mo
 static int write_patterns_of(report *r, size_t target) {
     lth_reasons *reasons = NULL;
     lth_error err = {0};
-    lth_status status = model_patterns(&r->model, target, PATTERNS, &reasons, &err);
+    lth_status status = lth_model_patterns(r->model, target, PATTERNS, &reasons, &err);
     if (status == LTH_ENOMEM || status == LTH_ECANCELED) return session_fail(r->session, &err);
     if (status != LTH_OK || lth_reasons_summarise(reasons)->patterns == 0) {
         fputs("<p class=\"note\">There are none to show", r->out);
@@ -78,13 +78,13 @@ static int write_patterns_of(report *r, size_t target) {
 
 /* Two classes are one problem, of the second against the first. */
 static bool is_mirrored(const report *r, size_t i) {
-    return r->model.gp && model_classes(&r->model) == 2 && !model_is_multi_label(&r->model) &&
-           i == 0;
+    return lth_model_gp(r->model) && lth_model_classes(r->model) == 2 &&
+           !lth_model_is_multi_label(r->model) && i == 0;
 }
 
 /* What a pattern pushes up. */
 static void write_function_name(report *r, size_t i) {
-    model_function f = model_function_at(&r->model, i);
+    model_function f = model_function_at(r->model, i);
     html_string(r->out, f.class ? f.class : f.target);
     if (!f.against) return;
     fputs(" against ", r->out);
@@ -97,8 +97,8 @@ int write_patterns(report *r) {
           r->out);
     fputs(has_labels(r) ? ", in the function behind the label" : "", r->out);
     fprintf(r->out, "; rows counts the %s rows that have it.</p>\n",
-            r->model.svm ? "support" : "training");
-    size_t count = model_functions(&r->model), shown = 0;
+            lth_model_svm(r->model) ? "support" : "training");
+    size_t count = lth_model_functions(r->model), shown = 0;
     int code = EXIT_DONE;
     for (size_t i = 0; i < count && shown < MOST_FUNCTIONS && !code; ++i) {
         if (is_mirrored(r, i)) continue;
@@ -169,7 +169,7 @@ static int write_highlighted(report *r, const char *text, const lth_reasons *rea
 /* The reasons of a training row, NULL where they cannot be had: the model keeps its rows by units,
  * so that only a kernel over one column can read them again. */
 static int explain_row(report *r, const char *text, size_t target, lth_reasons **out) {
-    const char *column = lth_kernel_column(model_kernel(&r->model), 0);
+    const char *column = lth_kernel_column(lth_model_kernel(r->model), 0);
     *out = NULL;
     if (!column || has_several_columns(r)) return EXIT_DONE;
     lth_explain_options wanted;
@@ -179,7 +179,7 @@ static int explain_row(report *r, const char *text, size_t target, lth_reasons *
     lth_table *table = NULL;
     lth_error err = {0};
     lth_status status = lth_table_from_texts(r->session->ctx, column, &text, NULL, 1, &table, &err);
-    if (status == LTH_OK) status = model_explain(&r->model, table, 0, &wanted, out, &err);
+    if (status == LTH_OK) status = lth_model_explain(r->model, table, 0, &wanted, out, &err);
     lth_table_free(table);
     if (status == LTH_ENOMEM || status == LTH_ECANCELED) return session_fail(r->session, &err);
     return EXIT_DONE;
@@ -212,10 +212,10 @@ static int find_surprises(report *r, size_t target, surprise **out) {
 }
 
 static int write_row_text(report *r, size_t row, size_t target) {
-    const lth_kernel *kernel = model_kernel(&r->model);
+    const lth_kernel *kernel = lth_model_kernel(r->model);
     int code = EXIT_DONE;
     for (size_t c = 0; lth_kernel_column(kernel, c) && !code; ++c) {
-        const char *kept = model_row_text(&r->model, row, c);
+        const char *kept = lth_model_row_text(r->model, row, c);
         char *text = kept ? strdup(kept) : NULL; /* the next call would take it away */
         if (kept && !text) return out_of_memory();
         if (!text) continue;
@@ -258,7 +258,7 @@ static int write_surprises_of(report *r, size_t target, size_t most) {
     int code = find_surprises(r, target, &all);
     if (code) return code;
     fputs("<ol class=\"rows\">\n", r->out);
-    for (size_t i = 0; i < model_rows(&r->model) && i < most && !code; ++i)
+    for (size_t i = 0; i < lth_model_rows(r->model) && i < most && !code; ++i)
         code = write_surprise(r, &all[i], target);
     fputs("</ol>\n", r->out);
     free(all);
@@ -276,7 +276,7 @@ int write_surprises(report *r) {
               "<mark class=\"down\" style=\"--w:1\">down</mark>.",
               r->out);
     fputs("</p>\n", r->out);
-    size_t targets = model_targets(&r->model);
+    size_t targets = lth_model_targets(r->model);
     int code = EXIT_DONE;
     for (size_t t = 0; t < targets && !code; ++t) {
         write_target_head(r, t);

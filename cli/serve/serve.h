@@ -22,7 +22,7 @@ typedef struct serve_columns {
 } serve_columns;
 
 /* What the model's kernel reads, with ranges such as f1..f17 told apart. False = out of memory. */
-bool find_columns(const model *m, serve_columns *out);
+bool find_columns(const lth_model *m, serve_columns *out);
 void free_columns(serve_columns *c);
 
 /* ---- What went wrong with a request ---- */
@@ -58,12 +58,12 @@ void free_rows(serve_rows *rows);
 typedef struct worker {
     options options;
     session session;
-    const model *model;
+    lth_model *model;
     struct worker *next; /* that is free too */
 } worker;
 
 typedef struct pool {
-    model model;
+    lth_model *model;
     worker *at;
     size_t count, waiting;
     worker *free;
@@ -90,7 +90,7 @@ bool answer_explain(worker *w, const serve_columns *columns, const serve_rows *r
                     const explain_query *query, FILE *out, problem *why);
 
 /* The live page; its script runs by `nonce` alone. */
-void write_live_page(FILE *out, const char *title, const serve_columns *columns, const model *m,
+void write_live_page(FILE *out, const char *title, const serve_columns *columns, const lth_model *m,
                      const char *nonce);
 
 /* ---- The server ---- */

@@ -70,7 +70,7 @@ bool answer_predict(worker *w, const serve_columns *columns, const serve_rows *r
 /* ---- Reasons ---- */
 
 typedef struct asked {
-    const model *model;
+    lth_model *model;
     const serve_rows *rows;
     const explain_query *query;
     prediction prediction;
@@ -82,7 +82,7 @@ typedef struct asked {
 /* The class whose reasons are given: as luthier explain chooses it. */
 static bool choose_class(asked *a, problem *why) {
     const char *name = a->query->class;
-    bool labels = model_classes(a->model) > 0;
+    bool labels = lth_model_classes(a->model) > 0;
     a->class = LTH_NONE;
     if (labels && !name) a->class = prediction_class(&a->prediction, 0);
     if (labels && name) a->class = model_find_class(a->model, name, strlen(name));
@@ -124,7 +124,7 @@ static bool explain_function(asked *a, size_t function, problem *why) {
     wanted.rows = a->query->rows;
     lth_error err = {0};
     lth_reasons *reasons = NULL;
-    if (model_explain(a->model, a->prediction.table, 0, &wanted, &reasons, &err) != LTH_OK)
+    if (lth_model_explain(a->model, a->prediction.table, 0, &wanted, &reasons, &err) != LTH_OK)
         return fail(&err, a->rows, why);
     write_reasons(a, function, reasons);
     lth_reasons_free(reasons);
@@ -133,7 +133,7 @@ static bool explain_function(asked *a, size_t function, problem *why) {
 
 static bool explain_all(asked *a, problem *why) {
     bool good = choose_class(a, why);
-    for (size_t i = 0; i < model_functions(a->model) && good; ++i)
+    for (size_t i = 0; i < lth_model_functions(a->model) && good; ++i)
         if (is_wanted(a, i)) good = explain_function(a, i, why);
     if (good && a->done == 0) {
         set_problem(why, 400, "the model has no target \"%.100s\"", a->query->target);

@@ -5,7 +5,7 @@
 #include "serve/serve.h"
 
 typedef struct finder {
-    const model *model;
+    const lth_model *model;
     serve_columns columns;
 } finder;
 
@@ -60,10 +60,10 @@ static bool add_range(finder *f, const char *range, const char *dots, char *exam
 }
 
 static bool add_columns(finder *f, const char *written, size_t i) {
-    const char *kept = model_row_text(f->model, 0, i);
+    const char *kept = lth_model_row_text(f->model, 0, i);
     char *example = kept ? strdup(kept) : NULL;
     const char *dots = strstr(written, "..");
-    lth_column_kind kind = lth_kernel_column_kind(model_kernel(f->model), i);
+    lth_column_kind kind = lth_kernel_column_kind(lth_model_kernel(f->model), i);
     bool is_range = false, good = true;
     if (dots && kind == LTH_COLUMN_NUMBERS) good = add_range(f, written, dots, example, &is_range);
     if (good && !is_range) good = add_column(f, strdup(written), kind, example);
@@ -71,8 +71,8 @@ static bool add_columns(finder *f, const char *written, size_t i) {
     return good;
 }
 
-bool find_columns(const model *m, serve_columns *out) {
-    const lth_kernel *kernel = model_kernel(m);
+bool find_columns(const lth_model *m, serve_columns *out) {
+    const lth_kernel *kernel = lth_model_kernel(m);
     finder f = {.model = m};
     bool good = true;
     const char *written;

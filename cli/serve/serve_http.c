@@ -221,7 +221,7 @@ static bool get_page(server *s, request *r, FILE *out, problem *why) {
         return false;
     }
     /* What the page says of the model is the same for all of them, and never changes. */
-    write_live_page(out, s->options.title, s->options.columns, &s->options.pool->model, r->nonce);
+    write_live_page(out, s->options.title, s->options.columns, s->options.pool->model, r->nonce);
     return true;
 }
 

@@ -55,11 +55,11 @@ static void write_box(FILE *out, const serve_column *c, size_t number) {
     fputs(wide ? "</textarea></div>\n" : "\"></div>\n", out);
 }
 
-static void write_lead(FILE *out, const model *m) {
+static void write_lead(FILE *out, const lth_model *m) {
     fputs("<p class=\"lead\">Type, and see what the model expects of ", out);
-    for (size_t i = 0; i < model_targets(m); ++i) {
+    for (size_t i = 0; i < lth_model_targets(m); ++i) {
         fputs(i ? ", <code>" : "<code>", out);
-        html_string(out, model_target(m, i));
+        html_string(out, lth_model_target(m, i));
         fputs("</code>", out);
     }
     fputs(", and why. What you see first is a row that it has learned from.</p>\n"
@@ -68,7 +68,7 @@ static void write_lead(FILE *out, const model *m) {
           out);
 }
 
-void write_live_page(FILE *out, const char *title, const serve_columns *columns, const model *m,
+void write_live_page(FILE *out, const char *title, const serve_columns *columns, const lth_model *m,
                      const char *nonce) {
     html_open_with(out, title, head);
     fputs("<header>\n<h1>", out);

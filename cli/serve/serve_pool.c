@@ -24,11 +24,11 @@ static int open_session(worker *w, const options *o) {
     return code;
 }
 
-static int load(session *s, const options *o, model *m) {
+static int load(session *s, const options *o, lth_model **m) {
     int code = session_load_model(s, o->arguments[0], m);
     if (code) return code;
     lth_error err = {0};
-    lth_status status = model_use_vectors(m, o->vectors, &err);
+    lth_status status = lth_model_use_vectors(*m, o->vectors, &err);
     return status == LTH_OK ? EXIT_DONE : session_fail(s, &err);
 }
 
@@ -47,7 +47,7 @@ int pool_open(pool *p, const options *o) {
         int code = open_session(w, o);
         if (!code && p->count == 1) code = load(&w->session, o, &p->model);
         if (code) return code;
-        w->model = &p->model;
+        w->model = p->model;
         w->next = p->free;
         p->free = w;
     }
@@ -56,7 +56,7 @@ int pool_open(pool *p, const options *o) {
 
 void pool_close(pool *p) {
     if (!p->at) return;
-    model_free(&p->model);
+    lth_model_free(p->model);
     for (size_t i = 0; i < p->count; ++i) session_close(&p->at[i].session);
     free(p->at);
     pthread_cond_destroy(&p->given_back);

@@ -275,8 +275,7 @@ class GPClassifier(ClassifierMixin, model.Classes, _GP):
         return (p > 0.5).astype(int) if self._multi else self.classes_[p.argmax(axis=1)]
 
 
-def load(path, vectors, n_jobs):
-    """The estimator of a file that holds a Gaussian process."""
-    context, pointer = model.read("gp", path, n_jobs)
+def estimator_of(pointer, context, vectors, n_jobs):
+    """The estimator for a Gaussian process that was read from a file."""
     kind = GPClassifier if lib.lth_gp_classes(pointer) else GPRegressor
     return model.adopt(kind(vectors=vectors, n_jobs=n_jobs), pointer, context)

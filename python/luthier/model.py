@@ -1,7 +1,7 @@
 """What all estimators share: the C model, model files, pickling, checks."""
 
 import os
-from ctypes import c_char_p, create_string_buffer, string_at
+from ctypes import c_char_p, string_at
 
 import numpy as np
 
@@ -210,13 +210,6 @@ def status_line(context, wanted):
     return line
 
 
-def read(api, path, n_jobs, precision="double"):
-    """(context, pointer) of a model file."""
-    context = Context(n_jobs, precision)
-    return context, context.create(getattr(lib, f"lth_{api}_load"), context.pointer,
-                                   os.fsencode(path), in_memory=False)
-
-
 def adopt(estimator, pointer, context):
     """An estimator for a model that was read from a file."""
     estimator._own(pointer, context)
@@ -236,12 +229,8 @@ def load(path, vectors=None, n_jobs=None):
         Threads for predictions; None and -1 mean all cores.
     """
     from . import gp, svm
-    kind = create_string_buffer(16)
-    context = Context(1)
-    context.call(lib.lth_model_kind, os.fsencode(path), kind, in_memory=False)
-    if kind.value == b"gp":
-        return gp.load(path, vectors, n_jobs)
-    if kind.value == b"svm":
-        return svm.load(path, vectors, n_jobs)
-    raise Error(f"{path}: a model of the kind {kind.value.decode()!r} is not known here",
-                "EUNSUPPORTED", file=str(path))
+    context = Context(n_jobs)
+    pointer = context.create(lib.lth_model_load, context.pointer, os.fsencode(path),
+                             in_memory=False)
+    kind = gp if lib.lth_model_gp(pointer) else svm
+    return kind.estimator_of(pointer, context, vectors, n_jobs)

@@ -295,9 +295,8 @@ class SVR(RegressorMixin, _SVM):
         return out
 
 
-def load(path, vectors, n_jobs):
-    """The estimator of a file that holds a support vector machine."""
-    context, pointer = model.read("svm", path, n_jobs)
+def estimator_of(pointer, context, vectors, n_jobs):
+    """The estimator for a support vector machine that was read from a file."""
     kind = SVR if lib.lth_svm_reported(pointer).regression else SVC
     out = model.adopt(kind(vectors=vectors, n_jobs=n_jobs), pointer, context)
     for name in ("C", "epsilon", "nu"):  # what it was fitted with
