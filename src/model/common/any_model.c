@@ -61,8 +61,10 @@ lth_status lth_model_save_to(const lth_model *model, lth_write_fn *write, void *
 
 void lth_model_free(lth_model *model) {
     if (!model) return;
-    lth_gp_free(lth_model_gp(model));
-    lth_svm_free(lth_model_svm(model));
+    if (lth_model_gp(model))
+        lth_gp_free(lth_model_gp(model));
+    else
+        lth_svm_free(lth_model_svm(model));
 }
 
 /* ---- Looking at it ---- */
