@@ -50,6 +50,11 @@ static lth_status take_numbers(lth_gp *gp, const double *y, const lth_gp_options
     return LTH_OK;
 }
 
+static void take_labels(lth_gp *gp) {
+    gp->y = gp->classes->y;
+    gp->classes->y = NULL;
+}
+
 static lth_status name_targets(lth_gp *gp, const char *const *names, lth_error *err) {
     gp->targets = lth__calloc(gp->target_count, sizeof *gp->targets);
     if (!gp->targets) return lth__fail_memory(err, gp->target_count * sizeof *gp->targets);
@@ -216,6 +221,7 @@ static lth_status fit_items(lth_gp model, const double *y, const char *const *na
     if (status == LTH_OK) status = make_room(gp, err);
     if (status == LTH_OK) status = name_targets(gp, names, err);
     if (status == LTH_OK && y) status = take_numbers(gp, y, options, err);
+    if (status == LTH_OK && !y) take_labels(gp);
     if (status == LTH_OK) status = learn(gp, options, err);
     if (status == LTH_OK) status = lth__prepared_create(gp->kernel, gp->items, &gp->prepared, err);
     if (status == LTH_OK)
@@ -250,12 +256,10 @@ lth_status lth__gp_fit_classes(lth_ctx *ctx, lth_kernel *kernel, lth_encoder *en
                     .items = items,
                     .target_count = 1,
                     .latents = lth__classes_latents(classes),
-                    .y = classes->y,
                     .classes = classes,
                     .mean = &lth__mean_unknown,
                     .likelihood = options->likelihood == LTH_PROBIT ? &lth__probit : &lth__logit,
                     .posterior = &lth__laplace_posterior};
-    classes->y = NULL;
     return fit_items(model, NULL, &name, options, out, err);
 }
 
