@@ -59,6 +59,19 @@ static size_t items_to_a_tile(const lth__side *s, size_t first, size_t most, dou
     return count;
 }
 
+/* Columns of a tile for rows of that size. Where there are only a few rows, as in predictions, they
+ * are told apart by columns too: as far as a tile is worth waking a thread for, and fills the lanes
+ * of vectors. */
+static size_t most_columns(const lth__tiling *t, double row_size) {
+    enum { FEW_ROWS = 12, LEAST_COLS = 64 };
+    const double worthwhile = 1 << 18;
+    double size = 0;
+    if (t->symmetric || t->rows.count >= FEW_ROWS) return MAX_COLS;
+    for (size_t i = 0; i < t->cols.count; i++) size += t->cols.size[i] / (double)t->cols.count;
+    double cols = worthwhile / (row_size * size);
+    return cols >= MAX_COLS ? MAX_COLS : cols > LEAST_COLS ? (size_t)cols : LEAST_COLS;
+}
+
 static int by_descending_cost(const void *a, const void *b) {
     const lth__tile_place *x = a, *y = b;
     if (x->cost != y->cost) return x->cost > y->cost ? -1 : 1;
@@ -83,9 +96,10 @@ static lth_status fill_tiling(lth__tiling *tiling, bool by_size, lth_error *err)
     for (size_t row = 0, rows; row < tiling->rows.count; row += rows) {
         double row_size, col_size;
         rows = items_to_a_tile(&tiling->rows, row, most_rows, max_row_size, &row_size);
+        size_t most_cols = most_columns(tiling, row_size);
         for (size_t col = tiling->symmetric ? row : 0, cols; col < tiling->cols.count;
              col += cols) {
-            cols = items_to_a_tile(&tiling->cols, col, MAX_COLS, max_col_size, &col_size);
+            cols = items_to_a_tile(&tiling->cols, col, most_cols, max_col_size, &col_size);
             lth__tile_place place = {.row = row, .rows = rows, .col = col, .cols = cols};
             place.cost = row_size * col_size;
             LTH_TRY(add_tile(tiling, place, err));

@@ -107,9 +107,12 @@ static lth_status sort_columns(const lth__ssk_plan *plan, const lth__tile *tile,
                                lth_error *err) {
     w->columns = lth__alloc(tile->cols, sizeof *w->columns);
     if (!w->columns) return lth__fail_memory(err, tile->cols * sizeof *w->columns);
-    for (size_t c = 0; c < tile->cols; c++)
+    bool sorted = true; /* as they are where the kernel reads one column */
+    for (size_t c = 0; c < tile->cols; c++) {
         w->columns[c] = (column){lth__sequence_length(plan->cols, tile->col[c]), c};
-    qsort(w->columns, tile->cols, sizeof *w->columns, by_length);
+        sorted = sorted && (c == 0 || w->columns[c - 1].length >= w->columns[c].length);
+    }
+    if (!sorted) qsort(w->columns, tile->cols, sizeof *w->columns, by_length);
     return LTH_OK;
 }
 
