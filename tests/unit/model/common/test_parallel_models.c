@@ -15,7 +15,7 @@
 
 #include "gp_support.h"
 
-enum { THREADS = 8, ROWS = 24, NEW = 6, ROUNDS = 3, NUMBERS = 400 };
+enum { THREADS = 8, ROWS = 24, NEW = 6, ROUNDS = 1, NUMBERS = 400 };
 
 /* A model, and what it is asked: rows with words, labels and subtrees that training did not have.
  */
