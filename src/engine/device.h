@@ -22,7 +22,7 @@ extern "C" {
 #endif
 
 enum {
-    LTH__DEVICE_VERSION = 2,
+    LTH__DEVICE_VERSION = 3,
     LTH__DEVICE_ORDERS = 16, /* longest subsequence that a device compares */
     LTH__DEVICE_THETA = 3,
     LTH__DEVICE_GPUS = 16,   /* of one context            */
@@ -103,7 +103,7 @@ typedef struct lth__device_sstk {
     double *decay_sums, *alpha_sums;
 } lth__device_sstk;
 
-/* A wrapper over a matrix of inner values: its number (kernel/forms.h), its parameters, the
+/* A wrapper over a matrix of inner values: its number (kernel/compose/forms.h), its parameters, the
  * self-similarities of rows and columns (on the host). */
 typedef struct lth__device_wrapper {
     int form;
