@@ -430,6 +430,19 @@ typedef struct lth_gp_step {
 } lth_gp_step;
 typedef int lth_gp_step_fn(void *user, const lth_gp_step *step);
 
+/* How the posterior of all rows is computed: EXACT by a factor of their matrix; CG, for numbers, by
+ * conjugate gradients over the stored matrix, exact up to a tolerance; INDUCING by some rows that
+ * stand for all. AUTO is the most exact that fits into memory. */
+typedef enum lth_posterior {
+    LTH_POSTERIOR_AUTO = 0,
+    LTH_POSTERIOR_EXACT,
+    LTH_POSTERIOR_CG,
+    LTH_POSTERIOR_INDUCING
+} lth_posterior;
+
+/* What INDUCING may learn from, all rows, after the search on `learn_rows`. */
+typedef enum lth_bound { LTH_BOUND_NONE = 0, LTH_BOUND_FITC, LTH_BOUND_TITSIAS } lth_bound;
+
 typedef struct lth_gp_options {
     size_t size;            /* set by lth_gp_options_init()                                       */
     size_t max_iter;        /* optimiser iterations of the start that finishes; default 200       */
@@ -451,6 +464,16 @@ typedef struct lth_gp_options {
     void *user;           /* handed to `step`                                                   */
     lth_task task;        /* default AUTO                                                       */
     lth_likelihood likelihood; /* of labels; default LTH_LOGIT                                  */
+    lth_posterior posterior;   /* default AUTO                                                  */
+    size_t inducing;           /* rows that stand for all; 0 (default) = 1000                   */
+    size_t learn_rows;         /* hyperparameters are learned from so many rows, drawn at random;
+                                  0 (default) = all when that is a matter of an hour, else fewer */
+    lth_bound bound;           /* default NONE                                                  */
+    double tolerance;          /* of CG, relative residual; 0 (default) = 1e-8                  */
+    size_t probes;             /* of CG, for variances; 0 (default) = 64                        */
+    lth_precision store;       /* of the matrix that CG keeps; default F64, half of it as F32   */
+    const char *journal;       /* a file that keeps every evaluation of the search, so that the same
+                                  call goes on where it was killed; NULL = none                 */
 } lth_gp_options;
 
 LTH_API void lth_gp_options_init(lth_gp_options *options);
@@ -526,6 +549,13 @@ typedef struct lth_gp_report {
     size_t orders;                  /* of the first string kernel in the expression, else 0 */
     double nu[64], order_share[64]; /* weights_i match^(2i); their shares of the mean k(x,x) */
     const lth_metrics *loo;         /* leave-one-out, of the first target; NULL for labels  */
+    lth_posterior posterior;        /* the one that was taken, never AUTO                   */
+    size_t learned_rows;            /* rows that the hyperparameters were learned from      */
+    size_t inducing;                /* rows that stand for all; 0 = every row counts        */
+    double trace_left;              /* share of the prior variance that they do not explain */
+    double left_to_noise;           /* mean of the variance left over that of the noise     */
+    size_t cg_steps;                /* of conjugate gradients; 0 = none                     */
+    double cg_residual;             /* relative, the largest                                */
 } lth_gp_report;
 LTH_API const lth_gp_report *lth_gp_reported(const lth_gp *gp);
 

@@ -75,7 +75,9 @@ class GpOptions(Structure):
                 ("noise", c_double), ("noise_held", c_bool), ("fix", POINTER(c_char_p)),
                 ("fix_count", c_size_t), ("prior", POINTER(c_char_p)), ("prior_count", c_size_t),
                 ("vectors", c_char_p), ("step", GpStepFn), ("user", c_void_p), ("task", Enum),
-                ("likelihood", Enum)]
+                ("likelihood", Enum), ("posterior", Enum), ("inducing", c_size_t),
+                ("learn_rows", c_size_t), ("bound", Enum), ("tolerance", c_double),
+                ("probes", c_size_t), ("store", Enum), ("journal", c_char_p)]
 
 
 class ClassRows(Structure):
@@ -102,7 +104,9 @@ class GpReport(Structure):
                 ("starts", c_size_t), ("evidence", c_double), ("noise", c_double),
                 ("jitter", c_double), ("seconds", c_double), ("converged", c_bool),
                 ("interrupted", c_bool), ("orders", c_size_t), ("nu", c_double * 64),
-                ("order_share", c_double * 64), ("loo", POINTER(Metrics))]
+                ("order_share", c_double * 64), ("loo", POINTER(Metrics)), ("posterior", Enum),
+                ("learned_rows", c_size_t), ("inducing", c_size_t), ("trace_left", c_double),
+                ("left_to_noise", c_double), ("cg_steps", c_size_t), ("cg_residual", c_double)]
 
 
 class ClassMetrics(Structure):

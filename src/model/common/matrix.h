@@ -28,8 +28,9 @@ typedef struct lth__matrix_table {
 
     lth_status (*trace)(const lth__matrix *A, double *out, lth_error *err);
     lth_status (*diagonal)(const lth__matrix *A, double *out, lth_error *err);
-    /* y = A x, and sum_ij A_ij (B_ij - minus). */
-    lth_status (*multiply)(const lth__matrix *A, const double *x, double *y, lth_error *err);
+    /* Y (n x m) = A X, and sum_ij A_ij (B_ij - minus). */
+    lth_status (*multiply)(const lth__matrix *A, size_t m, const double *X, double *Y,
+                           lth_error *err);
     lth_status (*inner)(const lth__matrix *A, const lth__matrix *B, double minus, double *out,
                         lth_error *err);
 

@@ -105,13 +105,14 @@ static lth_status diagonal(const lth__matrix *A, double *out, lth_error *err) {
     return ON(A)->download_panel(AT(A), out, 1, A->cells, A->n + 1, A->n, 1, err);
 }
 
-static lth_status multiply(const lth__matrix *A, const double *x, double *y, lth_error *err) {
+static lth_status multiply(const lth__matrix *A, size_t m, const double *X, double *Y,
+                           lth_error *err) {
     double *device_x, *device_y;
-    LTH_TRY(carry(A, 1, x, &device_x, err));
-    lth_status status = carry(A, 1, NULL, &device_y, err);
+    LTH_TRY(carry(A, m, X, &device_x, err));
+    lth_status status = carry(A, m, NULL, &device_y, err);
     if (status == LTH_OK) {
-        status = ON(A)->gemm_nn(AT(A), A->n, 1, A->n, A->cells, device_x, device_y, err);
-        if (status == LTH_OK) status = carry_back(A, 1, device_y, y, err);
+        status = ON(A)->gemm_nn(AT(A), A->n, m, A->n, A->cells, device_x, device_y, err);
+        if (status == LTH_OK) status = carry_back(A, m, device_y, Y, err);
         lth__device_drop(A->device, device_y);
     }
     lth__device_drop(A->device, device_x);

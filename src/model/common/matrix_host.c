@@ -77,10 +77,11 @@ static lth_status diagonal(const lth__matrix *A, double *out, lth_error *err) {
     return LTH_OK;
 }
 
-static lth_status multiply(const lth__matrix *A, const double *x, double *y, lth_error *err) {
+static lth_status multiply(const lth__matrix *A, size_t m, const double *X, double *Y,
+                           lth_error *err) {
     const lth__blas *blas;
     LTH_TRY(lth__blas_get(&blas, err));
-    blas->gemm_nn(A->n, 1, A->n, 1, A->cells, A->n, x, 1, 0, y, 1);
+    blas->gemm_nn(A->n, m, A->n, 1, A->cells, A->n, X, m, 0, Y, m);
     return LTH_OK;
 }
 

@@ -31,13 +31,13 @@ struct lth_gp {
     lth_ctx ctx; /* the caller's, but quiet */
     lth_kernel *kernel;
     lth_encoder *encoder;
-    lth_items *items;        /* training rows */
+    lth_items *items;        /* training rows that predictions are compared with */
     lth__prepared *prepared; /* of these, for predictions */
     bool borrowed;           /* kernel, encoder and items belong to someone else */
     char *vectors;           /* file for words that training did not have, or NULL */
 
-    size_t rows, latents, target_count;
-    double *y; /* [latent][row]: scaled numbers, or -1 and 1 */
+    size_t rows, latents, target_count; /* rows: of items and y */
+    double *y;                          /* [latent][row]: scaled numbers, or -1 and 1 */
     lth__target *targets;
     struct lth__classes *classes; /* of labels; NULL = numbers */
 
@@ -85,6 +85,12 @@ lth_status lth__gp_prior_matrix(const lth_gp *gp, double noise, lth__matrix *K, 
  * derivative by each of them, natural units. LTH_ENUMERIC when there is none at gp->jitter. */
 lth_status lth__gp_evidence(lth_gp *gp, lth__gram *gram, double *evidence, double *gradient,
                             lth_error *err);
+
+/* The gradient by the kernel's parameters, and by `scale` where there is one: the pull-back of the
+ * symmetric weights W of the prior's covariances, which are `prior` (NULL without scale). W may be
+ * overwritten. */
+lth_status lth__gp_pull(const lth_gp *gp, lth__gram *gram, lth__matrix *W, const lth__matrix *prior,
+                        double *gradient, lth_error *err);
 
 /* ---- Search ---- */
 

@@ -61,47 +61,23 @@ lth_status lth__gp_prior_matrix(const lth_gp *gp, double noise, lth__matrix *K, 
 
 /* ---- Evidence ---- */
 
-/* Adds what the rectangle and the diagonal pull back, where a posterior has them. */
-static lth_status pull_others(const lth_gp *gp, const lth__weights *w, double *gradient,
-                              lth_error *err) {
-    size_t params = gp->kernel->param_count;
-    if (!w->rectangle && !w->diagonal) return LTH_OK;
-    double *sum = lth__alloc(params, sizeof *sum);
-    if (!sum) return lth__fail_memory(err, params * sizeof *sum);
-    lth_status status = LTH_OK;
-    for (int diagonal = 0; diagonal < 2 && status == LTH_OK; diagonal++) {
-        if (!(diagonal ? w->diagonal : w->rectangle)) continue;
-        status = diagonal ? lth_gram_diagonal_pull(gp->kernel, gp->items, w->diagonal, sum, err)
-                          : lth_gram_pull(gp->kernel, gp->items, w->others, w->rectangle,
-                                          w->others->count, sum, err);
-        for (size_t p = 0; p < params && status == LTH_OK; p++) gradient[p] += sum[p];
-    }
-    lth__free(sum);
-    return status;
-}
-
 /* What is scale k in the prior, jitter included, is also its derivative by the logarithm of scale.
  */
-static lth_status pull(const lth_gp *gp, lth__gram *gram, const lth__weights *w, double *gradient,
-                       lth_error *err) {
+lth_status lth__gp_pull(const lth_gp *gp, lth__gram *gram, lth__matrix *W, const lth__matrix *prior,
+                        double *gradient, lth_error *err) {
     size_t params = gp->kernel->param_count;
     double scale = lth__gp_scale(gp);
     if (gp->likelihood->own_units) {
         double *by_scale = &gradient[params + likelihood_params(gp)];
-        LTH_TRY(w->square->table->inner(w->square, w->prior, gp->mean->variance, by_scale, err));
+        LTH_TRY(W->table->inner(W, prior, gp->mean->variance, by_scale, err));
         *by_scale /= scale;
     }
-    LTH_TRY(lth__matrix_pull(w->square, gram, gradient, err));
-    LTH_TRY(pull_others(gp, w, gradient, err));
+    LTH_TRY(lth__matrix_pull(W, gram, gradient, err));
     for (size_t p = 0; p < params; p++) gradient[p] *= scale;
     return LTH_OK;
 }
 
 lth_status lth__gp_evidence(lth_gp *gp, lth__gram *gram, double *evidence, double *gradient,
                             lth_error *err) {
-    lth__weights weights = {0};
-    if (!gradient) return gp->posterior->evidence(gp, gram, evidence, NULL, NULL, err);
-    double *own = gradient + gp->kernel->param_count;
-    LTH_TRY(gp->posterior->evidence(gp, gram, evidence, &weights, own, err));
-    return pull(gp, gram, &weights, gradient, err);
+    return gp->posterior->evidence(gp, gram, evidence, gradient, err);
 }

@@ -20,7 +20,7 @@ typedef struct newton {
 } newton;
 
 static lth_status multiply(const newton *s, const double *x, double *out, lth_error *err) {
-    return s->K->table->multiply(s->K, x, out, err);
+    return s->K->table->multiply(s->K, 1, x, out, err);
 }
 
 /* What Newton maximises: log p(y | f) - a^T f / 2, for f = K a. */
@@ -124,9 +124,9 @@ static lth_status add_weights(const lth__laplace *l, const lth__matrix *K, lth__
         g[i] = x.d1;
         s[i] = 0.5 * variance * x.d3;
     }
-    LTH_TRY(K->table->multiply(K, s, Ks, err));
+    LTH_TRY(K->table->multiply(K, 1, s, Ks, err));
     LTH_TRY(X->table->scale(X, l->root_w, err));
-    LTH_TRY(X->table->multiply(X, Ks, u, err));
+    LTH_TRY(X->table->multiply(X, 1, Ks, u, err));
     for (size_t i = 0; i < n; i++) u[i] = s[i] - u[i];
     return M->table->add_weights(M, X, l->a, u, g, err);
 }

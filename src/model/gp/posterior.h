@@ -7,16 +7,6 @@
 #include "model/common/matrix.h"
 #include "model/common/model_file.h"
 
-/* Weights of the evidence's gradient: d evidence = sum_ij square_ij dk_ij
- *     + sum_ij rectangle_ij dk(row i, other j) + sum_i diagonal_i dk_ii.
- * What is NULL is 0. All belong to the posterior. */
-typedef struct lth__weights {
-    lth__matrix *square;
-    const lth__matrix *prior; /* covariances of the training rows, where `scale` is learned */
-    const lth_items *others;
-    const double *rectangle, *diagonal;
-} lth__weights;
-
 typedef struct lth__posterior {
     const char *name;
     bool approximate; /* the last digits of its evidence are not worth an evaluation */
@@ -27,14 +17,16 @@ typedef struct lth__posterior {
     void (*free)(void *solution);
     size_t (*matrices)(const lth_gp *gp);
 
-    /* At the present parameters: the evidence, and unless `weights` is NULL these, and own[i], its
-     * derivative by the likelihood's parameters. LTH_ENUMERIC when there is none at gp->jitter. */
-    lth_status (*evidence)(lth_gp *gp, lth__gram *gram, double *evidence, lth__weights *weights,
-                           double *own, lth_error *err);
-    /* After the last evidence: keep what predictions need, free the rest; fill in the report. */
+    /* At the present parameters: the evidence, and unless `gradient` is NULL its derivative by each
+     * of them (lth__gp_pull() is most of it). LTH_ENUMERIC when there is none at gp->jitter. */
+    lth_status (*evidence)(lth_gp *gp, lth__gram *gram, double *evidence, double *gradient,
+                           lth_error *err);
+    /* After the last evidence: keep what predictions need, free the rest; fill in the report. A
+     * posterior that keeps other rows than it was given makes gp->rows, gp->items and gp->y those.
+     */
     lth_status (*settle)(lth_gp *gp, lth_error *err);
 
-    /* Rows with these covariances K [row][training row], which are overwritten, and variances:
+    /* Rows with these covariances K [row][row that is kept], which are overwritten, and variances:
      * mean[row * latents + i] and, unless NULL, variance likewise. From many threads at once. */
     lth_status (*predict)(const lth_gp *gp, lth_ctx *ctx, size_t rows, double *K,
                           const double *self, double *mean, double *variance, lth_error *err);

@@ -59,17 +59,18 @@ static lth_status solve(const lth_gp *gp, exact *e, double *fit, lth_error *err)
     return LTH_OK;
 }
 
-static lth_status weigh_pairs(const lth_gp *gp, exact *e, lth__weights *weights, double *by_noise,
-                              lth_error *err) {
+static lth_status differentiate(const lth_gp *gp, exact *e, lth__gram *gram, double *gradient,
+                                lth_error *err) {
+    double *by_noise = &gradient[gp->kernel->param_count];
     LTH_TRY(e->G.table->invert(&e->G, &e->X, err));
     lth__matrix_rest(&e->G);
     LTH_TRY(e->X.table->weigh(&e->X, gp->latents, e->alpha, err));
-    weights->square = &e->X;
-    return e->X.table->trace(&e->X, by_noise, err);
+    LTH_TRY(e->X.table->trace(&e->X, by_noise, err));
+    return lth__gp_pull(gp, gram, &e->X, NULL, gradient, err);
 }
 
-static lth_status evidence(lth_gp *gp, lth__gram *gram, double *out, lth__weights *weights,
-                           double *own, lth_error *err) {
+static lth_status evidence(lth_gp *gp, lth__gram *gram, double *out, double *gradient,
+                           lth_error *err) {
     exact *e = gp->solution;
     size_t n = gp->rows, t = gp->latents;
     double log_determinant, fit;
@@ -79,7 +80,7 @@ static lth_status evidence(lth_gp *gp, lth__gram *gram, double *out, lth__weight
     LTH_TRY(e->G.table->factor(&e->G, &log_determinant, err));
     LTH_TRY(solve(gp, e, &fit, err));
     *out = -0.5 * fit - 0.5 * (double)t * log_determinant - 0.5 * (double)(n * t) * log(2 * M_PI);
-    return weights ? weigh_pairs(gp, e, weights, own, err) : LTH_OK;
+    return gradient ? differentiate(gp, e, gram, gradient, err) : LTH_OK;
 }
 
 /* ---- Leave-one-out ---- */

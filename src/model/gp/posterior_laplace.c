@@ -86,20 +86,18 @@ static void forget_unless_finite(double *a, size_t n) {
     if (!finite) memset(a, 0, n * sizeof *a);
 }
 
-static lth_status evidence(lth_gp *gp, lth__gram *gram, double *out, lth__weights *weights,
-                           double *own, lth_error *err) {
-    (void)own; /* the likelihoods have no parameters that are learned here */
+/* The likelihoods have no parameters that are learned here. */
+static lth_status evidence(lth_gp *gp, lth__gram *gram, double *out, double *gradient,
+                           lth_error *err) {
     LTH_TRY(make_matrices(gp, gram, err));
     solution *s = gp->solution;
     size_t n = gp->rows;
     double sum = 0;
     LTH_TRY(lth__matrix_gram(&s->K, gram, err));
     LTH_TRY(lth__gp_prior_matrix(gp, 0, &s->K, err));
-    if (weights) {
+    if (gradient) {
         LTH_TRY(s->M.table->reserve(&s->M, err));
         LTH_TRY(s->M.table->fill(&s->M, 0, err));
-        weights->square = &s->M;
-        weights->prior = &s->K;
     }
     for (size_t i = 0; i < gp->latents; i++) {
         lth__laplace l = {.likelihood = gp->likelihood,
@@ -111,11 +109,11 @@ static lth_status evidence(lth_gp *gp, lth__gram *gram, double *out, lth__weight
                           .L = &s->B[i]};
         forget_unless_finite(l.a, n);
         LTH_TRY(lth__laplace_mode(&l, &s->K, err));
-        if (weights) LTH_TRY(lth__laplace_weights(&l, &s->K, &s->X, &s->M, err));
+        if (gradient) LTH_TRY(lth__laplace_weights(&l, &s->K, &s->X, &s->M, err));
         sum += l.evidence;
     }
     *out = sum;
-    return LTH_OK;
+    return gradient ? lth__gp_pull(gp, gram, &s->M, &s->K, gradient, err) : LTH_OK;
 }
 
 static lth_status settle(lth_gp *gp, lth_error *err) {

@@ -1,0 +1,48 @@
+/* A basis: a few rows that stand for all, and features of any row by comparison with these.
+ *
+ * Rows are chosen by randomly pivoted Cholesky: each with a probability proportional to what the
+ * rows chosen before it leave of its variance. With K_mm + jitter I = L L^T a row x has the
+ * features
+ *
+ *     phi(x) = L^-1 k_m(x),     phi(x) . phi(z) ~ c(x, z),     d(x) = c(x, x) - |phi(x)|^2 >= 0
+ *
+ * where c = scale k + shift are covariances (scale 1 and shift 0: kernel values).
+ */
+#ifndef LTH_BASIS_H
+#define LTH_BASIS_H
+
+#include "kernel/core/encode.h"
+#include "kernel/core/gram.h"
+
+typedef struct lth__basis {
+    const lth_kernel *kernel;
+    lth_items *items; /* the rows chosen, in the order of the choice; its own */
+    lth__prepared *prepared;
+    size_t count;        /* at most as many as were asked for                         */
+    size_t *row;         /* their numbers among the rows they were chosen from        */
+    double *L;           /* count x count, row major, 0 above the diagonal            */
+    double scale, shift; /* from kernel values to covariances                         */
+    double jitter;       /* absolute                                                  */
+    double trace, left;  /* sum of the candidates' variances; what the basis leaves   */
+} lth__basis;
+
+typedef struct lth__basis_options {
+    size_t count;        /* rows to choose                                                  */
+    double scale, shift; /* scale 0 counts as 1                                             */
+    double enough;       /* stop when the mean variance left of a candidate is below this    */
+    uint64_t seed;
+} lth__basis_options;
+
+/* Choose from `items`: from at most 50,000 of them, drawn by the seed, equal rows once, and never
+ * one without variance. All threads of the kernel's context work; any number gives the same rows.
+ */
+lth_status lth__basis_choose(const lth_kernel *kernel, const lth_items *items,
+                             const lth__basis_options *options, lth__basis **out, lth_error *err);
+void lth__basis_free(lth__basis *b);
+
+/* phi by [row][count], and unless NULL the covariance of each row with itself. The kernel's values
+ * are those of the choice. */
+lth_status lth__basis_features(const lth__basis *b, const lth_items *rows, double *phi,
+                               double *self, lth_error *err);
+
+#endif
