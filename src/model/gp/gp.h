@@ -26,6 +26,14 @@ typedef struct lth__target {
     bool constant;
 } lth__target;
 
+/* What the caller asked of a posterior; 0 is never left. */
+typedef struct lth__gp_how {
+    size_t inducing, probes;
+    double tolerance;
+    lth_precision store;
+    lth_bound bound;
+} lth__gp_how;
+
 struct lth_gp {
     lth_model base;
     lth_ctx ctx; /* the caller's, but quiet */
@@ -46,6 +54,7 @@ struct lth_gp {
     double own[LTH__MOST_OWN]; /* parameters beside the kernel's: the likelihood's, then `scale` */
     double jitter;
     const lth__posterior *posterior;
+    lth__gp_how how;
     void *solution; /* of the posterior */
 
     /* How it came about. */

@@ -231,6 +231,19 @@ static lth_status fit_items(lth_gp model, const double *y, const char *const *na
     return status;
 }
 
+static const lth__posterior *choose_posterior(const lth_gp_options *options, bool labels) {
+    (void)options;
+    return labels ? &lth__laplace_posterior : &lth__exact;
+}
+
+static lth__gp_how ask(const lth_gp_options *options) {
+    return (lth__gp_how){.inducing = options->inducing ? options->inducing : 1000,
+                         .probes = options->probes ? options->probes : 64,
+                         .tolerance = options->tolerance > 0 ? options->tolerance : 1e-8,
+                         .store = options->store,
+                         .bound = options->bound};
+}
+
 lth_status lth__gp_fit_items(lth_ctx *ctx, lth_kernel *kernel, lth_encoder *encoder,
                              lth_items *items, const double *y, const char *const *names,
                              size_t targets, const lth_gp_options *options, lth_gp **out,
@@ -243,7 +256,8 @@ lth_status lth__gp_fit_items(lth_ctx *ctx, lth_kernel *kernel, lth_encoder *enco
                     .latents = targets,
                     .mean = options->zero_mean ? &lth__mean_zero : &lth__mean_constant,
                     .likelihood = &lth__gaussian,
-                    .posterior = &lth__exact};
+                    .posterior = choose_posterior(options, false),
+                    .how = ask(options)};
     return fit_items(model, y, names, options, out, err);
 }
 
@@ -259,7 +273,8 @@ lth_status lth__gp_fit_classes(lth_ctx *ctx, lth_kernel *kernel, lth_encoder *en
                     .classes = classes,
                     .mean = &lth__mean_unknown,
                     .likelihood = options->likelihood == LTH_PROBIT ? &lth__probit : &lth__logit,
-                    .posterior = &lth__laplace_posterior};
+                    .posterior = choose_posterior(options, true),
+                    .how = ask(options)};
     return fit_items(model, NULL, &name, options, out, err);
 }
 
