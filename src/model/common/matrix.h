@@ -53,13 +53,22 @@ struct lth__matrix {
     size_t n;
     double *cells; /* NULL = no memory yet */
     bool borrowed;
+    float *singles; /* instead of `cells`, of a matrix in single precision */
 };
 
 /* A matrix without memory, where the Gram matrix is computed. */
 lth__matrix lth__matrix_beside(lth_ctx *ctx, const lth__gram *gram, size_t n);
 /* A matrix in host memory: `cells` are borrowed; NULL = none yet. */
 lth__matrix lth__matrix_on_host(lth_ctx *ctx, size_t n, double *cells);
+/* A matrix in host memory to be multiplied with vectors, as conjugate gradients do: without memory
+ * yet. In single precision it has no factor, and of the table above only reserve, affine,
+ * add_diagonal, trace, diagonal and multiply. */
+lth__matrix lth__matrix_store(lth_ctx *ctx, size_t n, lth_precision precision);
 void lth__matrix_free(lth__matrix *A);
+/* The bytes it takes, SIZE_MAX when these cannot be counted. */
+size_t lth__matrix_store_bytes(size_t n, lth_precision precision);
+/* Where its cells are, in host memory. */
+lth__packed lth__matrix_packed(const lth__matrix *A);
 
 /* The Gram matrix, and the pull-back of the weights W, which may be overwritten. */
 lth_status lth__matrix_gram(lth__matrix *A, lth__gram *gram, lth_error *err);
@@ -71,6 +80,6 @@ lth_status lth__matrix_take(lth__matrix *A, double **out, lth_error *err);
 /* Memory of a device is scarce: a matrix that is not needed for a while gives its own back. */
 void lth__matrix_rest(lth__matrix *A);
 
-extern const lth__matrix_table lth__matrix_on_device;
+extern const lth__matrix_table lth__matrix_on_device, lth__matrix_in_single;
 
 #endif

@@ -184,9 +184,26 @@ lth__matrix lth__matrix_on_host(lth_ctx *ctx, size_t n, double *cells) {
         .table = &on_host, .ctx = ctx, .n = n, .cells = cells, .borrowed = cells != NULL};
 }
 
+lth__matrix lth__matrix_store(lth_ctx *ctx, size_t n, lth_precision precision) {
+    return (lth__matrix){
+        .table = precision == LTH_F32 ? &lth__matrix_in_single : &on_host, .ctx = ctx, .n = n};
+}
+
+size_t lth__matrix_store_bytes(size_t n, lth_precision precision) {
+    return lth__packed_bytes(n, precision == LTH_F32 ? sizeof(float) : sizeof(double));
+}
+
+lth__packed lth__matrix_packed(const lth__matrix *A) {
+    lth__packed p = lth__packed_layout(A->n);
+    p.cells = A->cells;
+    p.singles = A->singles;
+    return p;
+}
+
 void lth__matrix_free(lth__matrix *A) {
-    if (A->cells && !A->borrowed) A->table->release(A);
+    if ((A->cells || A->singles) && !A->borrowed) A->table->release(A);
     A->cells = NULL;
+    A->singles = NULL;
 }
 
 void lth__matrix_rest(lth__matrix *A) {
@@ -195,6 +212,8 @@ void lth__matrix_rest(lth__matrix *A) {
 
 lth_status lth__matrix_gram(lth__matrix *A, lth__gram *gram, lth_error *err) {
     LTH_TRY(A->table->reserve(A, err));
+    lth__packed packed = lth__matrix_packed(A);
+    if (A->singles) return lth__gram_values_packed(gram, &packed, err);
     return lth__gram_values(gram, A->cells, A->n, err);
 }
 
