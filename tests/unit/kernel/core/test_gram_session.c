@@ -189,7 +189,7 @@ static void test_packed(void **state) {
 
 static void test_too_large_for_single(void **state) {
     (void)state;
-    session s = open_session("2e38 * ssk(text, order=4)", LTH_DROP_AUTO, 2);
+    session s = open_session("1e12 * 1e12 * 1e12 * 1e3 * ssk(text, order=4)", LTH_DROP_AUTO, 2);
     lth__packed K = lth__packed_layout(N);
     lth_error err;
     K.singles = calloc(lth__packed_count(N), sizeof *K.singles);
