@@ -76,6 +76,8 @@ static void save_texts(lth__saver *s, const lth_gp *gp) {
     s->ok = s->ok && names;
     lth__saver_put_kernel(s, "gp", gp->kernel);
     if (s->ok) lth__saver_put_list(s, "targets", names, gp->target_count);
+    if (s->ok && gp->posterior == &lth__cg)
+        s->ok = lth__tensors_put_text(s->writer, "posterior", gp->posterior->name);
     const lth__classes *c = gp->classes;
     if (!s->ok || !c) return;
     s->ok = lth__tensors_put_text(s->writer, "likelihood", gp->likelihood->name) &&
@@ -212,7 +214,8 @@ static lth_status load_solution(const loader *l) {
     if (lth__tensors_text(l->in.file, "classes")) return load_classes(l);
     gp->mean = &lth__mean_constant; /* targets[].shift says which constant */
     gp->likelihood = &lth__gaussian;
-    gp->posterior = &lth__exact;
+    const char *posterior = lth__tensors_text(l->in.file, "posterior");
+    gp->posterior = posterior && strcmp(posterior, "cg") == 0 ? &lth__cg : &lth__exact;
     return gp->posterior->load(gp, &l->in);
 }
 

@@ -232,7 +232,7 @@ static lth_status fit_items(lth_gp model, const double *y, const char *const *na
 }
 
 static const lth__posterior *choose_posterior(const lth_gp_options *options, bool labels) {
-    (void)options;
+    if (options->posterior == LTH_POSTERIOR_CG) return &lth__cg;
     return labels ? &lth__laplace_posterior : &lth__exact;
 }
 
