@@ -12,6 +12,8 @@ from .errors import Error
 
 _LIKELIHOODS = {"logit": 0, "probit": 1}
 _REGRESSION, _CLASSIFICATION = 1, 2
+_POSTERIORS = ("auto", "exact", "cg", "inducing")
+_BOUNDS = {None: 0, "fitc": 1, "titsias": 2}
 
 
 class _GP(model.Model):
@@ -23,6 +25,7 @@ class _GP(model.Model):
         options.max_iter = model.positive(self.max_iter, "max_iter")
         options.restarts = model.positive(self.restarts, "restarts")
         options.learn = bool(self.learn)
+        self._set_posterior(options)
         options.fix, options.fix_count = model.strings(self.fix, "fix")
         priors = [f"{path}={median},{sd}" for path, (median, sd) in self._priors()]
         options.prior, options.prior_count = model.strings(priors, "prior")
@@ -38,6 +41,22 @@ class _GP(model.Model):
 
         options.step = _c.GpStepFn(on_step)
         return options
+
+    def _set_posterior(self, options):
+        if self.posterior not in _POSTERIORS:
+            raise Error(f"posterior wants one of {', '.join(_POSTERIORS)}, not {self.posterior!r}")
+        if self.bound not in _BOUNDS:
+            raise Error(f'bound wants None, "fitc" or "titsias", not {self.bound!r}')
+        options.posterior = _POSTERIORS.index(self.posterior)
+        options.bound = _BOUNDS[self.bound]
+        if self.inducing is not None:
+            options.inducing = model.positive(self.inducing, "inducing")
+            if self.posterior == "auto":
+                options.posterior = _POSTERIORS.index("inducing")
+        if self.learn_rows == "all":
+            options.learn_rows = _c.NONE
+        elif self.learn_rows is not None:
+            options.learn_rows = model.positive(self.learn_rows, "learn_rows")
 
     def _priors(self):
         try:
@@ -72,6 +91,11 @@ class _GP(model.Model):
         pointer = self._model.pointer
         report = lib.lth_gp_reported(pointer)
         self._rows = report.rows
+        self.posterior_ = _POSTERIORS[report.posterior]
+        self.learned_rows_ = report.learned_rows
+        self.inducing_rows_ = report.inducing
+        self.variance_left_ = report.trace_left if report.inducing else None
+        self.cg_steps_ = report.cg_steps
         self.log_evidence_ = report.evidence
         self.n_iter_ = report.iterations
         self.converged_ = report.converged
@@ -121,6 +145,17 @@ class GPRegressor(RegressorMixin, _GP):
         False keeps every hyperparameter as given.
     zero_mean, unscaled : bool
         Do not take out the mean of y; keep its scale.
+    posterior : {"auto", "exact", "cg", "inducing"}
+        How all rows are taken into account: by a factor of their matrix, by conjugate gradients
+        over it (for regression), or by some rows that stand for all; "auto" is the most exact that
+        fits into memory. See docs/scale.md.
+    inducing : int, optional
+        Rows that stand for all, 1000 unless given.
+    learn_rows : int or "all", optional
+        Rows that the hyperparameters are learned from, drawn by `random_state`; None = all when
+        that is about an hour's work of one core, else fewer.
+    bound : {None, "fitc", "titsias"}
+        With inducing rows, learn on from all rows by this bound.
     n_jobs : int, optional
         Threads; None and -1 mean all cores. The results do not depend on it.
     random_state : int, optional
@@ -140,7 +175,11 @@ class GPRegressor(RegressorMixin, _GP):
         By path, the noise included.
     log_evidence_, noise_ : float
     leave_one_out_ : dict
-        Quality of leave-one-out predictions: nlpd, mae, rmse, r, r2, coverage.
+        Quality of leave-one-out predictions: nlpd, mae, rmse, r, r2, coverage. None with inducing
+        rows.
+    posterior_, learned_rows_, inducing_rows_, variance_left_, cg_steps_
+        How it came to all rows: the posterior taken, the rows learned from, those that stand for
+        all and the share of the variance they leave, steps of conjugate gradients.
     order_weights_, order_shares_ : ndarray
         Of the first string kernel: the weight of each order, its share of the mean k(x, x).
     symbols_ : list of dict
@@ -150,7 +189,8 @@ class GPRegressor(RegressorMixin, _GP):
     """
 
     def __init__(self, kernel="ssk(text)", *, vectors=None, restarts=4, max_iter=200, noise=None,
-                 fix=None, prior=None, learn=True, zero_mean=False, unscaled=False, n_jobs=None,
+                 fix=None, prior=None, learn=True, zero_mean=False, unscaled=False,
+                 posterior="auto", inducing=None, learn_rows=None, bound=None, n_jobs=None,
                  random_state=None, verbose=0, precision="double", device="cpu"):
         self.kernel = kernel
         self.vectors = vectors
@@ -162,6 +202,10 @@ class GPRegressor(RegressorMixin, _GP):
         self.learn = learn
         self.zero_mean = zero_mean
         self.unscaled = unscaled
+        self.posterior = posterior
+        self.inducing = inducing
+        self.learn_rows = learn_rows
+        self.bound = bound
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -183,8 +227,8 @@ class GPRegressor(RegressorMixin, _GP):
         super()._read()
         report = lib.lth_gp_reported(self._pointer)
         self.noise_ = report.noise
-        loo = report.loo.contents
-        self.leave_one_out_ = {name: getattr(loo, name) for name, _ in _c.Metrics._fields_}
+        self.leave_one_out_ = {name: getattr(report.loo.contents, name)
+                               for name, _ in _c.Metrics._fields_} if report.loo else None
         self._several = self.n_targets_ > 1 or self.__dict__.get("_several", False)
 
     def predict(self, X, return_std=False, latent=False):
@@ -214,9 +258,9 @@ class GPClassifier(ClassifierMixin, model.Classes, _GP):
 
     Parameters
     ----------
-    kernel, vectors, restarts, max_iter, fix, prior, learn, n_jobs, random_state, verbose,
-    precision, device
-        As for `GPRegressor`.
+    kernel, vectors, restarts, max_iter, fix, prior, learn, posterior, inducing, learn_rows, bound,
+    n_jobs, random_state, verbose, precision, device
+        As for `GPRegressor`; "exact" is Laplace's approximation here, and there is no "cg".
     likelihood : {"logit", "probit"}
         How the latent function becomes a probability.
 
@@ -228,8 +272,8 @@ class GPClassifier(ClassifierMixin, model.Classes, _GP):
     """
 
     def __init__(self, kernel="ssk(text)", *, vectors=None, likelihood="logit", restarts=4,
-                 max_iter=200, fix=None, prior=None, learn=True, n_jobs=None, random_state=None,
-                 verbose=0, precision="double", device="cpu"):
+                 max_iter=200, fix=None, prior=None, learn=True, posterior="auto", inducing=None,
+                 learn_rows=None, bound=None, n_jobs=None, random_state=None, verbose=0, precision="double", device="cpu"):
         self.kernel = kernel
         self.vectors = vectors
         self.likelihood = likelihood
@@ -238,6 +282,10 @@ class GPClassifier(ClassifierMixin, model.Classes, _GP):
         self.fix = fix
         self.prior = prior
         self.learn = learn
+        self.posterior = posterior
+        self.inducing = inducing
+        self.learn_rows = learn_rows
+        self.bound = bound
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose

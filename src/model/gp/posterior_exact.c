@@ -39,9 +39,8 @@ static lth_status open(lth_gp *gp, lth_error *err) {
     return e->alpha ? LTH_OK : lth__fail_memory(err, gp->rows * gp->latents * sizeof *e->alpha);
 }
 
-static size_t matrices(const lth_gp *gp) {
-    (void)gp;
-    return 2;
+static double bytes(const lth_gp *gp) {
+    return 2.0 * (double)gp->rows * (double)gp->rows * sizeof(double);
 }
 
 /* ---- Evidence ---- */
@@ -217,7 +216,7 @@ static lth_status load(lth_gp *gp, const lth__loader *l) {
 const lth__posterior lth__exact = {.name = "exact",
                                    .open = open,
                                    .free = release,
-                                   .matrices = matrices,
+                                   .bytes = bytes,
                                    .evidence = evidence,
                                    .settle = settle,
                                    .predict = predict,

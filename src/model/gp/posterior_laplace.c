@@ -63,8 +63,9 @@ static lth_status open(lth_gp *gp, lth_error *err) {
     return s->a && s->f && s->root_w ? LTH_OK : lth__fail_memory(err, 3 * cells * sizeof *s->a);
 }
 
-static size_t matrices(const lth_gp *gp) {
-    return gp->latents + 3;
+static double bytes(const lth_gp *gp) {
+    double matrix = (double)gp->rows * (double)gp->rows * sizeof(double);
+    return ((double)gp->latents + 3) * matrix;
 }
 
 /* ---- Evidence ---- */
@@ -250,7 +251,7 @@ const lth__posterior lth__laplace_posterior = {.name = "laplace",
                                                .approximate = true,
                                                .open = open,
                                                .free = release,
-                                               .matrices = matrices,
+                                               .bytes = bytes,
                                                .evidence = evidence,
                                                .settle = settle,
                                                .predict = predict,
