@@ -114,8 +114,9 @@ static void fill_costs(const lth_gp *gp, lth_gp_plan *plan) {
 lth_status lth__gp_plan(const lth_gp *gp, const lth_gp_options *options, lth_gp_plan *plan,
                         lth_error *err) {
     choose(gp, options, plan);
+    LTH_TRY(check(gp, options, plan, err));
     fill_costs(gp, plan);
-    return check(gp, options, plan, err);
+    return LTH_OK;
 }
 
 bool lth__gp_learns_at_once(const lth_gp_plan *plan) {
