@@ -1,6 +1,6 @@
 """Gaussian processes: regression and classification."""
 
-from ctypes import byref
+from ctypes import byref, sizeof
 
 import numpy as np
 
@@ -68,24 +68,41 @@ class _GP(model.Model):
         raise Error('prior wants {path: (median, sd of the logarithm)}, as {"ssk.gap": (0.5, 1)}, '
                     f"not {self.prior!r}")
 
-    def _fit(self, context, parsed, columns, targets, **more):
+    def fit(self, X, y):
+        """Learn from rows and their targets."""
+        context, parsed, columns, targets, more = self._task(X, y)
         steps, line = [], StatusLine(self.verbose)
         options = self._options(line, steps, context)
-        for name, value in more.items():
-            setattr(options, name, value)
-        vectors = self._vectors_for(parsed, columns)
-        options.vectors = vectors
-        names, count = model.strings(targets, "targets")
-        table = tables.Table(context, {**columns, **targets})
+        _table, arguments = self._arguments(context, parsed, columns, targets, options, more)
         try:
-            pointer = context.create(lib.lth_gp_fit, context.pointer, parsed.expression.encode(),
-                                     table.pointer, names, count, byref(options), long=True,
-                                     free=lib.lth_gp_free)
+            pointer = context.create(lib.lth_gp_fit, *arguments, long=True, free=lib.lth_gp_free)
         finally:
             line.end()
         self.trace_ = np.array(steps, dtype=[(name, "i8" if kind is _c.c_size_t else "f8")
                                              for name, kind in _c.GpStep._fields_])
         return self._own(pointer, context)
+
+    def plan(self, X, y):
+        """What `fit` would do and need, as a dict: rows to learn from, posterior, pairs of rows,
+        bytes of memory, and seconds by a short trial on this machine."""
+        context, parsed, columns, targets, more = self._task(X, y)
+        options = self._options(StatusLine(False), [], context)
+        _table, arguments = self._arguments(context, parsed, columns, targets, options, more)
+        plan = _c.GpPlan()
+        context.call(lib.lth_gp_plan_fit, *arguments, byref(plan), sizeof(plan), long=True)
+        out = {name: getattr(plan, name) for name, _ in plan._fields_}
+        out["posterior"] = _POSTERIORS[plan.posterior]
+        out["store"] = "single" if plan.store else "double"
+        return out
+
+    def _arguments(self, context, parsed, columns, targets, options, more):
+        for name, value in more.items():
+            setattr(options, name, value)
+        options.vectors = self._vectors_for(parsed, columns)
+        names, count = model.strings(targets, "targets")
+        table = tables.Table(context, {**columns, **targets})  # the caller keeps it alive
+        return table, (context.pointer, parsed.expression.encode(), table.pointer, names, count,
+                       byref(options))
 
     def _read(self):
         pointer = self._model.pointer
@@ -212,16 +229,16 @@ class GPRegressor(RegressorMixin, _GP):
         self.precision = precision
         self.device = device
 
-    def fit(self, X, y):
-        """Learn from rows and numbers. A y of two dimensions has several targets."""
+    def _task(self, X, y):
         context, parsed, columns = self._begin(X)
         rows = next(iter(columns.values())).count
         targets, self._several = labels.numbers(y, rows, columns.keys(), self)
         noise = 0.0 if self.noise is None else float(self.noise)
         if not noise >= 0:
             raise Error(f"noise wants a variance of at least 0, not {self.noise!r}")
-        return self._fit(context, parsed, columns, targets, task=_REGRESSION, noise=noise,
-                         zero_mean=bool(self.zero_mean), unscaled=bool(self.unscaled))
+        more = {"task": _REGRESSION, "noise": noise, "zero_mean": bool(self.zero_mean),
+                "unscaled": bool(self.unscaled)}
+        return context, parsed, columns, targets, more
 
     def _read(self):
         super()._read()
@@ -292,15 +309,14 @@ class GPClassifier(ClassifierMixin, model.Classes, _GP):
         self.precision = precision
         self.device = device
 
-    def fit(self, X, y):
-        """Learn from rows and their labels."""
+    def _task(self, X, y):
         if self.likelihood not in _LIKELIHOODS:
             raise Error(f'likelihood wants "logit" or "probit", not {self.likelihood!r}')
         context, parsed, columns = self._begin(X)
         rows = next(iter(columns.values())).count
         self._labels, targets = labels.labels(y, rows, columns.keys(), self)
-        return self._fit(context, parsed, columns, targets, task=_CLASSIFICATION,
-                         likelihood=_LIKELIHOODS[self.likelihood])
+        more = {"task": _CLASSIFICATION, "likelihood": _LIKELIHOODS[self.likelihood]}
+        return context, parsed, columns, targets, more
 
     def _read(self):
         super()._read()
