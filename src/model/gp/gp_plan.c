@@ -28,7 +28,7 @@ const lth__posterior *lth__gp_posterior(lth_posterior which, bool labels) {
 static double bytes_of(const lth_gp *gp, lth_posterior which, size_t rows, lth_precision store) {
     lth_gp asked = {.rows = rows, .latents = gp->latents, .how = gp->how};
     asked.how.store = store;
-    return lth__gp_posterior(which, gp->likelihood->of_labels)->bytes(&asked);
+    return (double)lth__gp_posterior(which, gp->likelihood->of_labels)->bytes(&asked);
 }
 
 static double cell_orders_of_pair(const lth_gp *gp) {

@@ -11,11 +11,12 @@ typedef struct lth__posterior {
     const char *name;
     bool approximate; /* the last digits of its evidence are not worth an evaluation */
 
-    /* Room for the solution of gp->rows and gp->latents; and about how much memory its matrices
-     * will need, by rows, latents and how alone. */
+    /* Room for the solution of gp->rows and gp->latents. */
     lth_status (*open)(lth_gp *gp, lth_error *err);
     void (*free)(void *solution);
-    double (*bytes)(const lth_gp *gp);
+    /* Bytes that its matrices will need at once, by rows, latents and how alone; SIZE_MAX when they
+     * cannot be counted. */
+    size_t (*bytes)(const lth_gp *gp);
 
     /* At the present parameters: the evidence, and unless `gradient` is NULL its derivative by each
      * of them (lth__gp_pull() is most of it). LTH_ENUMERIC when there is none at gp->jitter. */
