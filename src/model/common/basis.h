@@ -50,10 +50,11 @@ lth_status lth__basis_renew(lth__basis *b, double scale, double shift, double ji
  * are those of the choice. */
 lth_status lth__basis_features(const lth__basis *b, const lth_items *rows, double *phi,
                                double *self, lth_error *err);
-/* The two steps of it: covariances by [row][count]; and from these phi, in their place. */
+/* The two steps of it: covariances by [row][count]; and from these phi, in their place, with
+ * |phi|^2 of each row unless NULL. */
 lth_status lth__basis_covariances(const lth__basis *b, const lth_items *rows, double *K,
                                   double *self, lth_error *err);
 lth_status lth__basis_whiten(const lth__basis *b, lth_ctx *ctx, size_t rows, double *K,
-                             lth_error *err);
+                             double *square, lth_error *err);
 
 #endif

@@ -232,7 +232,7 @@ static lth_status fit_items(lth_gp model, const double *y, const char *const *na
 }
 
 static const lth__posterior *choose_posterior(const lth_gp_options *options, bool labels) {
-    (void)options;
+    if (options->posterior == LTH_POSTERIOR_INDUCING) return &lth__inducing;
     return labels ? &lth__laplace_posterior : &lth__exact;
 }
 
@@ -362,6 +362,7 @@ lth_status lth_gp_fit(lth_ctx *ctx, const char *expression, const lth_table *tab
                         : fit_numbers(&s, table, targets, target_count, &options, &gp, err);
     if (status == LTH_OK) {
         gp->borrowed = false;
+        if (gp->items != s.items && gp->all != s.items) lth_items_free(s.items);
         status = lth__gp_list(gp, err);
         if (status == LTH_OK)
             *out = gp;

@@ -7,7 +7,10 @@ lth_status lth_gp_leave_one_out(const lth_gp *gp, size_t target, double *y, doub
                                 double *sd, lth_error *err) {
     if (!gp->posterior->leave_one_out)
         return lth__fail(err, LTH_EARG,
-                         "the model is for labels, which have no leave-one-out predictions");
+                         gp->classes
+                             ? "the model is for labels, which have no leave-one-out predictions"
+                             : "the model keeps few of its rows, and has no leave-one-out "
+                               "predictions");
     if (target >= gp->target_count)
         return lth__fail(err, LTH_EARG, "there is no target %zu: the model has %zu", target,
                          gp->target_count);

@@ -41,6 +41,6 @@ typedef struct lth__posterior {
     lth_status (*load)(lth_gp *gp, const lth__loader *l);
 } lth__posterior;
 
-extern const lth__posterior lth__exact, lth__laplace_posterior;
+extern const lth__posterior lth__exact, lth__laplace_posterior, lth__inducing;
 
 #endif
