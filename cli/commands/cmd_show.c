@@ -108,9 +108,16 @@ static void print_training(const lth_gp *gp, const lth_gp_report *r) {
                lth_gp_is_multi_label(gp) ? "several a row" : "one a row");
     } else {
         print_figure("noise", r->noise);
+    }
+    if (r->loo) {
         print_figure("leave-one-out r", r->loo->r);
         print_figure("leave-one-out nlpd", r->loo->nlpd);
         print_figure("leave-one-out coverage", r->loo->coverage);
+    }
+    if (r->inducing > 0) {
+        printf("inducing rows\t%zu\n", r->inducing);
+        print_figure("variance left", r->trace_left);
+        print_figure("variance left / noise", r->left_to_noise);
     }
     if (r->jitter > 0) print_figure("jitter", r->jitter);
     printf("ended\t%s\nstarts\t%zu\niterations\t%zu\nevaluations\t%zu\n", ending(r), r->starts,
@@ -190,6 +197,7 @@ static int put_symbols(json_writer *w, const lth_gp *gp) {
 
 static void put_quality(json_writer *w, const lth_gp_report *r) {
     json_put_double(w, "noise", r->noise);
+    if (!r->loo) return;
     json_begin_object(w, "leave_one_out");
     json_put_count(w, "n", r->loo->count);
     json_put_double(w, "nlpd", r->loo->nlpd);
@@ -226,6 +234,11 @@ static int put_gp(json_writer *w, const lth_gp *gp) {
         put_classes(w, gp);
     else
         put_quality(w, &r);
+    if (r.inducing > 0) {
+        json_put_count(w, "inducing", r.inducing);
+        json_put_double(w, "variance_left", r.trace_left);
+        json_put_double(w, "variance_left_to_noise", r.left_to_noise);
+    }
     json_put_double(w, "jitter", r.jitter);
     json_put_count(w, "starts", r.starts);
     json_put_count(w, "iterations", r.iterations);

@@ -32,7 +32,7 @@ static void count_card(report *r, size_t count, const char *what) {
 
 static void gp_cards(report *r) {
     lth_gp_report g = *lth_gp_reported(lth_model_gp(r->model));
-    if (has_numbers(r)) {
+    if (has_left_out(r)) {
         bool several = lth_model_targets(r->model) > 1; /* the report of a model is on the first */
         number_card(r, g.loo->r,
                     several ? "leave-one-out correlation, first target"
@@ -43,6 +43,9 @@ static void gp_cards(report *r) {
         open_card(r);
         html_percent(r->out, g.loo->coverage);
         close_card(r, "inside their 95% interval");
+    }
+    if (g.inducing > 0) count_card(r, g.inducing, "rows that stand for all");
+    if (has_numbers(r)) {
         number_card(r, sqrt(g.noise), "noise, standard deviation");
     } else {
         count_card(r, lth_gp_classes(lth_model_gp(r->model)), "classes");

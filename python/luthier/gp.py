@@ -183,8 +183,8 @@ class GPRegressor(RegressorMixin, _GP):
         super()._read()
         report = lib.lth_gp_reported(self._pointer)
         self.noise_ = report.noise
-        loo = report.loo.contents
-        self.leave_one_out_ = {name: getattr(loo, name) for name, _ in _c.Metrics._fields_}
+        loo = report.loo.contents if report.loo else None
+        self.leave_one_out_ = loo and {name: getattr(loo, name) for name, _ in _c.Metrics._fields_}
         self._several = self.n_targets_ > 1 or self.__dict__.get("_several", False)
 
     def predict(self, X, return_std=False, latent=False):

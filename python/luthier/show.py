@@ -51,8 +51,12 @@ def _gp(pointer, model):
                                    else "one a row"))
     else:
         lines.append(f"noise\t{number(r.noise)}")
+    if r.loo:
         lines += [f"leave-one-out {name}\t{number(getattr(r.loo.contents, name))}"
                   for name in ("r", "nlpd", "coverage")]
+    if r.inducing:
+        lines += [f"inducing rows\t{r.inducing}", f"variance left\t{number(r.trace_left)}",
+                  f"variance left / noise\t{number(r.left_to_noise)}"]
     if r.jitter > 0:
         lines.append(f"jitter\t{number(r.jitter)}")
     ended = "interrupted" if r.interrupted else "converged" if r.converged else "not converged"
