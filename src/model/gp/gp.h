@@ -43,7 +43,9 @@ struct lth_gp {
     lth_items *items;        /* training rows that predictions are compared with */
     lth__prepared *prepared; /* of these, for predictions */
     bool borrowed;           /* kernel, encoder and items belong to someone else */
-    lth_items *kept;         /* items of its own, where the posterior keeps others than given */
+    bool keeps_few;          /* items are few of the rows it learned from, and its own */
+    lth_items *all;          /* those rows, where the kernel needs them all; else NULL */
+    size_t *kept;            /* then of each item its number among them               */
     char *vectors;           /* file for words that training did not have, or NULL */
 
     size_t rows, latents, target_count; /* rows: of items and y */
@@ -111,6 +113,10 @@ lth_status lth__gp_hold(lth_gp *gp, const lth_gp_options *options, lth_error *er
 /* Find the best parameters from `options`; gp->report tells how it went. */
 lth_status lth__gp_search(lth_gp *gp, lth__gram *gram, const lth_gp_options *options,
                           lth_error *err);
+
+/* For a posterior that keeps few rows: `items`, rows `kept` of the present ones, become the
+ * model's. Both are its own from now on; gp->rows and gp->y are left to the caller. */
+void lth__gp_keep(lth_gp *gp, lth_items *items, size_t *kept);
 
 /* Fill in `learned` and `symbols`, which only models that the caller gets need. */
 lth_status lth__gp_list(lth_gp *gp, lth_error *err);

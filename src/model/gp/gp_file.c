@@ -122,6 +122,20 @@ static void save_steps(lth__saver *s, const lth_gp *gp) {
     lth__saver_put(s, "steps", LTH__F64, gp->step_count, STEP_NUMBERS, x);
 }
 
+/* Of a model that keeps few of its rows: which ones, where all are in the file, and how many rows
+ * each class had. */
+static void save_kept(lth__saver *s, const lth_gp *gp) {
+    const lth__classes *c = gp->keeps_few ? gp->classes : NULL;
+    double *rows = lth__saver_keep(s, lth__alloc(c ? c->class_count : 0, sizeof *rows));
+    uint64_t *kept = lth__saver_keep(s, lth__alloc(gp->all ? gp->rows : 0, sizeof *kept));
+    s->ok = s->ok && rows && kept;
+    if (!s->ok) return;
+    for (size_t i = 0; c && i < c->class_count; i++) rows[i] = (double)c->list[i].rows;
+    for (size_t i = 0; gp->all && i < gp->rows; i++) kept[i] = gp->kept[i];
+    if (c) lth__saver_put(s, "class_rows", LTH__F64, c->class_count, 0, rows);
+    if (gp->all) lth__saver_put(s, "kept_rows", LTH__U64, gp->rows, 0, kept);
+}
+
 static void save_numbers(lth__saver *s, const lth_gp *gp) {
     size_t t = gp->target_count, params = lth__gp_param_count(gp), own = lth__gp_own_count(gp);
     double *report = lth__saver_keep(s, lth__alloc(REPORT_NUMBERS, sizeof *report));
@@ -152,14 +166,15 @@ static void save_numbers(lth__saver *s, const lth_gp *gp) {
     lth__saver_put(s, "start", LTH__F64, params, 0, gp->start);
     lth__saver_put(s, "flags", LTH__U8, params, 2, flags);
     save_steps(s, gp);
-    gp->posterior->save(gp, s);
+    save_kept(s, gp);
+    if (s->ok) gp->posterior->save(gp, s);
 }
 
 static lth_status save(const lth_gp *gp, const lth__model_to *to, lth_error *err) {
     lth__saver s = lth__saver_open();
     if (s.ok) save_texts(&s, gp);
     if (s.ok) save_numbers(&s, gp);
-    if (s.ok) lth__saver_put_fields(&s, gp->encoder, gp->items);
+    if (s.ok) lth__saver_put_fields(&s, gp->encoder, gp->all ? gp->all : gp->items);
     return lth__saver_close(&s, to, err);
 }
 
@@ -226,12 +241,27 @@ static lth_status load_posterior(const loader *l, bool labels) {
     const char *name = lth__tensors_text(l->in.file, "posterior");
     for (int which = LTH_POSTERIOR_EXACT; which <= LTH_POSTERIOR_INDUCING; which++) {
         const lth__posterior *p = lth__gp_posterior((lth_posterior)which, labels);
-        if (name && strcmp(name, p->name) != 0) continue;
+        bool apt = which != LTH_POSTERIOR_CG || !labels;
+        if (!apt || (name && strcmp(name, p->name) != 0)) continue;
         l->gp->posterior = p;
         l->gp->report.posterior = (lth_posterior)which;
         return LTH_OK;
     }
     return lth__loader_damaged(&l->in, "posterior");
+}
+
+/* Of the rows it has, or of those it was made from. */
+static lth_status count_classes(const loader *l, lth__classes *c) {
+    const lth__tensor *t;
+    if (!lth__classes_count(c, l->gp->y, l->gp->rows)) return lth__loader_damaged(&l->in, "y");
+    if (!lth__tensors_find(l->in.file, "class_rows")) return LTH_OK;
+    LTH_TRY(lth__loader_get(&l->in, "class_rows", LTH__F64, 1, c->class_count, 0, &t));
+    for (size_t i = 0; i < c->class_count; i++) {
+        double rows = ((const double *)t->data)[i];
+        if (!(rows >= 0 && rows <= 1e15)) return lth__loader_damaged(&l->in, "class_rows");
+        c->list[i].rows = (size_t)rows;
+    }
+    return LTH_OK;
 }
 
 static lth_status load_classes(const loader *l) {
@@ -244,7 +274,7 @@ static lth_status load_classes(const loader *l) {
     LTH_TRY(load_posterior(l, true));
     gp->latents = lth__classes_latents(c);
     LTH_TRY(gp->posterior->load(gp, &l->in));
-    return lth__classes_count(c, gp->y, gp->rows) ? LTH_OK : lth__loader_damaged(&l->in, "y");
+    return count_classes(l, c);
 }
 
 static lth_status load_solution(const loader *l) {
@@ -332,6 +362,23 @@ static lth_status load_steps(const loader *l) {
     return LTH_OK;
 }
 
+/* Its own, or all that it was made from and then those it keeps. */
+static lth_status load_rows(loader *l) {
+    lth_gp *gp = l->gp;
+    const lth__tensor *t;
+    if (!lth__tensors_find(l->in.file, "kept_rows"))
+        return lth__loader_fields(&l->in, gp->rows, &gp->items);
+    LTH_TRY(lth__loader_get(&l->in, "kept_rows", LTH__U64, 1, gp->rows, 0, &t));
+    gp->kept = lth__alloc(gp->rows, sizeof *gp->kept);
+    if (!gp->kept) return lth__fail_memory(l->in.err, gp->rows * sizeof *gp->kept);
+    for (size_t i = 0; i < gp->rows; i++) {
+        gp->kept[i] = ((const uint64_t *)t->data)[i];
+        if (gp->kept[i] >= gp->report.rows) return lth__loader_damaged(&l->in, "kept_rows");
+    }
+    LTH_TRY(lth__loader_fields(&l->in, gp->report.rows, &gp->all));
+    return lth__items_pick(gp->all, gp->kept, gp->rows, &gp->items, l->in.err);
+}
+
 static lth_status load_all(loader *l) {
     lth_gp *gp = l->gp;
     LTH_TRY(lth__loader_kernel(&l->in, &gp->ctx, "gp", "it is not a Gaussian process", &gp->kernel,
@@ -341,7 +388,7 @@ static lth_status load_all(loader *l) {
     LTH_TRY(load_numbers(l));
     LTH_TRY(load_report(l));
     LTH_TRY(load_steps(l));
-    LTH_TRY(lth__loader_fields(&l->in, gp->rows, &gp->items));
+    LTH_TRY(load_rows(l));
     LTH_TRY(lth__loader_prepare(&l->in, gp->items, &gp->prepared));
     return lth__gp_list(gp, l->in.err);
 }

@@ -208,7 +208,7 @@ lth_status lth_gp_fit(lth_ctx *ctx, const char *expression, const lth_table *tab
     if (status == LTH_OK) status = lth__gp_learn(gp, &options, err);
     if (status == LTH_OK) status = lth__gp_list(gp, err);
     if (status == LTH_OK) {
-        if (gp->kept) lth_items_free(s.items);
+        if (gp->items != s.items && gp->all != s.items) lth_items_free(s.items);
         gp->borrowed = false;
         *out = gp;
     } else {
