@@ -36,10 +36,6 @@ bool has_left_out(const report *r) {
     return gp && lth_gp_reported(gp)->loo;
 }
 
-bool has_left_out(const report *r) {
-    return has_numbers(r) && lth_gp_reported(lth_model_gp(r->model))->loo;
-}
-
 bool has_labels(const report *r) {
     return lth_model_classes(r->model) > 0;
 }

@@ -1,2 +1,0 @@
-#include "model/gp/posterior.h"
-const lth__posterior lth__cg = {0};
