@@ -26,13 +26,17 @@ static dtrsm_fn *dtrsm;
 static dtrsv_fn *dtrsv;
 static dpotrf_fn *dpotrf;
 
+/* For one row, or one column, dgemm() would spend its time on copies of the matrix. */
 static void gemm_nt(size_t m, size_t n, size_t k, double alpha, const double *A, size_t lda,
                     const double *B, size_t ldb, double beta, double *C, size_t ldc) {
+    if (m == 1) {
+        dgemv(ROW_MAJOR, NO_TRANSPOSE, (int)n, (int)k, alpha, B, (int)ldb, A, 1, beta, C, 1);
+        return;
+    }
     dgemm(ROW_MAJOR, NO_TRANSPOSE, TRANSPOSE, (int)m, (int)n, (int)k, alpha, A, (int)lda, B,
           (int)ldb, beta, C, (int)ldc);
 }
 
-/* For one column dgemm() would spend its time on copies of A. */
 static void gemm_nn(size_t m, size_t n, size_t k, double alpha, const double *A, size_t lda,
                     const double *B, size_t ldb, double beta, double *C, size_t ldc) {
     if (n == 1) {
@@ -72,6 +76,12 @@ static void solve_right(size_t m, size_t n, const double *L, size_t ldl, double 
         return;
     }
     dtrsm(ROW_MAJOR, RIGHT, LOWER, TRANSPOSE, NON_UNIT, (int)m, (int)n, 1, L, (int)ldl, B,
+          (int)ldb);
+}
+
+static void solve_right_transposed(size_t m, size_t n, const double *L, size_t ldl, double *B,
+                                   size_t ldb) {
+    dtrsm(ROW_MAJOR, RIGHT, LOWER, NO_TRANSPOSE, NON_UNIT, (int)m, (int)n, 1, L, (int)ldl, B,
           (int)ldb);
 }
 
@@ -188,6 +198,7 @@ static void load(void) {
     loaded.solve = solve;
     loaded.solve_transposed = solve_transposed;
     loaded.solve_right = solve_right;
+    loaded.solve_right_transposed = solve_right_transposed;
     loaded.cholesky = cholesky;
 }
 

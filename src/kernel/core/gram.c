@@ -415,7 +415,7 @@ lth_status lth_gram_gradients(const lth_kernel *kernel, const lth_items *rows,
 
 struct lth__gram {
     work w;
-    bool is_tiled;
+    bool is_tiled, keeps_nothing;
     lth__memo *memo; /* by node */
 };
 
@@ -503,6 +503,10 @@ void lth__gram_free(lth__gram *g) {
     lth__free(g);
 }
 
+void lth__gram_keep_nothing(lth__gram *g) {
+    g->keeps_nothing = true;
+}
+
 /* States for the present values of the parameters. */
 static lth_status prepare_again(lth__gram *g, lth_error *err) {
     work *w = &g->w;
@@ -521,7 +525,7 @@ static lth_status tile_once(lth__gram *g, lth_error *err) {
     if (!g->is_tiled) {
         LTH_TRY(make_tiling(&g->w, err));
         g->is_tiled = true;
-        make_memo(g);
+        if (!g->keeps_nothing) make_memo(g);
     }
     g->w.eval.memo = g->memo;
     return LTH_OK;

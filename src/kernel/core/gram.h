@@ -13,6 +13,8 @@ typedef struct lth__gram lth__gram;
 lth_status lth__gram_create(const lth_kernel *kernel, const lth_items *rows, const lth_items *cols,
                             lth__gram **out, lth_error *err);
 void lth__gram_free(lth__gram *g);
+/* For one evaluation: nothing is kept for the next. */
+void lth__gram_keep_nothing(lth__gram *g);
 
 /* The device that computes it, or NULL. Then the matrices below lie in its memory, without gaps. */
 lth__device_eval *lth__gram_device(const lth__gram *g);

@@ -10,6 +10,7 @@
  * whose (G^-1)_ii is between 1 / G_ii and 1 / noise.
  */
 #include <math.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "engine/blas.h"
@@ -54,17 +55,20 @@ static lth_status open(lth_gp *gp, lth_error *err) {
     return gp->solution ? LTH_OK : lth__fail_memory(err, gp->rows * gp->latents * sizeof(double));
 }
 
-static size_t matrices(const lth_gp *gp) {
-    (void)gp;
-    return 1;
-}
-
-/* ---- Evidence ---- */
-
 static size_t rank_for(size_t n) {
     size_t rank = n / 4 < LEAST_RANK ? LEAST_RANK : n / 4;
     return rank < MOST_RANK ? rank : MOST_RANK;
 }
+
+/* The matrix, and beside it the preconditioner and what is kept for variances. */
+static size_t bytes(const lth_gp *gp) {
+    size_t cell = gp->how.store == LTH_F32 ? sizeof(float) : sizeof(double), n = gp->rows;
+    size_t matrix = lth__packed_bytes(n, cell);
+    size_t beside = (4 * rank_for(n) + 4 * gp->how.probes + 8 * gp->latents) * sizeof(double);
+    return matrix > SIZE_MAX / 2 || n > SIZE_MAX / 2 / beside ? SIZE_MAX : matrix + n * beside;
+}
+
+/* ---- Evidence ---- */
 
 /* G, and what it has on its diagonal beside the kernel's values. */
 static lth_status make_matrix(lth_gp *gp, lth__gram *gram, double *noise, lth_error *err) {
@@ -324,7 +328,7 @@ const lth__posterior lth__cg = {.name = "cg",
                                 .approximate = true,
                                 .open = open,
                                 .free = release,
-                                .matrices = matrices,
+                                .bytes = bytes,
                                 .evidence = evidence,
                                 .settle = settle,
                                 .predict = predict,

@@ -149,7 +149,7 @@ static void test_products(void **state) {
     lth_ctx *ctx = context(2);
     for (size_t s = 0; s < SIZES; s++) {
         for (size_t m = 1; m <= 9; m += 4) {
-
+            check_product(ctx, sizes[s], m, LTH_F64);
             check_product(ctx, sizes[s], m, LTH_F32);
         }
     }
@@ -164,7 +164,7 @@ static void test_products_of_any_threads(void **state) {
     lth__random_seed(&random, 3);
     double *A = random_symmetric(&random, n), *X = random_numbers(&random, n * m);
     double *first = room(n * m), *Y = room(n * m);
-    for (int precision = LTH_F32; precision <= LTH_F32; precision++) {
+    for (int precision = LTH_F64; precision <= LTH_F32; precision++) {
         lth__packed p = pack(n, A, (lth_precision)precision);
         for (unsigned threads = 1; threads <= 5; threads++) {
             lth_ctx *ctx = context(threads);
