@@ -191,7 +191,8 @@ const option option_table[] = {
      "gp: rows that stand for all (default 1000); makes --posterior inducing"},
     {0, "learn-rows", OPTION_TEXT, "N|all", FIELD(learn_rows), LEARNING, 0,
      "gp: learn the hyperparameters from N rows, drawn by --seed so that the target keeps its "
-     "distribution (default: all when that is about an hour's work of one core, else fewer)"},
+     "distribution (default: all when that is about an hour's work of one core, else as many as "
+     "take it ten minutes)"},
     {0, "bound", OPTION_CHOICE, "none|fitc|titsias", FIELD(bound), LEARNING, 0,
      "gp: with inducing rows, learn on from all rows by this bound (default none)"},
     {0, "tolerance", OPTION_TEXT, "V", FIELD(tolerance), LEARNING, 0,

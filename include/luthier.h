@@ -468,7 +468,7 @@ typedef struct lth_gp_options {
     size_t inducing;           /* rows that stand for all; 0 (default) = 1000                   */
     size_t learn_rows;         /* hyperparameters are learned from so many rows, drawn at random;
                                   0 (default) = all when that is about an hour's work of one core,
-                                  else as many as that takes                                    */
+                                  else as many as take it ten minutes                           */
     lth_bound bound;           /* default NONE                                                  */
     double tolerance;          /* of CG, relative residual; 0 (default) = 1e-8                  */
     size_t probes;             /* of CG, for variances; 0 (default) = 64                        */
