@@ -65,7 +65,7 @@ static void say_posterior(learning *l, const lth_gp_report *r) {
         session_say(&l->session, "posterior by conjugate gradients: %zu steps, residual %.2g",
                     r->cg_steps, r->cg_residual);
     if (r->posterior == LTH_POSTERIOR_INDUCING)
-        session_say(&l->session, "%zu rows stand for all: %.3g of the variance is left",
+        session_say(&l->session, "inducing rows: %zu, which leave %.3g of the variance",
                     r->inducing, r->trace_left);
 }
 
