@@ -143,6 +143,17 @@ static lth_status factor(const lth_gp *gp, const lth__matrix *K, size_t i, doubl
     return status;
 }
 
+/* The training rows with the context of a call: other threads read the model's at the same time. */
+static lth_status gram_of_rows(const lth_gp *gp, double *K, lth_error *err) {
+    lth_encoder *extension;
+    LTH_TRY(lth__encoder_extend(gp->encoder, &extension, err));
+    lth_items rows = *gp->items;
+    rows.encoder = extension;
+    lth_status status = lth_gram(gp->kernel, &rows, NULL, K, gp->rows, err);
+    lth_encoder_free(extension);
+    return status;
+}
+
 static lth_status factor_all(const lth_gp *gp, double **L, lth_error *err) {
     size_t n = gp->rows;
     lth_ctx ctx = gp->ctx;
@@ -151,7 +162,7 @@ static lth_status factor_all(const lth_gp *gp, double **L, lth_error *err) {
                               "a classifier of that many rows", "use a machine with more memory",
                               err));
     lth_status status = K.table->reserve(&K, err);
-    if (status == LTH_OK) status = lth_gram(gp->kernel, gp->items, NULL, K.cells, n, err);
+    if (status == LTH_OK) status = gram_of_rows(gp, K.cells, err);
     if (status == LTH_OK) status = lth__gp_prior_matrix(gp, 0, &K, err);
     for (size_t i = 0; i < gp->latents && status == LTH_OK; i++)
         status = factor(gp, &K, i, &L[i], err);
