@@ -5,8 +5,9 @@ void lth_gp_free(lth_gp *gp) {
     if (!gp) return;
     if (gp->solution) gp->posterior->free(gp->solution);
     lth__prepared_free(gp->prepared);
+    lth_items_free(gp->kept);
     if (!gp->borrowed) {
-        lth_items_free(gp->items);
+        if (!gp->kept) lth_items_free(gp->items);
         lth_encoder_free(gp->encoder);
         lth_kernel_free(gp->kernel);
     }
