@@ -77,6 +77,12 @@ static void forget_unless_finite(double *a, size_t n) {
     if (!finite) memset(a, 0, n * sizeof *a);
 }
 
+static double *carried(const lth_gp *gp, size_t *count) {
+    const solution *s = gp->solution;
+    *count = gp->latents * gp->rows;
+    return s->a;
+}
+
 /* The likelihoods have no parameters that are learned here. */
 static lth_status evidence(lth_gp *gp, lth__gram *gram, double *out, double *gradient,
                            lth_error *err) {
@@ -261,6 +267,7 @@ const lth__posterior lth__laplace_posterior = {.name = "laplace",
                                                .free = release,
                                                .bytes = bytes,
                                                .evidence = evidence,
+                                               .carried = carried,
                                                .settle = settle,
                                                .predict = predict,
                                                .weigh = weigh,
