@@ -79,7 +79,9 @@ static int write_slice(job *j, const prediction *p) {
 
 /* Whether what was written goes on its way: else the rest would be for nothing. */
 static bool is_read(job *j) {
-    return fflush(j->out.stream) == 0 && !ferror(j->out.stream);
+    bool flushed =
+        j->out.stream != stdout || fflush(stdout) == 0; /* closing a file tells why not */
+    return flushed && !ferror(j->out.stream);
 }
 
 static int take_slice(job *j, bool *more) {
