@@ -194,7 +194,7 @@ LTH_API lth_status lth_table_read(lth_ctx *ctx, const char *path, const lth_tabl
  * `next` makes a table of the next `rows` rows that are kept (fewer at the end, and when they are
  * long, but then a multiple of 512), or NULL after the last one; it is the caller's. Lines and
  * numbers of rows are those of the file. After a failure the stream can only be closed.
- * A model predicts slices of a multiple of 512 rows as it does a whole table, bit for bit. */
+ * Slices of a multiple of 512 rows are predicted as in one table, bit for bit (sstk: nearly). */
 typedef struct lth_table_stream lth_table_stream;
 LTH_API lth_status lth_table_stream_open(lth_ctx *ctx, const char *path,
                                          const lth_table_options *options, lth_table_stream **out,

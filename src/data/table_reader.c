@@ -275,7 +275,7 @@ static lth_status begin_table(lth__reader *r, lth_error *err) {
     return LTH_OK;
 }
 
-/* Rows of a multiple of GROUP are predicted as they are in a whole table, to the last bit. */
+/* Models go on by so many rows: a multiple of these is predicted as it is in a whole table. */
 enum { GROUP = 512, ENOUGH_BYTES = 16 << 20 };
 
 bool lth__reader_full(const lth__reader *r) {

@@ -37,7 +37,7 @@ struct lth__journal {
 };
 
 static lth_status refuse(const lth__journal *j, lth_error *err, const char *why) {
-    return lth__fail_at(err, LTH_EFORMAT, j->path, 0, 0, "%s; the journal stays as it is", why);
+    return lth__fail_at(err, LTH_EFORMAT, j->path, 0, 0, "%s; it stays as it is", why);
 }
 
 static lth_status fail_system(const lth__journal *j, lth_error *err, const char *what) {
@@ -181,10 +181,10 @@ static lth_status take_frame(const lth__journal *j, const char *bytes, size_t si
     if (size - *at < FRAME) return LTH_OK;
     memcpy(&length, bytes + *at, sizeof length);
     memcpy(sums, bytes + *at + sizeof length, sizeof sums);
-    if (crc_of(&length, sizeof length) != sums[0]) return refuse(j, err, "it is damaged");
+    if (crc_of(&length, sizeof length) != sums[0]) return refuse(j, err, "the journal is damaged");
     if (length > size - *at - FRAME) return LTH_OK;
     const char *inside = bytes + *at + FRAME;
-    if (crc_of(inside, length) != sums[1]) return refuse(j, err, "it is damaged");
+    if (crc_of(inside, length) != sums[1]) return refuse(j, err, "the journal is damaged");
     *out = inside;
     *out_size = length;
     *at += FRAME + length;
@@ -346,7 +346,7 @@ static void write_down(lth__journal *j, const double *numbers, size_t count) {
 static lth_status check(const lth__journal *j, const entry *e, const double *numbers,
                         lth_error *err) {
     if (memcmp(e->numbers, numbers, e->count * sizeof *numbers) == 0) return LTH_OK;
-    return refuse(j, err, "this machine comes to other numbers than those that it has");
+    return refuse(j, err, "this machine comes to other numbers than the journal has");
 }
 
 static lth_status evaluate(lth__journal *j, lth_gp *gp, lth__gram *gram, double *numbers,
