@@ -243,6 +243,9 @@ const option option_table[] = {
     {0, "prior", OPTION_PAIRS, "PATH=MEDIAN,SD", FIELD(prior), LEARNING, 0,
      "draw a hyperparameter, or each of a group such as ssk.weights, towards MEDIAN: log-normal, "
      "SD is that of the logarithm; may be repeated"},
+    {0, "journal", OPTION_FILE, "FILE", FIELD(journal), FIT, 0,
+     "gp: keep every evaluation of the search in FILE; the same command goes on where it was "
+     "killed. FILE is removed when the model is written, unless by Ctrl-C"},
     {0, "no-learn", OPTION_FLAG, NULL, FIELD(no_learn), LEARNING, 0,
      "keep all hyperparameters as they are given"},
     {0, "latent", OPTION_FLAG, NULL, FIELD(latent), PREDICT, 0,

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "learning.h"
 #include "model.h"
@@ -53,6 +54,12 @@ static int save(learning *l, const lth_model *m) {
     release_interrupts();
     if (status == LTH_OK) return EXIT_DONE;
     return session_fail_output(&l->session, &err, l->options->output);
+}
+
+/* What it was for is in the model, unless the search was not finished. */
+static void drop_journal(const learning *l, lth_model *m) {
+    const lth_gp *gp = lth_model_gp(m);
+    if (l->options->journal && gp && !lth_gp_reported(gp)->interrupted) unlink(l->options->journal);
 }
 
 /* ---- What was learned ---- */
@@ -133,6 +140,7 @@ int run_fit(const options *o) {
     }
     if (!code) code = learn(&l, &m);
     if (!code) code = save(&l, m);
+    if (!code) drop_journal(&l, m);
     if (!code) code = summarise(&l, m);
     if (!code) code = end(&l, m);
     lth_model_free(m);

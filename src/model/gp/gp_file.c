@@ -390,7 +390,7 @@ static lth_status load_all(loader *l) {
     LTH_TRY(load_report(l));
     LTH_TRY(load_steps(l));
     LTH_TRY(load_rows(l));
-    LTH_TRY(lth__loader_prepare(&l->in, gp->items, &gp->prepared));
+    LTH_TRY(lth__prepared_create(gp->kernel, gp->items, &gp->prepared, l->in.err));
     return lth__gp_list(gp, l->in.err);
 }
 
