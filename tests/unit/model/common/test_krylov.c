@@ -584,6 +584,49 @@ static void same_bits(void **state) {
     free(values[1]);
 }
 
+static int stop(void *user, const char *what, double done, double total) {
+    (void)what, (void)done, (void)total;
+    return *(const bool *)user;
+}
+
+/* Every part of it can be ended. */
+static void canceled(void **state) {
+    (void)state;
+    lth_ctx_options options;
+    lth_ctx *of = NULL;
+    lth_error err = {0};
+    bool now = false;
+    lth_ctx_options_init(&options);
+    options.progress = stop;
+    options.user = &now;
+    support_ok(lth_ctx_create(&options, &of, &err), &err);
+    problem p = make_problem(of, 100, 0.1, LTH_F64);
+    lth__preconditioner *P = preconditioner_of(&p, 20), *none = NULL;
+    lth__krylov k = krylov_of(&p, P);
+    lth__krylov_report report;
+    lth__log_determinant log_determinant;
+    lth__quadratic *q = NULL;
+    lth__random random;
+    double *b = room(p.n), *x = room(p.n);
+    lth__random_seed(&random, 1);
+    b[0] = 1;
+    now = true;
+    of->asked_at = 1e-9; /* long ago */
+    assert_int_equal(lth__preconditioner_create(&p.G, p.noise, 20, &random, &none, &err),
+                     LTH_ECANCELED);
+    of->asked_at = 1e-9;
+    assert_int_equal(lth__krylov_solve(&k, 1, b, x, &report, &err), LTH_ECANCELED);
+    of->asked_at = 1e-9;
+    assert_int_equal(lth__quadratic_create(&k, &p.G, P, 4, &random, &q, &log_determinant, &err),
+                     LTH_ECANCELED);
+    assert_true(!none && !q);
+    lth__preconditioner_free(P);
+    free(b);
+    free(x);
+    free_problem(&p);
+    lth_ctx_free(of);
+}
+
 static void controlled(void **state) {
     (void)state;
     double x[20], y[20], error;
@@ -618,6 +661,7 @@ int main(void) {
         cmocka_unit_test(nothing_but_noise),
         cmocka_unit_test(single_precision),
         cmocka_unit_test(same_bits),
+        cmocka_unit_test(canceled),
         cmocka_unit_test(controlled),
     };
     return cmocka_run_group_tests(tests, open_context, close_context);

@@ -21,16 +21,10 @@
 static lth_ctx *ctx;
 static char folder[] = "test_cg.XXXXXX";
 static size_t warnings;
-static bool cancel;
 
 static void count_warnings(void *user, lth_log_level level, const char *text) {
     (void)user, (void)text;
     warnings += level == LTH_LOG_WARNING;
-}
-
-static int ask(void *user, const char *what, double done, double total) {
-    (void)user, (void)what, (void)done, (void)total;
-    return cancel;
 }
 
 static lth_ctx *context(unsigned threads) {
@@ -39,7 +33,6 @@ static lth_ctx *context(unsigned threads) {
     lth_ctx_options_init(&options);
     options.threads = threads;
     options.log = count_warnings;
-    options.progress = ask;
     assert_int_equal(lth_ctx_create(&options, &out, NULL), LTH_OK);
     return out;
 }
@@ -214,7 +207,7 @@ static void refused(void **state) {
     lth_table_free(table);
 }
 
-/* ---- Threads and stops ---- */
+/* ---- Threads ---- */
 
 static void same_bits(void **state) {
     (void)state;
@@ -235,21 +228,6 @@ static void same_bits(void **state) {
     assert_true(evidence[0] == evidence[1]);
     free(p[0]);
     free(p[1]);
-}
-
-static void canceled(void **state) {
-    (void)state;
-    lth_error err = {0};
-    lth_gp *gp = NULL;
-    lth_table *table = support_rows(ctx, 0, 200);
-    lth_gp_options cg = by(LTH_POSTERIOR_CG);
-    const char *target = "y";
-    cancel = true;
-    lth_status status = lth_gp_fit(ctx, kernel, table, &target, 1, &cg, &gp, &err);
-    cancel = false;
-    assert_int_equal(status, LTH_ECANCELED);
-    assert_null(gp);
-    lth_table_free(table);
 }
 
 /* ---- Files ---- */
@@ -441,11 +419,15 @@ static void each_allocation_fails(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(as_exact), cmocka_unit_test(options_count),
-        cmocka_unit_test(odd_rows), cmocka_unit_test(little_noise),
-        cmocka_unit_test(refused),  cmocka_unit_test(same_bits),
-        cmocka_unit_test(canceled), cmocka_unit_test(there_and_back),
-        cmocka_unit_test(hostile),  cmocka_unit_test(each_allocation_fails),
+        cmocka_unit_test(as_exact),
+        cmocka_unit_test(options_count),
+        cmocka_unit_test(odd_rows),
+        cmocka_unit_test(little_noise),
+        cmocka_unit_test(refused),
+        cmocka_unit_test(same_bits),
+        cmocka_unit_test(there_and_back),
+        cmocka_unit_test(hostile),
+        cmocka_unit_test(each_allocation_fails),
     };
     return cmocka_run_group_tests(tests, open_folder, close_folder);
 }
