@@ -290,7 +290,7 @@ typedef struct change {
 
 static lth__tensor changed(const lth__tensor *t, const change *c, unsigned char *room) {
     lth__tensor new = *t;
-    size_t size = t->dtype == LTH__F32 ? sizeof(float) : sizeof(double);
+    size_t size = t->dtype == LTH__U8 ? 1 : t->dtype == LTH__F32 ? sizeof(float) : sizeof(double);
     size_t count = t->shape[0] * (t->rank > 1 ? t->shape[1] : 1);
     assert_true(count * size <= 65536);
     memcpy(room, t->data, count * size);
