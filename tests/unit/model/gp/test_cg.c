@@ -188,6 +188,21 @@ static void little_noise(void **state) {
     lth_table_free(table);
 }
 
+/* What was not reached is told. */
+static void out_of_reach(void **state) {
+    (void)state;
+    lth_table *table = support_rows(ctx, 0, 60);
+    lth_gp_options cg = by(LTH_POSTERIOR_CG);
+    cg.tolerance = 1e-18;
+    warnings = 0;
+    lth_gp *gp = support_fit(ctx, kernel, table, 1, &cg);
+    double residual = lth_gp_reported(gp)->cg_residual;
+    assert_int_equal(warnings, 1);
+    assert_true(residual > 1e-18 && residual < 1e-12);
+    lth_gp_free(gp);
+    lth_table_free(table);
+}
+
 /* It neither learns nor takes labels. */
 static void refused(void **state) {
     (void)state;
@@ -419,15 +434,11 @@ static void each_allocation_fails(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(as_exact),
-        cmocka_unit_test(options_count),
-        cmocka_unit_test(odd_rows),
-        cmocka_unit_test(little_noise),
-        cmocka_unit_test(refused),
-        cmocka_unit_test(same_bits),
-        cmocka_unit_test(there_and_back),
-        cmocka_unit_test(hostile),
-        cmocka_unit_test(each_allocation_fails),
+        cmocka_unit_test(as_exact),     cmocka_unit_test(options_count),
+        cmocka_unit_test(odd_rows),     cmocka_unit_test(little_noise),
+        cmocka_unit_test(out_of_reach), cmocka_unit_test(refused),
+        cmocka_unit_test(same_bits),    cmocka_unit_test(there_and_back),
+        cmocka_unit_test(hostile),      cmocka_unit_test(each_allocation_fails),
     };
     return cmocka_run_group_tests(tests, open_folder, close_folder);
 }
