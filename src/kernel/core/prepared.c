@@ -21,8 +21,12 @@ static lth_status fill_diagonal(const lth__eval *eval, double *diag, lth_error *
 /* For what only the diagonal needs; to be released also when this fails. */
 static lth_status prepare_diagonal(const lth_kernel *kernel, const lth_items *items, bool keeps,
                                    lth__eval *eval, lth_error *err) {
-    *eval = (lth__eval){
-        .kernel = kernel, .rows = items, .cols = items, .only_diagonal = true, .keeps = keeps};
+    *eval = (lth__eval){.kernel = kernel,
+                        .rows = items,
+                        .cols = items,
+                        .only_diagonal = true,
+                        .quiet = items->quiet,
+                        .keeps = keeps};
     LTH_TRY(lth__items_check(kernel, items, NULL, err));
     eval->ctx = lth__items_ctx(items);
     return lth__eval_prepare(eval, err);

@@ -235,6 +235,7 @@ static lth_status copy_points(lth_svm *svm, const fitting *f, lth_error *err) {
 
 /* Kernel, encoder and items are taken over from the grid, the machine from the choice. */
 static lth_status make_model(lth_svm *svm, fitting *f, const char *target, lth_error *err) {
+    lth__svm_features_free(&f->gram.features); /* they are of a kernel that may go */
     LTH_TRY(lth__svm_kernels_take(&f->kernels, f->choice.point, err));
     lth__svm_encoded *current = &f->kernels.current;
     svm->kernel = current->kernel;
