@@ -24,7 +24,8 @@
 #include "model/svm/svm.h"
 
 /* How far a beta may be from its best place, by the slope there, in units of the largest target:
- * for labels, where this is 1, and for numbers. */
+ * for labels, where this is 1, and for numbers; and ten times as far with the features of a basis,
+ * which are themselves less exact than that. */
 static const double tolerance[] = {1e-3, 1e-4};
 /* It gives up after both: small problems may take many passes. */
 enum { MOST_PASSES = 1000, MOST_STEPS = 20000000 };
@@ -102,7 +103,7 @@ static lth_status descend(descent *d, bool *finished) {
     const lth__svm_problem *p = d->problem;
     double largest = 0, last = INFINITY;
     for (size_t i = 0; i < p->count; i++) largest = fmax(largest, fabs(p->y[i]));
-    const double enough = tolerance[d->regression] * largest;
+    const double enough = (d->x->basis ? 10 : 1) * tolerance[d->regression] * largest;
     size_t steps = 0;
     for (size_t passes = 0; passes < MOST_PASSES || steps < MOST_STEPS; passes++) {
         steps += d->active_count;
