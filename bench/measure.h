@@ -32,6 +32,7 @@ void measure_fit_memory(const plan *p, report *r);
 void measure_trees(const plan *p, report *r); /* rows 16 to 18 */
 
 void measure_classification(const plan *p, report *r); /* row 19 */
+void measure_features(const plan *p, report *r);       /* row 20 */
 
 /* Speeds of instruction sets, lengths and orders, and of other programs. */
 void measure_speeds(const plan *p, report *r);
