@@ -216,6 +216,7 @@ lth_status lth__work_open(work *w, const lth_kernel *kernel, const lth_items *ro
                           .rows = rows,
                           .cols = cols ? cols : rows,
                           .gradients = gradients,
+                          .quiet = rows->quiet,
                           .kept = w->kept};
     if (!w->each) LTH_TRY(lth__device_eval_create(&w->eval, &w->eval.device, err));
     LTH_TRY(lth__eval_prepare(&w->eval, err));
