@@ -439,13 +439,19 @@ static size_t planes_of(const work *w, size_t n) {
     return node->family->memo_planes ? node->family->memo_planes(node, &w->eval) : 0;
 }
 
-/* Keep what can be kept, if it takes no more than half of the free memory; going without is no
- * error. */
+/* Half of what is free beside the matrix, whose memory may not have been touched yet. */
+static size_t memory_for_memo(const work *w) {
+    size_t free = lth__memory_available();
+    size_t matrix = lth__packed_bytes(w->tiling.rows.count, sizeof(double));
+    return free > matrix ? (free - matrix) / 2 : 0;
+}
+
+/* Keep what can be kept, if there is memory for it; going without is no error. */
 static void make_memo(lth__gram *g) {
     const work *w = &g->w;
     size_t pairs = count_pairs(w), nodes = w->eval.kernel->node_count, planes = 0;
     for (size_t n = 0; n < nodes; n++) planes += planes_of(w, n);
-    if (planes == 0 || pairs > lth__memory_available() / 2 / sizeof(double) / planes) return;
+    if (planes == 0 || pairs > memory_for_memo(w) / sizeof(double) / planes) return;
     g->memo = lth__calloc(nodes, sizeof *g->memo);
     bool ok = g->memo != NULL;
     for (size_t n = 0; ok && n < nodes; n++) {
