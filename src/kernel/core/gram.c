@@ -222,55 +222,6 @@ lth_status lth__work_open(work *w, const lth_kernel *kernel, const lth_items *ro
     return w->eval.device ? LTH_OK : make_tiling(w, err);
 }
 
-/* ---- The other side of a symmetric matrix ---- */
-
-enum { MIRROR = 32 }; /* rows to a job, columns to a square that stays in the cache */
-
-typedef struct mirror_job {
-    const work *w;
-    double *K;
-    size_t ld;
-    uint32_t *position; /* of each item in w->tiling.rows.item */
-} mirror_job;
-
-/* Entries in rows and columns first .. first+MIRROR of K and of its transpose: whichever of the two
- * was computed is copied to the other. */
-static lth_status mirror_rows(void *user, size_t index, unsigned worker, lth_error *err) {
-    (void)worker, (void)err;
-    const mirror_job *m = user;
-    size_t n = m->w->tiling.rows.count, first = index * MIRROR;
-    size_t last = first + MIRROR < n ? first + MIRROR : n;
-    for (size_t left = 0; left < last; left += MIRROR) {
-        for (size_t i = first; i < last; i++) {
-            size_t end = left + MIRROR < i ? left + MIRROR : i;
-            for (size_t j = left; j < end; j++) {
-                double *below = &m->K[i * m->ld + j], *above = &m->K[j * m->ld + i];
-                if (m->position[i] < m->position[j])
-                    *above = *below;
-                else
-                    *below = *above;
-            }
-        }
-    }
-    return LTH_OK;
-}
-
-static lth_status mirror(const work *w, double *K, size_t ld, size_t planes, lth_error *err) {
-    size_t n = w->tiling.rows.count;
-    if (!w->eval.by_size) return LTH_OK; /* copy_both_ways() has done it */
-    mirror_job m = {.w = w, .ld = ld, .position = lth__alloc(n, sizeof *m.position)};
-    if (!m.position) return lth__fail_memory(err, n * sizeof *m.position);
-    for (size_t i = 0; i < n; i++) m.position[w->tiling.rows.item[i]] = (uint32_t)i;
-    lth_status status = LTH_OK;
-    for (size_t p = 0; p < planes && status == LTH_OK; p++) {
-        m.K = K + p * n * n;
-        status = lth__parallel_for(w->eval.ctx, "Gram matrix", (n + MIRROR - 1) / MIRROR, NULL,
-                                   mirror_rows, &m, err);
-    }
-    lth__free(m.position);
-    return status;
-}
-
 /* ---- Running ---- */
 
 static lth_status run_tiles(work *w, lth_error *err) {
@@ -292,7 +243,7 @@ static lth_status tile_and_run(work *w, lth_error *err) {
 lth_status lth__work_matrix(work *w, lth_error *err) {
     if (w->eval.device) return lth__device_gram(w->eval.device, w->K, w->ld, err);
     LTH_TRY(run_tiles(w, err));
-    return w->tiling.symmetric ? mirror(w, w->K, w->ld, 1, err) : LTH_OK;
+    return w->tiling.symmetric ? lth__work_mirror(w, w->K, w->ld, 1, err) : LTH_OK;
 }
 
 lth_status lth_gram(const lth_kernel *kernel, const lth_items *rows, const lth_items *cols,
@@ -316,7 +267,7 @@ lth_status lth_gram_orders(const lth_kernel *kernel, const lth_items *rows, cons
     else if (status == LTH_OK)
         status = tile_and_run(&w, err);
     if (status == LTH_OK && w.tiling.symmetric)
-        status = mirror(&w, K, rows->count, lth_kernel_orders(kernel), err);
+        status = lth__work_mirror(&w, K, rows->count, lth_kernel_orders(kernel), err);
     lth__work_close(&w);
     return status;
 }
@@ -406,7 +357,7 @@ lth_status lth_gram_gradients(const lth_kernel *kernel, const lth_items *rows,
     lth_status status = lth__work_open(&w, kernel, rows, cols, true, err);
     if (status == LTH_OK) status = run_tiles(&w, err);
     if (status == LTH_OK && w.tiling.symmetric)
-        status = mirror(&w, G, rows->count, kernel->param_count, err);
+        status = lth__work_mirror(&w, G, rows->count, kernel->param_count, err);
     lth__work_close(&w);
     return status;
 }
@@ -546,7 +497,7 @@ lth_status lth__gram_values(lth__gram *g, double *K, size_t ld, lth_error *err) 
     w->packed_K = NULL;
     w->ld = ld;
     LTH_TRY(run_tiles(w, err));
-    return w->tiling.symmetric ? mirror(w, K, ld, 1, err) : LTH_OK;
+    return w->tiling.symmetric ? lth__work_mirror(w, K, ld, 1, err) : LTH_OK;
 }
 
 lth_status lth__gram_values_packed(lth__gram *g, const lth__packed *K, lth_error *err) {
