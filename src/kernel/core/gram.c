@@ -59,7 +59,7 @@ static void copy_both_ways(const work *w, const lth__tile_place *place, const lt
 }
 
 /* Put a tile's values into one of the caller's matrices. Of a symmetric one with its items sorted
- * only the side that was computed; mirror() does the other. */
+ * only the side that was computed; lth__work_mirror() does the other. */
 static void scatter(const work *w, const lth__tile_place *place, const lth__tile *tile,
                     const double *from, double *to, size_t ld) {
     if (w->tiling.symmetric && !w->eval.by_size) {
