@@ -172,8 +172,7 @@ static lth_status multiply(const lth__node *node, const lth__eval *eval, const l
 
 /* Without length scales, what was computed once is right for ever. */
 static size_t memo_planes(const lth__node *node, const lth__eval *eval) {
-    (void)eval;
-    return node->param_count == 0;
+    return node->param_count == 0 && eval->rows->count <= LTH__MEMO_ROWS;
 }
 
 static lth_status tile_values(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
