@@ -182,6 +182,27 @@ const option option_table[] = {
      "(default auto: numbers if every cell is one; for gp, if the first one is)"},
     {0, "likelihood", OPTION_CHOICE, "logit|probit", FIELD(likelihood), LEARNING, 0,
      "gp: how labels become probable, by the logistic (default logit) or the normal distribution"},
+    {0, "posterior", OPTION_CHOICE, "auto|exact|cg|inducing", FIELD(posterior), LEARNING, 0,
+     "gp: how all rows are taken into account: exact, by a factor of their matrix; cg, by "
+     "conjugate "
+     "gradients over the stored matrix (numbers only); inducing, by some rows that stand for all; "
+     "auto (default), the most exact that fits into memory"},
+    {0, "inducing", OPTION_NUMBER, "M", FIELD(inducing), LEARNING, 1000000,
+     "gp: rows that stand for all (default 1000); makes --posterior inducing"},
+    {0, "learn-rows", OPTION_TEXT, "N|all", FIELD(learn_rows), LEARNING, 0,
+     "gp: learn the hyperparameters from N rows, drawn by --seed so that the target keeps its "
+     "distribution (default: all when that is about an hour's work of one core, else as many as "
+     "take it ten minutes)"},
+    {0, "bound", OPTION_CHOICE, "none|fitc|titsias", FIELD(bound), LEARNING, 0,
+     "gp: with inducing rows, learn on from all rows by this bound (default none)"},
+    {0, "tolerance", OPTION_TEXT, "V", FIELD(tolerance), LEARNING, 0,
+     "gp: the relative residual at which conjugate gradients stop (default 1e-8)"},
+    {0, "probes", OPTION_NUMBER, "N", FIELD(probes), LEARNING, 100000,
+     "gp: random vectors by which conjugate gradients know variances (default 64)"},
+    {0, "store", OPTION_CHOICE, "f64|f32", FIELD(store), LEARNING, 0,
+     "gp: how conjugate gradients keep the matrix: 8 or 4 bytes a pair of rows"},
+    {0, "plan", OPTION_FLAG, NULL, FIELD(plan), FIT, 0,
+     "gp: print what the fit would need (pairs, memory, time, which posterior), and end"},
     {0, "svm", OPTION_CHOICE, "c|nu", FIELD(svm), LEARNING, 0,
      "svm: C-SVC and epsilon-SVR (default c), or nu-SVC and nu-SVR"},
     {0, "C", OPTION_TEXT, "V[,V...]", FIELD(C), LEARNING, 0,
@@ -222,6 +243,9 @@ const option option_table[] = {
     {0, "prior", OPTION_PAIRS, "PATH=MEDIAN,SD", FIELD(prior), LEARNING, 0,
      "draw a hyperparameter, or each of a group such as ssk.weights, towards MEDIAN: log-normal, "
      "SD is that of the logarithm; may be repeated"},
+    {0, "journal", OPTION_FILE, "FILE", FIELD(journal), FIT, 0,
+     "gp: keep every evaluation of the search in FILE; the same command goes on where it was "
+     "killed. FILE is removed when the model is written, unless by Ctrl-C"},
     {0, "no-learn", OPTION_FLAG, NULL, FIELD(no_learn), LEARNING, 0,
      "keep all hyperparameters as they are given"},
     {0, "latent", OPTION_FLAG, NULL, FIELD(latent), PREDICT, 0,
@@ -506,6 +530,9 @@ int options_parse(int argc, char **argv, options *out) {
                      .progress = -1,
                      .mean = -1,
                      .likelihood = -1,
+                     .posterior = -1,
+                     .bound = -1,
+                     .store = -1,
                      .task = -1,
                      .svm = -1,
                      .multi = -1,

@@ -188,6 +188,21 @@ LTH_API void lth_table_options_init(lth_table_options *options);
 LTH_API lth_status lth_table_read(lth_ctx *ctx, const char *path, const lth_table_options *options,
                                   lth_table **out, lth_error *err);
 
+/* The same a slice at a time, for tables that are larger than memory: open, next until there is
+ * none, close. What `options` points to stays the caller's until then.
+ *
+ * `next` makes a table of the next `rows` rows that are kept (fewer at the end, and when they are
+ * long, but then a multiple of 512), or NULL after the last one; it is the caller's. Lines and
+ * numbers of rows are those of the file. After a failure the stream can only be closed.
+ * Slices of a multiple of 512 rows are predicted as in one table, bit for bit (sstk: nearly). */
+typedef struct lth_table_stream lth_table_stream;
+LTH_API lth_status lth_table_stream_open(lth_ctx *ctx, const char *path,
+                                         const lth_table_options *options, lth_table_stream **out,
+                                         lth_error *err);
+LTH_API lth_status lth_table_stream_next(lth_table_stream *stream, size_t rows, lth_table **out,
+                                         lth_error *err);
+LTH_API void lth_table_stream_close(lth_table_stream *stream);
+
 /* A one-column table made from memory: `count` texts, text[i] of length[i] bytes (NULL lengths =
  * NUL-terminated). The texts are copied. */
 LTH_API lth_status lth_table_from_texts(lth_ctx *ctx, const char *column, const char *const *text,
@@ -467,7 +482,8 @@ typedef struct lth_gp_options {
     lth_posterior posterior;   /* default AUTO                                                  */
     size_t inducing;           /* rows that stand for all; 0 (default) = 1000                   */
     size_t learn_rows;         /* hyperparameters are learned from so many rows, drawn at random;
-                                  0 (default) = all when that is a matter of an hour, else fewer */
+                                  0 (default) = all when that is about an hour's work of one core,
+                                  else as many as take it ten minutes                           */
     lth_bound bound;           /* default NONE                                                  */
     double tolerance;          /* of CG, relative residual; 0 (default) = 1e-8                  */
     size_t probes;             /* of CG, for variances; 0 (default) = 64                        */
@@ -487,6 +503,24 @@ LTH_API lth_status lth_gp_fit(lth_ctx *ctx, const char *expression, const lth_ta
                               const char *const *targets, size_t target_count,
                               const lth_gp_options *options, lth_gp **out, lth_error *err);
 LTH_API void lth_gp_free(lth_gp *gp);
+
+/* What lth_gp_fit() would do and need. Bytes and pairs (kernel values) of one evaluation of the
+ * search, and of the posterior of all rows; cell-orders are 0 where the kernel has none. Seconds
+ * are an estimate by a short trial on this machine, of a search of 100 evaluations. */
+typedef struct lth_gp_plan {
+    size_t rows, learn_rows, inducing; /* inducing: 0 unless that is the posterior */
+    lth_posterior posterior;
+    lth_precision store; /* of the matrix that CG keeps */
+    double available;    /* bytes of memory */
+    double learn_bytes, bytes;
+    double learn_pairs, pairs;
+    double learn_cell_orders, cell_orders;
+    double learn_seconds, seconds;
+} lth_gp_plan;
+LTH_API lth_status lth_gp_plan_fit(lth_ctx *ctx, const char *expression, const lth_table *table,
+                                   const char *const *targets, size_t target_count,
+                                   const lth_gp_options *options, lth_gp_plan *out, size_t size,
+                                   lth_error *err);
 
 /* The kernel with its learned values. Borrowed from the model. */
 LTH_API const lth_kernel *lth_gp_kernel(const lth_gp *gp);

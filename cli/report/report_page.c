@@ -31,12 +31,9 @@ bool is_always(const report *r) {
     return true;
 }
 
-bool has_numbers(const report *r) {
-    return lth_model_gp(r->model) && lth_model_classes(r->model) == 0;
-}
-
 bool has_left_out(const report *r) {
-    return has_numbers(r) && lth_gp_reported(lth_model_gp(r->model))->loo;
+    const lth_gp *gp = lth_model_gp(r->model);
+    return gp && lth_gp_reported(gp)->loo;
 }
 
 bool has_labels(const report *r) {

@@ -12,8 +12,8 @@
 
 /* The report as an array of numbers, in this order. */
 enum { REPORT_NUMBERS = 18 };
-/* What a report has got since. */
-enum { MORE_NUMBERS = 7 };
+/* What came later, likewise: how all rows are taken into account. */
+enum { MORE_NUMBERS = 6 };
 /* A step likewise. */
 enum { STEP_NUMBERS = 6 };
 
@@ -44,6 +44,7 @@ static void report_to_numbers(const lth_gp *gp, double *x) {
 /* false if a count is none. */
 static bool numbers_to_report(const double *x, lth_gp *gp) {
     lth_gp_report *r = &gp->report;
+    lth_posterior posterior = r->posterior;
     static const size_t counts[] = {0, 1, 2, 3, 10, 11};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         if (!(x[counts[i]] >= 0 && x[counts[i]] <= 1e15)) return false;
@@ -59,7 +60,8 @@ static bool numbers_to_report(const double *x, lth_gp *gp) {
                          .converged = x[8] != 0,
                          .interrupted = x[9] != 0,
                          .orders = (size_t)x[10],
-                         .loo = gp->classes || x[11] == 0 ? NULL : &gp->loo};
+                         .posterior = posterior,
+                         .loo = gp->posterior->leave_one_out ? &gp->loo : NULL};
     gp->loo = (lth_metrics){.count = (size_t)x[11],
                             .nlpd = x[12],
                             .mae = x[13],
@@ -70,27 +72,23 @@ static bool numbers_to_report(const double *x, lth_gp *gp) {
     return r->orders <= sizeof r->nu / sizeof *r->nu;
 }
 
-static void more_to_numbers(const lth_gp *gp, double *x) {
-    const lth_gp_report *r = &gp->report;
-    double all[MORE_NUMBERS] = {(double)r->posterior, (double)r->learned_rows, (double)r->inducing,
-                                r->trace_left,        r->left_to_noise,        (double)r->cg_steps,
-                                r->cg_residual};
+static void more_to_numbers(const lth_gp_report *r, double *x) {
+    double all[MORE_NUMBERS] = {(double)r->learned_rows, (double)r->inducing, r->trace_left,
+                                r->left_to_noise,        (double)r->cg_steps, r->cg_residual};
     memcpy(x, all, sizeof all);
 }
 
-static bool numbers_to_more(const double *x, lth_gp *gp) {
-    lth_gp_report *r = &gp->report;
+static bool numbers_to_more(const double *x, lth_gp_report *r) {
     for (size_t i = 0; i < MORE_NUMBERS; i++) {
         if (!(x[i] >= 0 && x[i] <= 1e15)) return false;
     }
-    r->posterior = (lth_posterior)x[0];
-    r->learned_rows = (size_t)x[1];
-    r->inducing = (size_t)x[2];
-    r->trace_left = x[3];
-    r->left_to_noise = x[4];
-    r->cg_steps = (size_t)x[5];
-    r->cg_residual = x[6];
-    return x[0] <= LTH_POSTERIOR_INDUCING;
+    r->learned_rows = (size_t)x[0];
+    r->inducing = (size_t)x[1];
+    r->trace_left = x[2];
+    r->left_to_noise = x[3];
+    r->cg_steps = (size_t)x[4];
+    r->cg_residual = x[5];
+    return true;
 }
 
 /* ---- Saving ---- */
@@ -101,8 +99,8 @@ static void save_texts(lth__saver *s, const lth_gp *gp) {
     s->ok = s->ok && names;
     lth__saver_put_kernel(s, "gp", gp->kernel);
     if (s->ok) lth__saver_put_list(s, "targets", names, gp->target_count);
+    s->ok = s->ok && lth__tensors_put_text(s->writer, "posterior", gp->posterior->name);
     const lth__classes *c = gp->classes;
-    if (s->ok) s->ok = lth__tensors_put_text(s->writer, "posterior", gp->posterior->name);
     if (!s->ok || !c) return;
     s->ok = lth__tensors_put_text(s->writer, "likelihood", gp->likelihood->name) &&
             lth__tensors_put_text(s->writer, "multi", c->multi ? "yes" : "no");
@@ -148,7 +146,7 @@ static void save_numbers(lth__saver *s, const lth_gp *gp) {
     s->ok = s->ok && report && more && scaling && noise && flags;
     if (!s->ok) return;
     report_to_numbers(gp, report);
-    more_to_numbers(gp, more);
+    more_to_numbers(&gp->report, more);
     for (size_t k = 0; k < t; k++) {
         scaling[2 * k] = gp->targets[k].shift;
         scaling[2 * k + 1] = gp->targets[k].scale;
@@ -238,15 +236,16 @@ static lth_status load_class_names(const loader *l, lth__classes *c) {
     return LTH_OK;
 }
 
-/* By its name; files of before have none. */
-static lth_status load_posterior(const loader *l, const lth__posterior *otherwise) {
-    const lth__posterior *const all[] = {otherwise, &lth__inducing};
+/* By its name; files of before have the exact one. */
+static lth_status load_posterior(const loader *l, bool labels) {
     const char *name = lth__tensors_text(l->in.file, "posterior");
-    l->gp->posterior = otherwise;
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        if (name && strcmp(name, all[i]->name) != 0) continue;
-        l->gp->posterior = all[i];
-        return all[i]->load(l->gp, &l->in);
+    for (int which = LTH_POSTERIOR_EXACT; which <= LTH_POSTERIOR_INDUCING; which++) {
+        const lth__posterior *p = lth__gp_posterior((lth_posterior)which, labels);
+        bool apt = which != LTH_POSTERIOR_CG || !labels;
+        if (!apt || (name && strcmp(name, p->name) != 0)) continue;
+        l->gp->posterior = p;
+        l->gp->report.posterior = (lth_posterior)which;
+        return LTH_OK;
     }
     return lth__loader_damaged(&l->in, "posterior");
 }
@@ -272,8 +271,9 @@ static lth_status load_classes(const loader *l) {
     LTH_TRY(load_likelihood(l));
     LTH_TRY(load_class_names(l, c));
     gp->mean = &lth__mean_unknown;
+    LTH_TRY(load_posterior(l, true));
     gp->latents = lth__classes_latents(c);
-    LTH_TRY(load_posterior(l, &lth__laplace_posterior));
+    LTH_TRY(gp->posterior->load(gp, &l->in));
     return count_classes(l, c);
 }
 
@@ -282,7 +282,8 @@ static lth_status load_solution(const loader *l) {
     if (lth__tensors_text(l->in.file, "classes")) return load_classes(l);
     gp->mean = &lth__mean_constant; /* targets[].shift says which constant */
     gp->likelihood = &lth__gaussian;
-    return load_posterior(l, &lth__exact);
+    LTH_TRY(load_posterior(l, false));
+    return gp->posterior->load(gp, &l->in);
 }
 
 static lth_status load_numbers(const loader *l) {
@@ -314,9 +315,10 @@ static lth_status load_report(const loader *l) {
     size_t params = lth__gp_param_count(gp);
     LTH_TRY(lth__loader_get(&l->in, "report", LTH__F64, 1, REPORT_NUMBERS, 0, &t));
     if (!numbers_to_report(t->data, gp)) return lth__loader_damaged(&l->in, "report");
-    if (lth__tensors_find(l->in.file, "report.more")) {
+    if (lth__tensors_find(l->in.file, "report.more")) { /* files of before do not have it */
         LTH_TRY(lth__loader_get(&l->in, "report.more", LTH__F64, 1, MORE_NUMBERS, 0, &t));
-        if (!numbers_to_more(t->data, gp)) return lth__loader_damaged(&l->in, "report.more");
+        if (!numbers_to_more(t->data, &gp->report) || gp->report.learned_rows > gp->report.rows)
+            return lth__loader_damaged(&l->in, "report");
     }
     LTH_TRY(lth__loader_get(&l->in, "nu", LTH__F64, 1, 64, 0, &t));
     memcpy(gp->report.nu, t->data, sizeof gp->report.nu);
@@ -388,7 +390,7 @@ static lth_status load_all(loader *l) {
     LTH_TRY(load_report(l));
     LTH_TRY(load_steps(l));
     LTH_TRY(load_rows(l));
-    LTH_TRY(lth__loader_prepare(&l->in, gp->items, &gp->prepared));
+    LTH_TRY(lth__prepared_create(gp->kernel, gp->items, &gp->prepared, l->in.err));
     return lth__gp_list(gp, l->in.err);
 }
 

@@ -11,16 +11,19 @@ typedef struct lth__posterior {
     const char *name;
     bool approximate; /* the last digits of its evidence are not worth an evaluation */
 
-    /* Room for the solution of gp->rows and gp->latents, and the matrices that learning will need.
-     */
+    /* Room for the solution of gp->rows and gp->latents. */
     lth_status (*open)(lth_gp *gp, lth_error *err);
     void (*free)(void *solution);
-    size_t (*matrices)(const lth_gp *gp);
+    /* Bytes that its matrices will need at once, by rows, latents and how alone; SIZE_MAX when they
+     * cannot be counted. */
+    size_t (*bytes)(const lth_gp *gp);
 
     /* At the present parameters: the evidence, and unless `gradient` is NULL its derivative by each
      * of them (lth__gp_pull() is most of it). LTH_ENUMERIC when there is none at gp->jitter. */
     lth_status (*evidence)(lth_gp *gp, lth__gram *gram, double *evidence, double *gradient,
                            lth_error *err);
+    /* Optional: numbers beside the parameters that one evidence leaves and the next begins with. */
+    double *(*carried)(const lth_gp *gp, size_t *count);
     /* After the last evidence: keep what predictions need, free the rest; fill in the report. A
      * posterior that keeps other rows than it was given makes gp->rows, gp->items and gp->y those.
      */
@@ -41,6 +44,6 @@ typedef struct lth__posterior {
     lth_status (*load)(lth_gp *gp, const lth__loader *l);
 } lth__posterior;
 
-extern const lth__posterior lth__exact, lth__laplace_posterior, lth__inducing;
+extern const lth__posterior lth__exact, lth__laplace_posterior, lth__cg, lth__inducing;
 
 #endif

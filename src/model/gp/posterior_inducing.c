@@ -6,6 +6,7 @@
  * chooses anew where the parameters have moved since. The model keeps the M rows alone.
  */
 #include <math.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "base/parallel.h"
@@ -61,9 +62,11 @@ static lth_status open(lth_gp *gp, lth_error *err) {
     return lth__fail_memory(err, (2 * n + sites) * sizeof *s->d);
 }
 
-static size_t matrices(const lth_gp *gp) {
-    (void)gp;
-    return 0; /* none of N x N */
+/* Of the choice among candidates, and of M x M; none of N x N. */
+static size_t bytes(const lth_gp *gp) {
+    double n = (double)gp->rows, m = fmin((double)gp->how.inducing, n);
+    double cells = m * fmin(n, LTH__MOST_CANDIDATES) + (6 + (double)gp->latents) * m * m;
+    return cells < 1e17 ? (size_t)cells * sizeof(double) : SIZE_MAX;
 }
 
 /* ---- The basis ---- */
@@ -306,7 +309,7 @@ const lth__posterior lth__inducing = {.name = "inducing",
                                       .approximate = true,
                                       .open = open,
                                       .free = release,
-                                      .matrices = matrices,
+                                      .bytes = bytes,
                                       .evidence = evidence,
                                       .settle = settle,
                                       .predict = predict,
