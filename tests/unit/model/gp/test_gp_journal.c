@@ -157,6 +157,23 @@ static void test_part(void **state) {
     check_cuts(f, 5);
 }
 
+/* Then from all rows, by a bound: inducing rows are those of the first evaluation, and sites go on
+ * where they were. */
+static void test_two_searches(void **state) {
+    (void)state;
+    static const lth_bound bounds[] = {LTH_BOUND_FITC, LTH_BOUND_TITSIAS, LTH_BOUND_TITSIAS};
+    static const char *const targets[] = {"y", "y", "two"};
+    for (size_t i = 0; i < 3; i++) {
+        fit f = make_fit("ssk(text, order=2)", targets[i]);
+        f.options.learn_rows = 12;
+        f.options.posterior = LTH_POSTERIOR_INDUCING;
+        f.options.inducing = 8;
+        f.options.bound = bounds[i];
+        f.options.max_iter = 8;
+        check_cuts(f, 5);
+    }
+}
+
 /* ---- Refusals ---- */
 
 static void check_refused(const fit *f, const char *why) {
@@ -276,10 +293,10 @@ static void test_full_disk(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cut_off),   cmocka_unit_test(test_labels),
-        cmocka_unit_test(test_part),      cmocka_unit_test(test_foreign),
-        cmocka_unit_test(test_damaged),   cmocka_unit_test(test_in_use),
-        cmocka_unit_test(test_full_disk),
+        cmocka_unit_test(test_cut_off), cmocka_unit_test(test_labels),
+        cmocka_unit_test(test_part),    cmocka_unit_test(test_two_searches),
+        cmocka_unit_test(test_foreign), cmocka_unit_test(test_damaged),
+        cmocka_unit_test(test_in_use),  cmocka_unit_test(test_full_disk),
     };
     return cmocka_run_group_tests(tests, open_folder, close_folder);
 }
