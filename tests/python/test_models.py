@@ -383,8 +383,8 @@ def test_predict_iter_mistakes():
         m.predict_iter("a")
     with pytest.raises(AttributeError):
         m.predict_iter(["a"], method="predict_nothing")
-    results = m.predict_iter(iter(["a", "b", "c", "d", None]), chunk=2)
+    results = m.predict_iter(iter(["a", "b", "c", "d", "e", None]), chunk=2)
     assert len(next(results)) == 2 and len(next(results)) == 2
     with pytest.raises(lt.Error, match="counted from row 4") as failure:
         next(results)
-    assert failure.value.line == 5
+    assert failure.value.line == 6
