@@ -514,7 +514,7 @@ lth__device_eval *lth__gram_device(const lth__gram *g) {
 lth_status lth__gram_values(lth__gram *g, double *K, size_t ld, lth_error *err) {
     work *w = &g->w;
     LTH_TRY(prepare_again(g, err));
-    if (w->eval.device) return lth__device_square(w->eval.device, K, err);
+    if (w->eval.device) return lth__device_packed_values(w->eval.device, K, err);
     if (!g->is_tiled) {
         LTH_TRY(make_tiling(w, err));
         g->is_tiled = true;
@@ -530,7 +530,7 @@ lth_status lth__gram_values(lth__gram *g, double *K, size_t ld, lth_error *err) 
 lth_status lth__gram_pull(lth__gram *g, double *W, size_t ld, double *grad, lth_error *err) {
     work *w = &g->w;
     if (w->eval.device) {
-        LTH_TRY(lth__device_square_pull(w->eval.device, W, grad, err));
+        LTH_TRY(lth__device_packed_pull(w->eval.device, W, grad, err));
         return check_gradient(w->eval.kernel, grad, err);
     }
     w->K = NULL;
