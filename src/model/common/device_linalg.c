@@ -139,6 +139,58 @@ lth_status lth__device_invert(lth__device_eval *e, size_t n, double *U, lth_erro
     return status;
 }
 
+/* ---- The diagonal of the inverse: V = U^-1 by columns, whose squares are added ---- */
+
+/* Columns of panel k: V_kk = U_kk^-1, then V_jk = -U_jj^-1 (U_j,j+1 .. U_jk) (V_j+1,k .. V_kk) from
+ * below. */
+static lth_status invert_columns(const packed *a, size_t k, double *V, lth_error *err) {
+    rows last = rows_of(a, k);
+    size_t width = last.count, end = last.first + width;
+    double *corner = V + last.first * width;
+    LTH_TRY(a->t->fill(a->d, corner, width * width, 0, err));
+    LTH_TRY(a->t->add_diagonal(a->d, width, corner, width, 1, err));
+    LTH_TRY(a->t->solve(a->d, false, width, width, at(a, &last), last.ld, corner, width, err));
+    for (size_t j = k; j-- > 0;) {
+        rows p = rows_of(a, j);
+        size_t next = p.first + p.count;
+        const double *U = at(a, &p);
+        double *x = V + p.first * width;
+        LTH_TRY(a->t->gemm(a->d, false, false, p.count, width, end - next, -1, U + p.count, p.ld,
+                           V + next * width, width, 0, x, width, err));
+        LTH_TRY(a->t->solve(a->d, false, p.count, width, U, p.ld, x, width, err));
+    }
+    return LTH_OK;
+}
+
+/* `room` has the columns of a panel, and a row of ones behind them. */
+static lth_status add_squares(const packed *a, double *room, double *out, lth_error *err) {
+    size_t height = rows_of(a, 0).count;
+    double *ones = room + a->n * height;
+    LTH_TRY(a->t->fill(a->d, ones, height, 1, err));
+    LTH_TRY(a->t->fill(a->d, out, a->n, 0, err));
+    for (size_t k = 0; k < a->panels; k++) {
+        rows p = rows_of(a, k);
+        size_t filled = p.first + p.count;
+        LTH_TRY(ask(a, err));
+        LTH_TRY(invert_columns(a, k, room, err));
+        LTH_TRY(a->t->multiply(a->d, room, room, filled * p.count, err));
+        LTH_TRY(a->t->gemm(a->d, false, false, filled, 1, p.count, 1, room, p.count, ones, 1, 1,
+                           out, 1, err));
+    }
+    return LTH_OK;
+}
+
+lth_status lth__device_inverse_diagonal(lth__device_eval *e, size_t n, const double *U, double *out,
+                                        lth_error *err) {
+    packed a = of(e, n, U);
+    if (n == 0) return LTH_OK;
+    double *room;
+    LTH_TRY(lth__device_matrix(e, (n + 1) * rows_of(&a, 0).count, &room, err));
+    lth_status status = add_squares(&a, room, out, err);
+    lth__device_drop(e, room);
+    return status;
+}
+
 /* ---- With vectors ---- */
 
 lth_status lth__device_solve(lth__device_eval *e, size_t n, const double *U, size_t m, double *B,

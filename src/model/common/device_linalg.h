@@ -9,6 +9,9 @@
 lth_status lth__device_factor(lth__device_eval *e, size_t n, double *A, lth_error *err);
 /* The factor becomes (U^T U)^-1. */
 lth_status lth__device_invert(lth__device_eval *e, size_t n, double *U, lth_error *err);
+/* out[i] (on the device) = (U^T U)^-1_ii, and U stays as it is. */
+lth_status lth__device_inverse_diagonal(lth__device_eval *e, size_t n, const double *U, double *out,
+                                        lth_error *err);
 /* B (n x m, on the device) = (U^T U)^-1 B, and Y = A X for such X and Y. */
 lth_status lth__device_solve(lth__device_eval *e, size_t n, const double *U, size_t m, double *B,
                              lth_error *err);

@@ -57,14 +57,14 @@ static lth_status fetch_rows(const lth__matrix *L, size_t first, size_t end, dou
     return ON(L)->download_panel(AT(L), out, ld, room, end, end - first, end, err);
 }
 
-static lth_status fetch(const lth__matrix *L, double *out, lth_error *err) {
-    enum { ROWS = 256 };
+static lth_status fetch(const lth__matrix *L, const lth__packed *out, lth_error *err) {
     double *room;
-    LTH_TRY(lth__device_matrix(L->device, ROWS * L->n, &room, err));
+    LTH_TRY(lth__device_matrix(L->device, lth__packed_height(out) * L->n, &room, err));
     lth_status status = LTH_OK;
-    for (size_t first = 0; first < L->n && status == LTH_OK; first += ROWS) {
-        size_t end = first + ROWS < L->n ? first + ROWS : L->n;
-        status = fetch_rows(L, first, end, room, out + first * L->n, L->n, err);
+    for (size_t p = 0; p < lth__packed_panels(out) && status == LTH_OK; p++) {
+        size_t first = p << out->shift, end = lth__packed_cols(out, p);
+        status = fetch_rows(L, first, end, room, out->cells + lth__packed_panel(out, p),
+                            lth__packed_stride(out, p), err);
     }
     lth__device_drop(L->device, room);
     return status;
@@ -243,10 +243,18 @@ static lth_status solve(const lth__matrix *L, size_t m, double *B, lth_error *er
     return status;
 }
 
-static lth_status invert(const lth__matrix *L, lth__matrix *X, lth_error *err) {
-    LTH_TRY(reserve(X, err));
-    LTH_TRY(ON(L)->copy(AT(L), X->cells, L->cells, count_of(L), err));
-    return lth__device_invert(L->device, L->n, X->cells, err);
+static lth_status invert(lth__matrix *L, lth_error *err) {
+    return lth__device_invert(L->device, L->n, L->cells, err);
+}
+
+static lth_status inverse_diagonal(const lth__matrix *L, double *out, lth_error *err) {
+    double *on_device;
+    LTH_TRY(carry(L, 1, NULL, &on_device, err));
+    lth_status status =
+        lth__device_inverse_diagonal(L->device, L->n, L->cells, on_device, err);
+    if (status == LTH_OK) status = carry_back(L, 1, on_device, out, err);
+    lth__device_drop(L->device, on_device);
+    return status;
 }
 
 /* ---- Weights of pull-backs ---- */
@@ -306,6 +314,7 @@ const lth__matrix_table lth__matrix_on_device = {.reserve = reserve,
                                                  .inner = inner,
                                                  .factor = factor,
                                                  .solve = solve,
-                                                 .invert = invert,
+                                                 .inverse_diagonal = inverse_diagonal,
+    .invert = invert,
                                                  .weigh = weigh,
                                                  .add_weights = add_weights};

@@ -77,7 +77,7 @@ static lth__device_table table = {
 __attribute__((visibility("default"))) lth__device_table_fn lth__device_table_get;
 
 /* So few that small matrices have several panels. */
-static const size_t usual_panel_rows = 16;
+static const size_t usual_panel_rows = 7;
 
 static void complete_table(void) {
     const char *rows = getenv("LTH_PANEL_ROWS");
