@@ -323,7 +323,8 @@ static void run_checks(const conformance_options *o, const contexts *c) {
 int main(int argc, char **argv) {
     conformance_options o;
     if (!read_options(argc, argv, &o)) {
-        fprintf(stderr, "usage: conformance [--quick] [--speed] [--large] [--rows N] [--device NAME]\n");
+        fprintf(stderr,
+                "usage: conformance [--quick] [--speed] [--large] [--rows N] [--device NAME]\n");
         return 2;
     }
     lth_error err = {0};

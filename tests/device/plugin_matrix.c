@@ -84,9 +84,9 @@ static void check_gemm(int kind, size_t m, size_t n, size_t k, double alpha, dou
         for (size_t i = 0; i < m * C.ld; i++) C.here[i] = NAN;
         must(t->upload(d, C.there, C.here, bytes_of(&C), &err), "upload");
     }
-    must(t->gemm(d, ta, tb, m, n, k, alpha, A.there, A.ld, B.there, B.ld, beta, C.there, C.ld,
-                 &err),
-         "gemm");
+    must(
+        t->gemm(d, ta, tb, m, n, k, alpha, A.there, A.ld, B.there, B.ld, beta, C.there, C.ld, &err),
+        "gemm");
     for (size_t i = 0; i < m; i++) {
         for (size_t j = 0; j < n; j++) {
             double sum = 0, *cell = &C.here[i * C.ld + j];

@@ -250,8 +250,7 @@ static lth_status invert(lth__matrix *L, lth_error *err) {
 static lth_status inverse_diagonal(const lth__matrix *L, double *out, lth_error *err) {
     double *on_device;
     LTH_TRY(carry(L, 1, NULL, &on_device, err));
-    lth_status status =
-        lth__device_inverse_diagonal(L->device, L->n, L->cells, on_device, err);
+    lth_status status = lth__device_inverse_diagonal(L->device, L->n, L->cells, on_device, err);
     if (status == LTH_OK) status = carry_back(L, 1, on_device, out, err);
     lth__device_drop(L->device, on_device);
     return status;
@@ -315,6 +314,6 @@ const lth__matrix_table lth__matrix_on_device = {.reserve = reserve,
                                                  .factor = factor,
                                                  .solve = solve,
                                                  .inverse_diagonal = inverse_diagonal,
-    .invert = invert,
+                                                 .invert = invert,
                                                  .weigh = weigh,
                                                  .add_weights = add_weights};

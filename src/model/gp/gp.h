@@ -147,7 +147,7 @@ lth_status lth__gp_classify_items(const lth_gp *gp, const lth_items *items, doub
                                   lth_error *err);
 
 /* What is left of the variances of rows when others are known: V [row][n] becomes V L^-T, and
- * variance[row * stride] = self[row] - |V_row|^2, at least 0. */
+ * variance[row * stride] = self[row] - |V_row|^2, at least 0. L is packed. */
 lth_status lth__gp_variances(lth_ctx *ctx, size_t n, const double *L, size_t rows, double *V,
                              const double *self, double *variance, size_t stride, lth_error *err);
 

@@ -69,10 +69,8 @@ static lth_status name_targets(lth_gp *gp, const char *const *names, lth_error *
 /* ---- Starts ---- */
 
 static lth_status make_room(lth_gp *gp, lth_error *err) {
-    size_t n = gp->rows, params = lth__gp_param_count(gp);
-    if (n > (size_t)1 << 20)
-        return lth__fail(err, LTH_EARG, "%zu rows are too many for an exact Gaussian process", n);
-    LTH_TRY(lth__memory_check(gp->posterior->matrices(gp) * n * n * sizeof(double),
+    size_t params = lth__gp_param_count(gp);
+    LTH_TRY(lth__memory_check(gp->posterior->bytes(gp),
                               "an exact Gaussian process on that many rows",
                               "use fewer rows (--where), or a machine with more memory", err));
     gp->start = lth__alloc(params, sizeof *gp->start);

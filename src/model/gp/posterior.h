@@ -15,7 +15,8 @@ typedef struct lth__posterior {
      */
     lth_status (*open)(lth_gp *gp, lth_error *err);
     void (*free)(void *solution);
-    size_t (*matrices)(const lth_gp *gp);
+    /* Bytes of these matrices at once, SIZE_MAX when they cannot be counted. */
+    size_t (*bytes)(const lth_gp *gp);
 
     /* At the present parameters: the evidence, and unless `gradient` is NULL its derivative by each
      * of them (lth__gp_pull() is most of it). LTH_ENUMERIC when there is none at gp->jitter. */
