@@ -1,15 +1,21 @@
 /* The plug-in's words for parts of matrices by themselves, against plain loops: every way of
  * transposing, odd sizes, gaps between rows, and cells that must not be read or written.
  *
- *     plugin_matrix LIBRARY
+ * Then the factor, inverse and products of packed matrices (model/common/device_linalg.c, which is
+ * compiled into this program) in panels of that plug-in.
+ *
+ *     plugin_matrix LIBRARY                    checks
+ *     plugin_matrix LIBRARY --speed ROWS...    and how fast it is for matrices of so many rows
  */
 #include <dlfcn.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-#include "engine/device.h"
+#include "base/parallel.h"
+#include "model/common/device_linalg.h"
 
 static const lth__device_table *t;
 static lth__device *d;
@@ -165,6 +171,168 @@ static void check_factor(size_t n, size_t m) {
     drop(&U), drop(&G), drop(&X), drop(&B);
 }
 
+/* ---- Packed matrices ---- */
+
+/* What device_linalg.c needs of the library. */
+lth_status lth__device_matrix(lth__device_eval *e, size_t count, double **out, lth_error *error) {
+    void *memory;
+    lth_status status = e->t->alloc(e->d, count * sizeof(double), &memory, error);
+    if (status == LTH_OK) *out = memory;
+    return status;
+}
+
+void lth__device_drop(lth__device_eval *e, double *matrix) {
+    e->t->release(e->d, matrix);
+}
+
+lth_status lth__parallel_ask(const lth_ctx *ctx) {
+    (void)ctx;
+    return LTH_OK;
+}
+
+static const lth__eval no_eval;
+static lth__device_eval evaluation;
+
+static double *upload_packed(size_t n, const double *G) {
+    double *A;
+    must(lth__device_matrix(&evaluation, lth__device_packed_count(&evaluation, n), &A, &err),
+         "memory");
+    for (size_t k = 0; k < lth__device_panels(&evaluation, n); k++) {
+        lth__device_rows p = lth__device_rows_of(&evaluation, n, k);
+        for (size_t r = 0; r < p.count; r++)
+            must(t->upload(d, A + p.offset + r * p.ld, G + (p.first + r) * n + p.first,
+                           p.ld * sizeof *G, &err),
+                 "upload");
+    }
+    return A;
+}
+
+/* |A X - want| over the largest of `want`, on the device. */
+static double residual(size_t n, const double *A, const double *X, const double *want, size_t m) {
+    double *Y, worst = 0, most = 0, *got = malloc(n * m * sizeof *got);
+    must(lth__device_matrix(&evaluation, n * m, &Y, &err), "memory");
+    must(lth__device_multiply(&evaluation, n, A, m, X, Y, &err), "product");
+    must(t->download(d, got, Y, n * m * sizeof *got, &err), "product");
+    for (size_t i = 0; i < n * m; i++) {
+        double off = fabs(got[i] - want[i]);
+        if (!(off <= worst) && !isnan(worst)) worst = off;
+        most = fmax(most, fabs(want[i]));
+    }
+    lth__device_drop(&evaluation, Y);
+    free(got);
+    return worst / most;
+}
+
+static void expect(bool holds, const char *what, size_t n) {
+    checks++;
+    if (holds) return;
+    failures++;
+    printf("FAIL %s of %zu rows in panels of %zu\n", what, n, t->panel_rows);
+}
+
+/* G has a diagonal that outweighs the rest. Products are compared with plain loops, all else with
+ * products: G (U^T U)^-1 B = B, and the inverse's product and diagonal likewise. */
+static void check_packed(size_t n, size_t m) {
+    part G = make(n, n, 0), B = make(n, m, 0), product = make(n, m, 0);
+    double *diagonal, *mine = malloc(n * sizeof *mine), *his = malloc(n * sizeof *his);
+    for (size_t i = 0; i < n; i++) {
+        for (size_t j = 0; j < i; j++) G.here[i * n + j] = G.here[j * n + i];
+        G.here[i * n + i] = (double)n;
+    }
+    for (size_t i = 0; i < n * m; i++) {
+        product.here[i] = 0;
+        for (size_t k = 0; k < n; k++)
+            product.here[i] += G.here[i / m * n + k] * B.here[k * m + i % m];
+    }
+    double *A = upload_packed(n, G.here), *U = upload_packed(n, G.here);
+    expect(residual(n, A, B.there, product.here, m) <= 1e-13, "a product", n);
+    must(lth__device_factor(&evaluation, n, U, &err), "factor");
+    must(t->copy(d, product.there, B.there, n * m, &err), "copy");
+    must(lth__device_solve(&evaluation, n, U, m, product.there, &err), "solve");
+    expect(residual(n, A, product.there, B.here, m) <= 1e-12, "a solution", n);
+    must(t->download(d, product.here, product.there, n * m * sizeof *mine, &err), "solution");
+    must(lth__device_matrix(&evaluation, n, &diagonal, &err), "memory");
+    must(lth__device_inverse_diagonal(&evaluation, n, U, diagonal, &err), "diagonal");
+    must(t->download(d, mine, diagonal, n * sizeof *mine, &err), "diagonal");
+    must(lth__device_invert(&evaluation, n, U, &err), "inverse");
+    expect(residual(n, U, B.there, product.here, m) <= 1e-12, "an inverse", n);
+    for (size_t k = 0; k < lth__device_panels(&evaluation, n); k++) {
+        lth__device_rows p = lth__device_rows_of(&evaluation, n, k);
+        must(t->download_panel(d, his + p.first, 1, U + p.offset, p.ld + 1, p.count, 1, &err),
+             "diagonal");
+    }
+    for (size_t i = 0; i < n; i++)
+        expect(fabs(mine[i] - his[i]) <= 1e-12 * his[i], "the inverse's diagonal", n);
+    lth__device_drop(&evaluation, A), lth__device_drop(&evaluation, U);
+    lth__device_drop(&evaluation, diagonal);
+    free(mine), free(his);
+    drop(&G), drop(&B), drop(&product);
+}
+
+/* ---- Speed ---- */
+
+static double seconds(void) {
+    struct timespec now;
+    must(t->finish(d, &err), "finish");
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static void random_to(double *there, size_t count, double *here) {
+    for (size_t i = 0; i < count; i++) here[i] = random_number();
+    must(t->upload(d, there, here, count * sizeof *here, &err), "upload");
+}
+
+/* X X^T + c I for X of n x 64: nothing is the same twice, and it has an inverse. */
+static void fill_packed(size_t n, double *A, const double *X) {
+    for (size_t k = 0; k < lth__device_panels(&evaluation, n); k++) {
+        lth__device_rows p = lth__device_rows_of(&evaluation, n, k);
+        must(t->gemm(d, false, true, p.count, p.ld, 64, 1, X + p.first * 64, 64, X + p.first * 64,
+                     64, 0, A + p.offset, p.ld, &err),
+             "values");
+        must(t->add_diagonal(d, p.count, A + p.offset, p.ld, 10, &err), "values");
+    }
+}
+
+static void measure(size_t n) {
+    enum { M = 16 };
+    double *A, *X, *B, *here = malloc(64 * n * sizeof *here), time[7];
+    must(lth__device_matrix(&evaluation, lth__device_packed_count(&evaluation, n), &A, &err),
+         "memory");
+    must(lth__device_matrix(&evaluation, 64 * n, &X, &err), "memory");
+    must(lth__device_matrix(&evaluation, M * n, &B, &err), "memory");
+    random_to(X, 64 * n, here);
+    fill_packed(n, A, X);
+    random_to(B, M * n,
+              here); /* B stays here; on the device it becomes A^-1 B, then A^-1 B again */
+    time[0] = seconds();
+    must(lth__device_multiply(&evaluation, n, A, M, B, X, &err), "product");
+    time[1] = seconds();
+    must(lth__device_multiply(&evaluation, n, A, 1, B, X, &err), "product");
+    time[2] = seconds();
+    must(lth__device_factor(&evaluation, n, A, &err), "factor");
+    time[3] = seconds();
+    must(lth__device_solve(&evaluation, n, A, M, B, &err), "solve");
+    time[4] = seconds();
+    must(lth__device_inverse_diagonal(&evaluation, n, A, X, &err), "diagonal");
+    time[5] = seconds();
+    must(lth__device_invert(&evaluation, n, A, &err), "inverse");
+    time[6] = seconds();
+    double *solution = malloc(M * n * sizeof *solution);
+    must(t->download(d, solution, B, M * n * sizeof *solution, &err), "download");
+    must(t->upload(d, B, here, M * n * sizeof *here, &err), "upload");
+    double off = residual(n, A, B, solution, M), cube = (double)n * (double)n * (double)n / 3e12;
+    printf("%zu rows: factor %.2f s (%.1f TFLOP/s), inverse %.2f s (%.1f), its diagonal %.2f s; "
+           "solve for %d %.3f s, product with %d %.3f s, with 1 %.3f s; off by %.1e\n",
+           n, time[3] - time[2], cube / (time[3] - time[2]), time[6] - time[5],
+           2 * cube / (time[6] - time[5]), time[5] - time[4], M, time[4] - time[3], M,
+           time[1] - time[0], time[2] - time[1], off);
+    expect(off <= 1e-9, "an inverse", n);
+    lth__device_drop(&evaluation, A), lth__device_drop(&evaluation, X);
+    lth__device_drop(&evaluation, B);
+    free(here), free(solution);
+}
+
 int main(int argc, char **argv) {
     void *library = dlopen(argc > 1 ? argv[1] : "libluthier_cuda.so", RTLD_NOW);
     if (!library) return printf("%s\n", dlerror()), 1;
@@ -186,7 +354,13 @@ int main(int argc, char **argv) {
             check_factor(sizes[a], sizes[b]);
         }
     }
+    evaluation = (lth__device_eval){.t = t, .d = d, .eval = &no_eval};
+    for (size_t n = 1; n < 60; n += 1 + n / 4) check_packed(n, 1 + n % 3);
+    size_t height = t->panel_rows;
+    if (height <= 64) check_packed(3 * height, 2), check_packed(3 * height + 1, 1);
     printf("%d checks, %d failures\n", checks, failures);
+    for (int i = 3; i < argc && strcmp(argv[2], "--speed") == 0; i++)
+        measure(strtoul(argv[i], NULL, 10));
     t->close(d);
     return failures > 0;
 }
