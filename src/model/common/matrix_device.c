@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "base/memory.h"
+#include "base/parallel.h"
 #include "model/common/device_linalg.h"
 #include "model/common/matrix.h"
 
@@ -57,8 +58,22 @@ static lth_status fetch_rows(const lth__matrix *L, size_t first, size_t end, dou
     return ON(L)->download_panel(AT(L), out, ld, room, end, end - first, end, err);
 }
 
+/* Fresh memory gets its pages when it is first written to, which takes one thread as long as the
+ * way from the device. */
+static lth_status touch_panel(void *user, size_t p, unsigned worker, lth_error *err) {
+    (void)worker, (void)err;
+    enum { PAGE = 4096 / sizeof(double) };
+    const lth__packed *out = user;
+    double *cells = out->cells + lth__packed_panel(out, p);
+    size_t count = lth__packed_rows(out, p) * lth__packed_stride(out, p);
+    for (size_t i = 0; i < count; i += PAGE) cells[i] = 0;
+    return LTH_OK;
+}
+
 static lth_status fetch(const lth__matrix *L, const lth__packed *out, lth_error *err) {
     double *room;
+    lth__packed to = *out;
+    LTH_TRY(lth__parallel_for(L->ctx, NULL, lth__packed_panels(out), NULL, touch_panel, &to, err));
     LTH_TRY(lth__device_matrix(L->device, lth__packed_height(out) * L->n, &room, err));
     lth_status status = LTH_OK;
     for (size_t p = 0; p < lth__packed_panels(out) && status == LTH_OK; p++) {
