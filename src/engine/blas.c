@@ -79,6 +79,12 @@ static void solve_right(size_t m, size_t n, const double *L, size_t ldl, double 
           (int)ldb);
 }
 
+static void solve_right_transposed(size_t m, size_t n, const double *L, size_t ldl, double *B,
+                                   size_t ldb) {
+    dtrsm(ROW_MAJOR, RIGHT, LOWER, NO_TRANSPOSE, NON_UNIT, (int)m, (int)n, 1, L, (int)ldl, B,
+          (int)ldb);
+}
+
 /* LAPACK counts by columns, where our lower triangle is the upper one. */
 static bool cholesky(size_t n, double *A, size_t lda) {
     int size = (int)n, stride = (int)lda, info = 0;
@@ -192,6 +198,7 @@ static void load(void) {
     loaded.solve = solve;
     loaded.solve_transposed = solve_transposed;
     loaded.solve_right = solve_right;
+    loaded.solve_right_transposed = solve_right_transposed;
     loaded.cholesky = cholesky;
 }
 
