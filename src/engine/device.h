@@ -164,6 +164,9 @@ typedef struct lth__device_table {
     lth_status (*multiply)(lth__device *d, double *Y, const double *X, size_t count,
                            lth_error *err);
     lth_status (*scale)(lth__device *d, double *Y, size_t count, double by, lth_error *err);
+    /* Y = X in single precision, and back. */
+    lth_status (*narrow)(lth__device *d, float *Y, const double *X, size_t count, lth_error *err);
+    lth_status (*widen)(lth__device *d, double *Y, const float *X, size_t count, lth_error *err);
     /* `Y` NULL = ones. */
     lth_status (*dot)(lth__device *d, const double *X, const double *Y, size_t count, double *out,
                       lth_error *err);

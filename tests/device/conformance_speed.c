@@ -114,7 +114,9 @@ static void measure_fit(lth_ctx *ctx, size_t rows, size_t iterations) {
     lth_gp_options options;
     lth_gp_options_init(&options);
     clock_of c = {0};
-    options.restarts = 0, options.max_iter = iterations, options.step = on_step, options.user = &c;
+    options.restarts = 0, options.max_iter = iterations;
+    options.posterior = LTH_POSTERIOR_EXACT, options.learn_rows = rows, options.step = on_step,
+    options.user = &c;
     const char *target = "y";
     if (!conformance_expect(write_sentences(path, rows), "no temporary file")) return;
     double began = conformance_seconds();

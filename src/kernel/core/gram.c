@@ -543,6 +543,11 @@ lth_status lth__gram_values(lth__gram *g, double *K, size_t ld, lth_error *err) 
     return w->tiling.symmetric ? mirror(w, K, ld, 1, err) : LTH_OK;
 }
 
+lth_status lth__gram_values_single(lth__gram *g, float *K, lth_error *err) {
+    LTH_TRY(prepare_again(g, err));
+    return lth__device_packed_singles(g->w.eval.device, K, err);
+}
+
 lth_status lth__gram_values_packed(lth__gram *g, const lth__packed *K, lth_error *err) {
     work *w = &g->w;
     LTH_TRY(prepare_again(g, err));

@@ -23,6 +23,8 @@ lth__device_eval *lth__gram_device(const lth__gram *g);
  * The pull-back is at the values of the last lth__gram_values(). */
 lth_status lth__gram_values(lth__gram *g, double *K, size_t ld, lth_error *err);
 lth_status lth__gram_pull(lth__gram *g, double *W, size_t ld, double *grad, lth_error *err);
+/* The values in single precision, where a device computes them. */
+lth_status lth__gram_values_single(lth__gram *g, float *K, lth_error *err);
 /* The same for the rows against themselves, with the lower triangle packed in host memory (of a
  * Gram matrix that no device computes); K also in single precision. */
 lth_status lth__gram_values_packed(lth__gram *g, const lth__packed *K, lth_error *err);

@@ -384,6 +384,35 @@ lth_status lth__device_packed_values(lth__device_eval *e, double *K, lth_error *
     return LTH_OK;
 }
 
+/* What is finite in double precision need not be in single. */
+static lth_status narrow_values(lth__device_eval *e, const lth__panel *p, double *values, float *K,
+                                lth_error *err) {
+    size_t count = p->rows * p->cols, first;
+    LTH_TRY(e->t->narrow(e->d, K, values, count, err));
+    LTH_TRY(e->t->widen(e->d, values, K, count, err));
+    LTH_TRY(e->t->find_infinite(e->d, values, count, &first, err));
+    if (first == count) return LTH_OK;
+    return lth__fail(err, LTH_ENUMERIC,
+                     "the kernel of rows %zu and %zu is too large for single precision",
+                     p->first_row + first / p->cols + 1, p->first_col + first % p->cols + 1);
+}
+
+lth_status lth__device_packed_singles(lth__device_eval *e, float *K, lth_error *err) {
+    sharing s = cut_packed(e, 1);
+    double *values;
+    LTH_TRY(lth__device_matrix(e, s.rows * e->eval->rows->count, &values, err));
+    lth_status status = LTH_OK;
+    for (size_t i = 0; i < s.count && status == LTH_OK; i++) {
+        size_t offset;
+        lth__panel p = piece_at(e, s.rows, i, &offset);
+        status = lth__parallel_ask(e->eval->ctx);
+        if (status == LTH_OK) status = root_values(e, &p, values, err);
+        if (status == LTH_OK) status = narrow_values(e, &p, values, K + offset, err);
+    }
+    lth__device_drop(e, values);
+    return status;
+}
+
 /* Both sides of W, without gaps. */
 static lth_status unpack_weights(lth__device_eval *e, const double *W, double *square,
                                  lth_error *err) {

@@ -36,10 +36,10 @@ typedef struct lth__basis_options {
 /* Rows are chosen from so many at most. */
 enum { LTH__MOST_CANDIDATES = 50000 };
 
-/* Choose from `items`: from that many of them at most, drawn by the seed, equal rows once, and never
- * one without variance; where no row has any, the basis is the first row: there is always one.
- * All threads of the kernel's context work; any number gives the same rows. The jitter is the least
- * that K_mm needs, most often 0. */
+/* Choose from `items`: from that many of them at most, drawn by the seed, equal rows once, and
+ * never one without variance; where no row has any, the basis is the first row: there is always
+ * one. All threads of the kernel's context work; any number gives the same rows. The jitter is the
+ * least that K_mm needs, most often 0. */
 lth_status lth__basis_choose(const lth_kernel *kernel, const lth_items *items,
                              const lth__basis_options *options, lth__basis **out, lth_error *err);
 void lth__basis_free(lth__basis *b);

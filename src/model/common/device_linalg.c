@@ -215,20 +215,26 @@ lth_status lth__device_solve(lth__device_eval *e, size_t n, const double *U, siz
     return LTH_OK;
 }
 
-/* Each panel is used as it is, for its own rows, and transposed, for those below. */
+/* It is used as it is, for its own rows, and transposed, for those below. */
+lth_status lth__device_multiply_panel(lth__device_eval *e, const lth__device_rows *p,
+                                      const double *cells, size_t m, const double *X, double *Y,
+                                      lth_error *err) {
+    const double *x = X + p->first * m;
+    double *y = Y + p->first * m;
+    LTH_TRY(
+        e->t->gemm(e->d, false, false, p->count, m, p->ld, 1, cells, p->ld, x, m, 1, y, m, err));
+    if (p->ld == p->count) return LTH_OK;
+    return e->t->gemm(e->d, true, false, p->ld - p->count, m, p->count, 1, cells + p->count, p->ld,
+                      x, m, 1, y + p->count * m, m, err);
+}
+
 lth_status lth__device_multiply(lth__device_eval *e, size_t n, const double *A, size_t m,
                                 const double *X, double *Y, lth_error *err) {
     packed a = of(e, n, A);
     LTH_TRY(a.t->fill(a.d, Y, n * m, 0, err));
     for (size_t k = 0; k < a.panels; k++) {
         rows p = rows_of(&a, k);
-        const double *x = X + p.first * m;
-        double *y = Y + p.first * m;
-        LTH_TRY(a.t->gemm(a.d, false, false, p.count, m, p.ld, 1, at(&a, &p), p.ld, x, m, 1, y, m,
-                          err));
-        if (p.ld > p.count)
-            LTH_TRY(a.t->gemm(a.d, true, false, p.ld - p.count, m, p.count, 1, at(&a, &p) + p.count,
-                              p.ld, x, m, 1, y + p.count * m, m, err));
+        LTH_TRY(lth__device_multiply_panel(e, &p, at(&a, &p), m, X, Y, err));
     }
     return LTH_OK;
 }

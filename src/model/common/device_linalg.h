@@ -17,5 +17,9 @@ lth_status lth__device_solve(lth__device_eval *e, size_t n, const double *U, siz
                              lth_error *err);
 lth_status lth__device_multiply(lth__device_eval *e, size_t n, const double *A, size_t m,
                                 const double *X, double *Y, lth_error *err);
+/* What one panel with these cells adds to Y. */
+lth_status lth__device_multiply_panel(lth__device_eval *e, const lth__device_rows *p,
+                                      const double *cells, size_t m, const double *X, double *Y,
+                                      lth_error *err);
 
 #endif

@@ -52,6 +52,24 @@ static lth_status scale(lth__device *d, double *Y, size_t count, double by, lth_
     return LTH_OK;
 }
 
+static lth_status narrow(lth__device *d, float *Y, const double *X, size_t count, lth_error *err) {
+    (void)err;
+    LTH__REF_USE(d);
+    lth__ref_check(d, Y, count * sizeof *Y, "what is narrowed to");
+    lth__ref_check_numbers(d, X, count, "what is narrowed");
+    for (size_t i = 0; i < count; i++) Y[i] = (float)X[i];
+    return LTH_OK;
+}
+
+static lth_status widen(lth__device *d, double *Y, const float *X, size_t count, lth_error *err) {
+    (void)err;
+    LTH__REF_USE(d);
+    lth__ref_check_numbers(d, Y, count, "what is widened to");
+    lth__ref_check(d, X, count * sizeof *X, "what is widened");
+    for (size_t i = 0; i < count; i++) Y[i] = X[i];
+    return LTH_OK;
+}
+
 static lth_status dot(lth__device *d, const double *X, const double *Y, size_t count, double *out,
                       lth_error *err) {
     (void)err;
@@ -199,6 +217,8 @@ void lth__ref_set_matrices(lth__device_table *t) {
     t->add = add;
     t->multiply = multiply;
     t->scale = scale;
+    t->narrow = narrow;
+    t->widen = widen;
     t->dot = dot;
     t->find_infinite = find_infinite;
     t->gemm = gemm;
