@@ -46,22 +46,24 @@ static size_t count_pieces(const lth__device_eval *e, size_t rows) {
     return (panels - 1) * ((height + rows - 1) / rows) + (last + rows - 1) / rows;
 }
 
-static lth__panel piece_at(const lth__device_eval *e, size_t rows, size_t index, size_t *offset) {
+/* `all`: the panel that it is a piece of. Like any panel of a symmetric matrix it has the columns
+ * from its own rows on. */
+static lth__panel piece_at(const lth__device_eval *e, size_t rows, size_t index,
+                           lth__device_rows *all) {
     size_t n = e->eval->rows->count, each = (e->t->panel_rows + rows - 1) / rows;
-    lth__device_rows all = lth__device_rows_of(e, n, index / each);
-    size_t top = index % each * rows, left = all.count - top, count = left < rows ? left : rows;
-    *offset = all.offset + top * all.ld;
-    return (lth__panel){.first_row = all.first + top,
-                        .rows = count,
-                        .first_col = all.first,
-                        .cols = all.ld,
-                        .same = true,
-                        .symmetric = count == all.count};
+    *all = lth__device_rows_of(e, n, index / each);
+    size_t top = index % each * rows, left = all->count - top;
+    return panel_at(e->eval, all->first + top, left < rows ? left : rows);
+}
+
+/* Where its first number is in the packed matrix, whose rows there are all->ld apart. */
+static size_t offset_of(const lth__panel *p, const lth__device_rows *all) {
+    return all->offset + (p->first_row - all->first) * (all->ld + 1);
 }
 
 static lth__panel panel_of(const sharing *s, size_t index) {
-    size_t offset;
-    return s->packed ? piece_at(s->first, s->rows, index, &offset)
+    lth__device_rows all;
+    return s->packed ? piece_at(s->first, s->rows, index, &all)
                      : panel_at(s->first->eval, index * s->rows, s->rows);
 }
 
@@ -348,16 +350,31 @@ static lth_status values_as_whole(lth__device_eval *e, double *K, lth_error *err
 
 static lth_status run_packed_values(sharing *s, lth__device_eval *e, const lth__panel *p,
                                     size_t index, lth_error *err) {
-    size_t offset;
+    lth__device_rows all;
     double *on_device;
-    piece_at(e, s->rows, index, &offset);
+    piece_at(e, s->rows, index, &all);
     LTH_TRY(lth__device_matrix(e, p->rows * p->cols, &on_device, err));
     lth_status status = root_values(e, p, on_device, err);
     if (status == LTH_OK)
-        status = e->t->download_panel(e->d, s->K + offset, p->cols, on_device, p->cols, p->rows,
-                                      p->cols, err);
+        status = e->t->download_panel(e->d, s->K + offset_of(p, &all), all.ld, on_device, p->cols,
+                                      p->rows, p->cols, err);
     lth__device_drop(e, on_device);
     return status;
+}
+
+/* Blocks on the diagonal are whole: what is below a piece there is what is beside it. */
+static lth_status mirror_pieces(const sharing *s, double *K, lth_error *err) {
+    lth__device_eval *e = s->first;
+    for (size_t i = 0; i < s->count; i++) {
+        lth__device_rows all;
+        lth__panel p = piece_at(e, s->rows, i, &all);
+        size_t below = all.first + all.count - p.first_row - p.rows;
+        double *corner = K + offset_of(&p, &all);
+        if (below > 0)
+            LTH_TRY(e->t->combine(e->d, below, p.rows, true, 1, corner + p.rows, all.ld, 0,
+                                  corner + p.rows * all.ld, all.ld, err));
+    }
+    return LTH_OK;
 }
 
 static lth_status share_values(lth__device_eval *e, double *K, lth_error *err) {
@@ -367,7 +384,22 @@ static lth_status share_values(lth__device_eval *e, double *K, lth_error *err) {
     LTH_TRY(alloc_packed(e, &s.K, &bytes, err));
     lth_status status = share(&s, handles, err);
     if (status == LTH_OK) status = e->t->upload(e->d, K, s.K, bytes, err);
+    if (status == LTH_OK) status = mirror_pieces(&s, K, err);
     lth__free(s.K);
+    return status;
+}
+
+/* Where it lies, if it is a whole panel there. */
+static lth_status piece_values(lth__device_eval *e, const lth__panel *p,
+                               const lth__device_rows *all, double *K, lth_error *err) {
+    double *place = K + offset_of(p, all), *piece;
+    if (p->rows == all->count) return root_values(e, p, place, err);
+    LTH_TRY(lth__device_matrix(e, p->rows * p->cols, &piece, err));
+    lth_status status = root_values(e, p, piece, err);
+    if (status == LTH_OK)
+        status =
+            e->t->combine(e->d, p->rows, p->cols, false, 1, piece, p->cols, 0, place, all->ld, err);
+    lth__device_drop(e, piece);
     return status;
 }
 
@@ -376,12 +408,12 @@ lth_status lth__device_packed_values(lth__device_eval *e, double *K, lth_error *
     if (is_whole(e)) return values_as_whole(e, K, err);
     sharing s = cut_packed(e, 1);
     for (size_t i = 0; i < s.count; i++) {
-        size_t offset;
-        lth__panel p = piece_at(e, s.rows, i, &offset);
+        lth__device_rows all;
+        lth__panel p = piece_at(e, s.rows, i, &all);
         LTH_TRY(lth__parallel_ask(e->eval->ctx));
-        LTH_TRY(root_values(e, &p, K + offset, err));
+        LTH_TRY(piece_values(e, &p, &all, K, err));
     }
-    return LTH_OK;
+    return mirror_pieces(&s, K, err);
 }
 
 /* What is finite in double precision need not be in single. */
@@ -397,14 +429,23 @@ static lth_status narrow_values(lth__device_eval *e, const lth__panel *p, double
                      p->first_row + first / p->cols + 1, p->first_col + first % p->cols + 1);
 }
 
+/* All that its rows have in the packed matrix, without gaps. */
+static lth__panel whole_rows(lth__panel p, const lth__device_rows *all) {
+    p.symmetric = p.rows == all->count;
+    p.first_col = all->first;
+    p.cols = all->ld;
+    return p;
+}
+
 lth_status lth__device_packed_singles(lth__device_eval *e, float *K, lth_error *err) {
     sharing s = cut_packed(e, 1);
     double *values;
     LTH_TRY(lth__device_matrix(e, s.rows * e->eval->rows->count, &values, err));
     lth_status status = LTH_OK;
     for (size_t i = 0; i < s.count && status == LTH_OK; i++) {
-        size_t offset;
-        lth__panel p = piece_at(e, s.rows, i, &offset);
+        lth__device_rows all;
+        lth__panel p = whole_rows(piece_at(e, s.rows, i, &all), &all);
+        size_t offset = all.offset + (p.first_row - all.first) * all.ld;
         status = lth__parallel_ask(e->eval->ctx);
         if (status == LTH_OK) status = root_values(e, &p, values, err);
         if (status == LTH_OK) status = narrow_values(e, &p, values, K + offset, err);
@@ -445,27 +486,39 @@ static lth_status pull_as_whole(lth__device_eval *e, double *W, double *grad, lt
 }
 
 /* Pairs to the right of a panel's own items come once, and have the weights of both. */
-static lth_status double_weights(lth__device_eval *e, double *W, lth_error *err) {
-    size_t n = e->eval->rows->count;
-    for (size_t k = 0; k < lth__device_panels(e, n); k++) {
-        lth__device_rows p = lth__device_rows_of(e, n, k);
-        double *right = W + p.offset + p.count;
-        if (p.ld > p.count)
-            LTH_TRY(e->t->combine(e->d, p.count, p.ld - p.count, false, 2, right, p.ld, 0, right,
-                                  p.ld, err));
-    }
-    return LTH_OK;
+static lth_status pull_weights(lth__device_eval *e, const lth__panel *p, double *W, double *grad,
+                               lth_error *err) {
+    double *right = W + p->rows;
+    if (p->cols > p->rows)
+        LTH_TRY(e->t->combine(e->d, p->rows, p->cols - p->rows, false, 2, right, p->cols, 0, right,
+                              p->cols, err));
+    return lth__device_pull(e->eval->kernel->root, e, p, W, NULL, grad, err);
+}
+
+static lth_status pull_piece(lth__device_eval *e, const lth__panel *p, const lth__device_rows *all,
+                             double *W, double *grad, lth_error *err) {
+    double *place = W + offset_of(p, all), *piece;
+    if (p->rows == all->count) return pull_weights(e, p, place, grad, err);
+    LTH_TRY(lth__device_matrix(e, p->rows * p->cols, &piece, err));
+    lth_status status =
+        e->t->combine(e->d, p->rows, p->cols, false, 1, place, all->ld, 0, piece, p->cols, err);
+    if (status == LTH_OK) status = pull_weights(e, p, piece, grad, err);
+    lth__device_drop(e, piece);
+    return status;
 }
 
 static lth_status run_packed_pull(sharing *s, lth__device_eval *e, const lth__panel *p,
                                   size_t index, lth_error *err) {
-    size_t offset, cells = p->rows * p->cols;
+    lth__device_rows all;
     double *on_device, *sums = s->sums + index * e->eval->kernel->param_count;
-    piece_at(e, s->rows, index, &offset);
-    LTH_TRY(lth__device_matrix(e, cells, &on_device, err));
-    lth_status status = e->t->upload(e->d, on_device, s->W + offset, cells * sizeof *s->W, err);
-    if (status == LTH_OK)
-        status = lth__device_pull(e->eval->kernel->root, e, p, on_device, NULL, sums, err);
+    piece_at(e, s->rows, index, &all);
+    const double *W = s->W + offset_of(p, &all);
+    LTH_TRY(lth__device_matrix(e, p->rows * p->cols, &on_device, err));
+    lth_status status = LTH_OK;
+    for (size_t r = 0; r < p->rows && status == LTH_OK; r++)
+        status =
+            e->t->upload(e->d, on_device + r * p->cols, W + r * all.ld, p->cols * sizeof *W, err);
+    if (status == LTH_OK) status = pull_weights(e, p, on_device, sums, err);
     lth__device_drop(e, on_device);
     return status;
 }
@@ -485,17 +538,15 @@ static lth_status share_packed_pull(lth__device_eval *e, const double *W, double
 }
 
 lth_status lth__device_packed_pull(lth__device_eval *e, double *W, double *grad, lth_error *err) {
-    bool shared = is_shared(e);
-    if (!shared && is_whole(e)) return pull_as_whole(e, W, grad, err);
-    LTH_TRY(double_weights(e, W, err));
-    if (shared) return share_packed_pull(e, W, grad, err);
+    if (is_shared(e)) return share_packed_pull(e, W, grad, err);
+    if (is_whole(e)) return pull_as_whole(e, W, grad, err);
     sharing s = cut_packed(e, 1);
     memset(grad, 0, e->eval->kernel->param_count * sizeof *grad);
     for (size_t i = 0; i < s.count; i++) {
-        size_t offset;
-        lth__panel p = piece_at(e, s.rows, i, &offset);
+        lth__device_rows all;
+        lth__panel p = piece_at(e, s.rows, i, &all);
         LTH_TRY(lth__parallel_ask(e->eval->ctx));
-        LTH_TRY(lth__device_pull(e->eval->kernel->root, e, &p, W + offset, NULL, grad, err));
+        LTH_TRY(pull_piece(e, &p, &all, W, grad, err));
     }
     return LTH_OK;
 }
