@@ -13,7 +13,7 @@
 static const char usage[] =
     "usage: luthier-bench-compare [--json] [--check] [--seconds S] [--data DIR] [--peers FILE]\n"
     "                             [--gp-peer FILE] [--svm-peer FILE] [--luthier FILE]\n"
-    "                             [--part TEXT]\n"
+    "                             [--part TEXT] [--rows N]\n"
     "  --json          print JSON instead of Markdown\n"
     "  --check         exit 1 when a row does not reach what is asked of it\n"
     "  --seconds S     time to spend on a row, about (default 3)\n"
@@ -24,7 +24,8 @@ static const char usage[] =
     "  --gp-peer FILE  a line of name, seconds and log evidence from peers/sklearn_gp.py\n"
     "  --svm-peer FILE a line of name, seconds, micro and macro F1 from peers/sklearn_svm.py\n"
     "  --luthier FILE  the command line (default: the one beside this program)\n"
-    "  --part TEXT     measure only the parts that have TEXT in their names\n";
+    "  --part TEXT     measure only the parts that have TEXT in their names\n"
+    "  --rows N        rows of the pass by inducing rows (default 10000)\n";
 
 typedef struct wishes {
     plan plan;
@@ -61,17 +62,13 @@ static void find_program(wishes *w) {
 }
 
 static void read_options(int argc, char **argv, wishes *w) {
-    static const struct option options[] = {{"json", no_argument, NULL, 'j'},
-                                            {"check", no_argument, NULL, 'c'},
-                                            {"seconds", required_argument, NULL, 's'},
-                                            {"data", required_argument, NULL, 'd'},
-                                            {"peers", required_argument, NULL, 'p'},
-                                            {"luthier", required_argument, NULL, 'l'},
-                                            {"gp-peer", required_argument, NULL, 'g'},
-                                            {"svm-peer", required_argument, NULL, 'v'},
-                                            {"part", required_argument, NULL, 't'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            {0}};
+    static const struct option options[] = {
+        {"json", no_argument, NULL, 'j'},          {"check", no_argument, NULL, 'c'},
+        {"seconds", required_argument, NULL, 's'}, {"data", required_argument, NULL, 'd'},
+        {"peers", required_argument, NULL, 'p'},   {"luthier", required_argument, NULL, 'l'},
+        {"gp-peer", required_argument, NULL, 'g'}, {"svm-peer", required_argument, NULL, 'v'},
+        {"part", required_argument, NULL, 't'},    {"rows", required_argument, NULL, 'r'},
+        {"help", no_argument, NULL, 'h'},          {0}};
     int option;
     while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
         switch (option) {
@@ -83,12 +80,13 @@ static void read_options(int argc, char **argv, wishes *w) {
         case 'g': w->plan.gp_peer = optarg; break;
         case 'v': w->plan.svm_peer = optarg; break;
         case 't': w->part = optarg; break;
+        case 'r': w->plan.rows = strtoul(optarg, NULL, 10); break;
         case 'l': w->plan.program = optarg; break;
         case 'h': fputs(usage, stdout); exit(0);
         default: fputs(usage, stderr); exit(2);
         }
     }
-    if (optind == argc && w->plan.seconds > 0) return;
+    if (optind == argc && w->plan.seconds > 0 && w->plan.rows >= 1000) return;
     fputs(usage, stderr);
     exit(2);
 }
@@ -126,6 +124,7 @@ static void measure_all(const plan *p, const char *part, report *r) {
         {"dropping", measure_dropping},
         {"learning", measure_learning},
         {"trees", measure_trees},
+        {"inducing rows", measure_inducing},
         {"instruction sets, lengths, orders", measure_speeds},
     };
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
@@ -136,7 +135,7 @@ static void measure_all(const plan *p, const char *part, report *r) {
 }
 
 int main(int argc, char **argv) {
-    static wishes w = {.plan = {.seconds = 3, .data = "../shared/data"}, .part = ""};
+    static wishes w = {.plan = {.seconds = 3, .rows = 10000, .data = "../shared/data"}, .part = ""};
     static report r;
     find_program(&w);
     read_options(argc, argv, &w);

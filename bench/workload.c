@@ -73,6 +73,22 @@ texts random_words(size_t count, size_t length, size_t vocabulary) {
     return t;
 }
 
+texts common_words(size_t count, size_t length, size_t vocabulary) {
+    enum { LONGEST_WORD = 24 };
+    size_t most = length * LONGEST_WORD;
+    texts t = make_texts(count, most);
+    uint64_t state = 4;
+    for (size_t i = 0; i < count; i++) {
+        for (size_t k = 0; k < length; k++) {
+            double uniform = (double)(random_next(&state) >> 11) * 0x1p-53;
+            int written = snprintf(t.bytes + i * most + t.length[i], most - t.length[i], "%sw%.0f",
+                                   k ? " " : "", floor(pow((double)vocabulary, uniform)));
+            t.length[i] += (size_t)written;
+        }
+    }
+    return t;
+}
+
 void free_texts(texts *t) {
     free(t->bytes);
     free(t->text);

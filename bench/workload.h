@@ -26,6 +26,8 @@ texts random_letters(size_t count, size_t length);
 
 /* `length` random words a text, of w0 .. w(vocabulary-1). */
 texts random_words(size_t count, size_t length, size_t vocabulary);
+/* The same, but some words are frequent, as in a language: the r-th with a share of about 1/r. */
+texts common_words(size_t count, size_t length, size_t vocabulary);
 void free_texts(texts *t);
 
 /* A table of such texts of 1,000 words, with a column y of numbers when `labelled`. Returns the

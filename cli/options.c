@@ -191,7 +191,8 @@ const option option_table[] = {
      "gp: rows that stand for all (default 1000); makes --posterior inducing"},
     {0, "learn-rows", OPTION_TEXT, "N|all", FIELD(learn_rows), LEARNING, 0,
      "gp: learn the hyperparameters from N rows, drawn by --seed so that the target keeps its "
-     "distribution (default: all when that is about an hour's work of one core, else fewer)"},
+     "distribution (default: all when that is about an hour's work of one core, else as many as "
+     "take it ten minutes)"},
     {0, "bound", OPTION_CHOICE, "none|fitc|titsias", FIELD(bound), LEARNING, 0,
      "gp: with inducing rows, learn on from all rows by this bound (default none)"},
     {0, "tolerance", OPTION_TEXT, "V", FIELD(tolerance), LEARNING, 0,
@@ -242,6 +243,9 @@ const option option_table[] = {
     {0, "prior", OPTION_PAIRS, "PATH=MEDIAN,SD", FIELD(prior), LEARNING, 0,
      "draw a hyperparameter, or each of a group such as ssk.weights, towards MEDIAN: log-normal, "
      "SD is that of the logarithm; may be repeated"},
+    {0, "journal", OPTION_FILE, "FILE", FIELD(journal), FIT, 0,
+     "gp: keep every evaluation of the search in FILE; the same command goes on where it was "
+     "killed. FILE is removed when the model is written, unless by Ctrl-C"},
     {0, "no-learn", OPTION_FLAG, NULL, FIELD(no_learn), LEARNING, 0,
      "keep all hyperparameters as they are given"},
     {0, "latent", OPTION_FLAG, NULL, FIELD(latent), PREDICT, 0,

@@ -47,7 +47,7 @@ typedef struct options {
     int mean, likelihood;
     int posterior, bound, store; /* of a Gaussian process of many rows */
     uint64_t inducing, probes;   /* 0 = the default */
-    const char *learn_rows, *tolerance;
+    const char *learn_rows, *tolerance, *journal;
     bool plan;
 
     uint64_t threads, seed;

@@ -306,32 +306,71 @@ static lth_table_options table_options(const session *s) {
     return wanted;
 }
 
+/* What the kernel reads, and `more`; freed with free(). */
+static const char **name_columns(const lth_kernel *kernel, const list *more, size_t *count) {
+    size_t own = count_columns(kernel);
+    *count = own + (more ? more->count : 0);
+    const char **columns = malloc((*count + 1) * sizeof *columns);
+    for (size_t i = 0; columns && i < *count; ++i)
+        columns[i] = i < own ? lth_kernel_column(kernel, i) : more->at[i - own];
+    return columns;
+}
+
+static int fail_no_rows(session *s, const char *path) {
+    lth_error err = {.status = LTH_EFORMAT};
+    snprintf(err.message, sizeof err.message, "%s",
+             s->options->where.count ? "no row matches --where" : "the table has no rows");
+    return session_fail_input(s, &err, path);
+}
+
 int session_read_table(session *s, const char *path, const lth_kernel *kernel, const list *more,
                        lth_table **out) {
-    size_t own = count_columns(kernel), count = own + (more ? more->count : 0);
-    const char *columns[count + 1];
-    for (size_t i = 0; i < count; ++i)
-        columns[i] = i < own ? lth_kernel_column(kernel, i) : more->at[i - own];
     lth_table_options wanted = table_options(s);
+    const char **columns = name_columns(kernel, more, &wanted.column_count);
+    if (!columns) return out_of_memory();
     wanted.columns = columns;
-    wanted.column_count = count;
     lth_error err = {0};
-    lth_table *table;
-    if (lth_table_read(s->ctx, path, &wanted, &table, &err) != LTH_OK)
-        return session_fail_input(s, &err, path);
-    if (lth_table_rows(table) == 0) {
-        lth_table_free(table);
-        err = (lth_error){.status = LTH_EFORMAT};
-        snprintf(err.message, sizeof err.message, "%s",
-                 wanted.where_count ? "no row matches --where" : "the table has no rows");
-        return session_fail_input(s, &err, path);
-    }
-    int code = session_check_interrupt(s);
+    lth_table *table = NULL;
+    lth_status status = lth_table_read(s->ctx, path, &wanted, &table, &err);
+    free(columns);
+    if (status != LTH_OK) return session_fail_input(s, &err, path);
+    int code = lth_table_rows(table) == 0 ? fail_no_rows(s, path) : session_check_interrupt(s);
     if (code)
         lth_table_free(table);
     else
         *out = table;
     return code;
+}
+
+int session_open_rows(session *s, const char *path, const lth_kernel *kernel, row_source *r) {
+    lth_table_options wanted = table_options(s);
+    *r = (row_source){.path = path, .columns = name_columns(kernel, NULL, &wanted.column_count)};
+    if (!r->columns) return out_of_memory();
+    wanted.columns = r->columns;
+    lth_error err = {0};
+    if (lth_table_stream_open(s->ctx, path, &wanted, &r->stream, &err) == LTH_OK) return EXIT_DONE;
+    return session_fail_input(s, &err, path);
+}
+
+int session_next_rows(session *s, row_source *r, size_t most, lth_table **out) {
+    lth_error err = {0};
+    lth_table *table = NULL;
+    if (lth_table_stream_next(r->stream, most, &table, &err) != LTH_OK)
+        return session_fail_input(s, &err, r->path);
+    int code = !table && r->rows == 0 ? fail_no_rows(s, r->path) : session_check_interrupt(s);
+    if (code) {
+        lth_table_free(table);
+        return code;
+    }
+    if (table) r->rows += lth_table_rows(table);
+    *out = table;
+    return EXIT_DONE;
+}
+
+void close_rows(row_source *r) {
+    lth_table_stream_close(r->stream);
+    free(r->columns);
+    *r = (row_source){0};
 }
 
 int session_check_vectors(session *s, const lth_kernel *kernel) {

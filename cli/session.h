@@ -59,6 +59,19 @@ int session_resolve_kernel(session *s, const char *path, const lth_table *table,
 int session_read_table(session *s, const char *path, const lth_kernel *kernel, const list *more,
                        lth_table **out); /* `more` may be NULL */
 
+/* The same table, a slice of its rows at a time: of any number of rows in the memory of a few. */
+typedef struct row_source {
+    lth_table_stream *stream;
+    const char *path;
+    const char **columns;
+    size_t rows; /* that were read */
+} row_source;
+
+/* Both: close it also when this fails. *out NULL after the last row. */
+int session_open_rows(session *s, const char *path, const lth_kernel *kernel, row_source *r);
+int session_next_rows(session *s, row_source *r, size_t most, lth_table **out);
+void close_rows(row_source *r);
+
 /* Whether --vectors is there if the kernel needs them. */
 int session_check_vectors(session *s, const lth_kernel *kernel);
 

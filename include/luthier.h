@@ -188,6 +188,21 @@ LTH_API void lth_table_options_init(lth_table_options *options);
 LTH_API lth_status lth_table_read(lth_ctx *ctx, const char *path, const lth_table_options *options,
                                   lth_table **out, lth_error *err);
 
+/* The same a slice at a time, for tables that are larger than memory: open, next until there is
+ * none, close. What `options` points to stays the caller's until then.
+ *
+ * `next` makes a table of the next `rows` rows that are kept (fewer at the end, and when they are
+ * long, but then a multiple of 512), or NULL after the last one; it is the caller's. Lines and
+ * numbers of rows are those of the file. After a failure the stream can only be closed.
+ * Slices of a multiple of 512 rows are predicted as in one table, bit for bit (sstk: nearly). */
+typedef struct lth_table_stream lth_table_stream;
+LTH_API lth_status lth_table_stream_open(lth_ctx *ctx, const char *path,
+                                         const lth_table_options *options, lth_table_stream **out,
+                                         lth_error *err);
+LTH_API lth_status lth_table_stream_next(lth_table_stream *stream, size_t rows, lth_table **out,
+                                         lth_error *err);
+LTH_API void lth_table_stream_close(lth_table_stream *stream);
+
 /* A one-column table made from memory: `count` texts, text[i] of length[i] bytes (NULL lengths =
  * NUL-terminated). The texts are copied. */
 LTH_API lth_status lth_table_from_texts(lth_ctx *ctx, const char *column, const char *const *text,
@@ -468,7 +483,7 @@ typedef struct lth_gp_options {
     size_t inducing;           /* rows that stand for all; 0 (default) = 1000                   */
     size_t learn_rows;         /* hyperparameters are learned from so many rows, drawn at random;
                                   0 (default) = all when that is about an hour's work of one core,
-                                  else as many as that takes                                    */
+                                  else as many as take it ten minutes                           */
     lth_bound bound;           /* default NONE                                                  */
     double tolerance;          /* of CG, relative residual; 0 (default) = 1e-8                  */
     size_t probes;             /* of CG, for variances; 0 (default) = 64                        */

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "learning.h"
 #include "model.h"
@@ -55,6 +56,12 @@ static int save(learning *l, const lth_model *m) {
     return session_fail_output(&l->session, &err, l->options->output);
 }
 
+/* What it was for is in the model, unless the search was not finished. */
+static void drop_journal(const learning *l, lth_model *m) {
+    const lth_gp *gp = lth_model_gp(m);
+    if (l->options->journal && gp && !lth_gp_reported(gp)->interrupted) unlink(l->options->journal);
+}
+
 /* ---- What was learned ---- */
 
 /* How it came to all rows, unless by one exact search. */
@@ -65,7 +72,7 @@ static void say_posterior(learning *l, const lth_gp_report *r) {
         session_say(&l->session, "posterior by conjugate gradients: %zu steps, residual %.2g",
                     r->cg_steps, r->cg_residual);
     if (r->posterior == LTH_POSTERIOR_INDUCING)
-        session_say(&l->session, "%zu rows stand for all: %.3g of the variance is left",
+        session_say(&l->session, "inducing rows: %zu, which leave %.3g of the variance",
                     r->inducing, r->trace_left);
 }
 
@@ -133,6 +140,7 @@ int run_fit(const options *o) {
     }
     if (!code) code = learn(&l, &m);
     if (!code) code = save(&l, m);
+    if (!code) drop_journal(&l, m);
     if (!code) code = summarise(&l, m);
     if (!code) code = end(&l, m);
     lth_model_free(m);

@@ -1,15 +1,22 @@
-/* luthier predict: mean, standard deviation and 95% interval for each row of a table, or labels. */
+/* luthier predict: mean, standard deviation and 95% interval for each row of a table, or labels.
+ * The table is read, predicted and written a slice at a time, so it may have any number of rows. */
+#include <stdio.h>
 #include <string.h>
 
 #include "output.h"
 #include "prediction.h"
 
+/* Multiples of 512 rows have the same bits in whatever slice. The file of word vectors is read for
+ * each slice, so that there a slice is as large as the library lets it be. */
+enum { SLICE = 8192, SLICE_WITH_VECTORS = 1 << 20 };
+
 typedef struct job {
     session session;
     const options *options;
     lth_model *model;
-    lth_table *table;
-    prediction prediction;
+    row_source rows;
+    size_t written;
+    text_file out;
 } job;
 
 static int check_usage(const options *o) {
@@ -27,50 +34,89 @@ static int check_latent(const job *j) {
     return EXIT_DONE;
 }
 
-static int read_inputs(job *j) {
-    session *s = &j->session;
-    const char *path = j->options->arguments[1];
-    int code = session_load_model(s, j->options->arguments[0], &j->model);
-    if (!code) code = session_read_table(s, path, lth_model_kernel(j->model), NULL, &j->table);
-    return code ? code : check_latent(j);
-}
-
-static int predict(job *j) {
+static int open_inputs(job *j) {
     session *s = &j->session;
     lth_error err = {0};
-    double start = seconds_now();
-    lth_status status = lth_model_use_vectors(j->model, j->options->vectors, &err);
-    if (status != LTH_OK) return session_fail(s, &err);
-    status = prediction_make(j->model, j->table, j->options->latent, &j->prediction, &err);
+    int code = session_load_model(s, j->options->arguments[0], &j->model);
+    if (!code) code = check_latent(j);
+    if (!code && lth_model_use_vectors(j->model, j->options->vectors, &err) != LTH_OK)
+        code = session_fail(s, &err);
+    if (!code)
+        code = session_open_rows(s, j->options->arguments[1], lth_model_kernel(j->model), &j->rows);
+    return code;
+}
+
+/* ---- A slice ---- */
+
+static int predict(job *j, const lth_table *slice, prediction *p) {
+    session *s = &j->session;
+    lth_error err = {0};
+    lth_status status = prediction_make(j->model, slice, j->options->latent, p, &err);
     if (status == LTH_EFORMAT) return session_fail_input(s, &err, j->options->arguments[1]);
     if (status != LTH_OK) return session_fail(s, &err);
-    session_note(s, "%zu rows, %.3g s", j->prediction.rows, seconds_now() - start);
     return session_check_interrupt(s);
 }
 
-static int write_all(job *j) {
-    const prediction *p = &j->prediction;
-    text_file out;
+/* There is something to write. While there is a temporary file, a second Ctrl-C waits. */
+static int open_output(job *j, const prediction *p) {
     hold_interrupts();
-    int code = text_open(&out, j->options->output);
-    if (!code) {
-        json_writer json = {.to = out.stream};
-        if (!j->options->json) write_prediction_names(out.stream, p);
-        for (size_t i = 0; i < p->rows; ++i)
-            j->options->json ? json_put_prediction(&json, NULL, p, i)
-                             : write_prediction(out.stream, p, i);
-        code = text_close(&out, true);
-    }
-    release_interrupts();
+    int code = text_open(&j->out, j->options->output);
+    if (!j->out.temporary) release_interrupts();
+    if (!code && !j->options->json) write_prediction_names(j->out.stream, p);
     return code;
+}
+
+static int write_slice(job *j, const prediction *p) {
+    int code = j->out.stream ? EXIT_DONE : open_output(j, p);
+    if (code) return code;
+    json_writer json = {.to = j->out.stream};
+    for (size_t i = 0; i < p->rows; ++i)
+        j->options->json ? json_put_prediction(&json, NULL, p, i)
+                         : write_prediction(j->out.stream, p, i);
+    j->written += p->rows;
+    return EXIT_DONE;
+}
+
+/* Whether what was written goes on its way: else the rest would be for nothing. */
+static bool is_read(job *j) {
+    bool flushed =
+        j->out.stream != stdout || fflush(stdout) == 0; /* closing a file tells why not */
+    return flushed && !ferror(j->out.stream);
+}
+
+static int take_slice(job *j, bool *more) {
+    bool vectors = j->options->vectors && lth_kernel_needs_vectors(lth_model_kernel(j->model));
+    lth_table *slice = NULL;
+    prediction p = {0};
+    int code =
+        session_next_rows(&j->session, &j->rows, vectors ? SLICE_WITH_VECTORS : SLICE, &slice);
+    *more = !code && slice;
+    if (*more) code = predict(j, slice, &p);
+    if (*more && !code) code = write_slice(j, &p);
+    if (*more && !code) *more = is_read(j);
+    prediction_free(&p);
+    lth_table_free(slice);
+    return code;
+}
+
+/* ---- All ---- */
+
+static int take_all(job *j) {
+    double start = seconds_now();
+    int code = EXIT_DONE;
+    for (bool more = true; more && !code;) code = take_slice(j, &more);
+    if (!code) session_note(&j->session, "%zu rows, %.3g s", j->written, seconds_now() - start);
+    if (code && j->out.stream == stdout)
+        session_say(&j->session, "the %zu rows before were predicted", j->written);
+    int closed = text_close(&j->out, !code);
+    release_interrupts();
+    return code ? code : closed;
 }
 
 static int run_job(job *j) {
     int code = j->options->output ? check_output(j->options->output) : EXIT_DONE;
-    if (!code) code = read_inputs(j);
-    if (!code) code = predict(j);
-    if (!code) code = write_all(j);
-    return code;
+    if (!code) code = open_inputs(j);
+    return code ? code : take_all(j);
 }
 
 int run_predict(const options *o) {
@@ -79,8 +125,7 @@ int run_predict(const options *o) {
     job j = {.options = o};
     code = session_open(&j.session, o);
     if (!code) code = run_job(&j);
-    prediction_free(&j.prediction);
-    lth_table_free(j.table);
+    close_rows(&j.rows);
     lth_model_free(j.model);
     session_close(&j.session);
     return code;

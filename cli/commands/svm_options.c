@@ -36,6 +36,7 @@ static const char *given_for_gp(const options *o) {
     if (o->probes) return "probes";
     if (o->store >= 0) return "store";
     if (o->plan) return "plan";
+    if (o->journal) return "journal";
     return o->no_learn ? "no-learn" : NULL;
 }
 

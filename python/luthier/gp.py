@@ -170,7 +170,7 @@ class GPRegressor(RegressorMixin, _GP):
         Rows that stand for all, 1000 unless given.
     learn_rows : int or "all", optional
         Rows that the hyperparameters are learned from, drawn by `random_state`; None = all when
-        that is about an hour's work of one core, else fewer.
+        that is about an hour's work of one core, else as many as take it ten minutes.
     bound : {None, "fitc", "titsias"}
         With inducing rows, learn on from all rows by this bound.
     n_jobs : int, optional

@@ -112,6 +112,27 @@ class Model(Explained, BaseEstimator):
         long = table.rows * self._rows > _DIRECT_ROWS or table.bytes > _DIRECT_BYTES
         self._context.call(self._c(name), self._pointer, table.pointer, *arguments, long=long)
 
+    def predict_iter(self, X, *, chunk=8192, method="predict", **options):
+        """Predictions of any number of rows in the memory of a few: `method` for `chunk` rows at a
+        time, a result for each chunk.
+
+        Parameters
+        ----------
+        X : iterable
+            Rows as they come: a generator, a file of lines, a reader of dicts; or frames, each of
+            which is a chunk (``pandas.read_csv(..., chunksize=8192)``). Lists, arrays and frames
+            are cut.
+        chunk : int
+            Multiples of 512 give the very numbers that X would have at once.
+        method : str
+            ``"predict_proba"``, ``"decision_function"``, ...
+        **options
+            What `method` takes: ``return_std=True``.
+        """
+        self._pointer  # raises if it is not fitted
+        chunk, call = positive(chunk, "chunk", 1), getattr(self, method)
+        return (_in_place(call, rows, first, options) for first, rows in tables.chunks(X, chunk))
+
     def save(self, path):
         """Write the model file that ``luthier predict`` and `luthier.load` read."""
         self._context_of_fitted().call(self._c("save"), self._pointer, os.fsencode(path),
@@ -184,6 +205,16 @@ class Classes:
         out = np.zeros((len(by_class), len(self.classes_)), dtype=by_class.dtype)
         out[:, self._order] = by_class
         return out
+
+
+def _in_place(call, rows, first, options):
+    try:
+        return call(rows, **options)
+    except Error as failure:
+        if not failure.line or failure.file or not first:
+            raise
+        raise Error(f"{failure} (counted from row {first})", failure.status, failure.line + first,
+                    failure.column) from None
 
 
 def strings(values, what):

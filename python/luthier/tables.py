@@ -266,6 +266,42 @@ def as_rows(X):
     return X
 
 
+def chunks(X, size):
+    """(rows before, rows) for `size` rows of X at a time; a frame that X yields is a chunk."""
+    if isinstance(X, (str, bytes)):
+        raise Error(f"X is one {type(X).__name__}; give rows")
+    if hasattr(X, "shape") or isinstance(X, (Sequence, Mapping)):
+        return _cut(X, size)
+    return _collect(iter(X), size)
+
+
+def _cut(X, size):
+    if isinstance(X, Mapping):
+        count = max((len(column) for column in X.values()), default=0)
+        part = lambda first: {name: column[first:first + size] for name, column in X.items()}
+    else:
+        count, rows = len(X), getattr(X, "iloc", X)
+        part = lambda first: rows[first:first + size]
+    for first in range(0, count, size):
+        yield first, part(first)
+
+
+def _collect(rows, size):
+    first, held = 0, []
+    for row in rows:
+        whole = is_frame(row)
+        if not whole:
+            held.append(row)
+        if held and (whole or len(held) == size):
+            yield first, held
+            first, held = first + len(held), []
+        if whole and len(row):
+            yield first, row
+            first += len(row)
+    if held:
+        yield first, held
+
+
 def _are_numbers(row):
     if isinstance(row, np.ndarray):
         return row.ndim == 1 and row.dtype.kind in "fiubc"

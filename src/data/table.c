@@ -188,7 +188,7 @@ const char *lth_table_cell(const lth_table *table, size_t row, size_t column, si
 
 size_t lth_table_number(const lth_table *table, size_t row) {
     if (row >= table->rows) return 0;
-    return table->numbers ? table->numbers[row] : row + 1;
+    return table->numbers ? table->numbers[row] : table->before + row + 1;
 }
 
 size_t lth_table_line(const lth_table *table, size_t row) {

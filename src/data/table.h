@@ -52,6 +52,7 @@ struct lth_table {
     size_t cells;    /* texts of a row, where there are such columns */
     size_t *numbers; /* of the rows in the file, from 1; NULL = all were kept */
     size_t number_capacity;
+    size_t before; /* rows of the file before the first, where all were kept */
 };
 
 /* One cell before it is packed, and the place in the file where it began. */

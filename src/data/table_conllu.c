@@ -146,8 +146,9 @@ static lth_status take_line(sentence *s, const char *line, size_t length, size_t
     return LTH_OK;
 }
 
+/* A full table has just got its last sentence: nothing of another was read. */
 static lth_status read_lines(lth__reader *r, sentence *s, lth_error *err) {
-    for (;;) {
+    while (!lth__reader_full(r)) {
         const char *line;
         size_t length;
         LTH_TRY(lth__reader_line(r, &line, &length, err));
@@ -157,6 +158,7 @@ static lth_status read_lines(lth__reader *r, sentence *s, lth_error *err) {
         else
             LTH_TRY(take_line(s, line, length, lth__input_line_number(r->in), err));
     }
+    return LTH_OK;
 }
 
 lth_status lth__read_conllu(lth__reader *r, lth_error *err) {

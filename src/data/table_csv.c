@@ -80,10 +80,11 @@ static lth_status take_record(lth__reader *r, cursor *c, lth_error *err) {
 }
 
 lth_status lth__read_csv(lth__reader *r, lth_error *err) {
-    for (;;) {
+    while (!lth__reader_full(r)) {
         cursor c;
         LTH_TRY(next_line(r, &c, err));
         if (!c.at) return LTH_OK;
         if (c.at < c.end) LTH_TRY(take_record(r, &c, err));
     }
+    return LTH_OK;
 }

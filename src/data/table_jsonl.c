@@ -108,11 +108,12 @@ static lth_status take_line(lth__reader *r, const char *line, size_t length, lth
 }
 
 lth_status lth__read_jsonl(lth__reader *r, lth_error *err) {
-    for (;;) {
+    while (!lth__reader_full(r)) {
         const char *line;
         size_t length;
         LTH_TRY(lth__reader_line(r, &line, &length, err));
         if (!line) return LTH_OK;
         if (!is_blank(line, length)) LTH_TRY(take_line(r, line, length, err));
     }
+    return LTH_OK;
 }

@@ -175,6 +175,7 @@ lth_status lth__reader_line(lth__reader *r, const char **line, size_t *length, l
     const char *text;
     size_t size = 0;
     LTH_TRY(lth__input_line(r->in, &text, &size, err));
+    r->ended = !text;
     if (text) {
         size_t number = lth__input_line_number(r->in);
         if (number == 1 && size >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0) {
@@ -249,18 +250,39 @@ static lth_status wanted_columns(const lth__reader *r, size_t line, size_t **out
 }
 
 static lth_status keep_columns(lth__reader *r, size_t line, lth_error *err) {
-    size_t wanted = 0, kept = 0;
+    size_t wanted = 0;
     LTH_TRY(wanted_columns(r, line, &r->kept, &wanted, err));
     for (size_t i = 0; i < wanted; i++) {
-        size_t column = r->kept[i], length;
+        size_t column = r->kept[i];
         if (r->needed[column]) continue;
-        const char *name = lth__symbols_text(r->header, (lth__symbol)column, &length);
-        if (lth__symbols_intern(r->table->columns, name, length) == LTH__NO_SYMBOL)
-            return lth__fail_memory(err, 0);
         r->needed[column] = true;
-        r->kept[kept++] = column;
+        r->kept[r->kept_count++] = column;
     }
     return LTH_OK;
+}
+
+/* An empty table with the kept columns. */
+static lth_status begin_table(lth__reader *r, lth_error *err) {
+    LTH_TRY(lth__table_create(lth__input_name(r->in), &r->table, err));
+    r->table->before = r->rows;
+    r->bytes = 0;
+    for (size_t i = 0; i < r->kept_count; i++) {
+        size_t length;
+        const char *name = lth__symbols_text(r->header, (lth__symbol)r->kept[i], &length);
+        if (lth__symbols_intern(r->table->columns, name, length) == LTH__NO_SYMBOL)
+            return lth__fail_memory(err, 0);
+    }
+    return LTH_OK;
+}
+
+/* Models go on by so many rows: a multiple of these is predicted as it is in a whole table. */
+enum { GROUP = 512, ENOUGH_BYTES = 16 << 20 };
+
+bool lth__reader_full(const lth__reader *r) {
+    if (r->ended) return true;
+    if (!r->table || r->most == LTH_NONE) return false;
+    bool long_rows = r->bytes >= ENOUGH_BYTES && r->table->rows % GROUP == 0;
+    return r->table->rows >= r->most || long_rows;
 }
 
 lth_status lth__reader_header(lth__reader *r, lth_error *err) {
@@ -276,7 +298,7 @@ lth_status lth__reader_header(lth__reader *r, lth_error *err) {
         r->needed[r->filters[i].column] = true;
     }
     r->has_header = true;
-    return LTH_OK;
+    return begin_table(r, err);
 }
 
 static lth_status keep_number(const lth__reader *r, lth_error *err) {
@@ -301,6 +323,7 @@ lth_status lth__reader_row(lth__reader *r, size_t line, size_t end_line, size_t 
     r->rows++;
     if (!matches(r)) return LTH_OK;
     if (r->options->where_count > 0) LTH_TRY(keep_number(r, err));
+    for (size_t i = 0; i < r->kept_count; i++) r->bytes += r->fields[r->kept[i]].length;
     return lth__table_append(r->table, line, r->fields, r->kept, err);
 }
 
@@ -334,60 +357,103 @@ static const char *what_is_needed(lth_table_format format) {
 
 static lth_status read_format(lth__reader *r, lth_table_format format, lth_error *err) {
     switch (format) {
-    case LTH_TABLE_CSV: LTH_TRY(lth__read_csv(r, err)); break;
-    case LTH_TABLE_JSONL: LTH_TRY(lth__read_jsonl(r, err)); break;
-    case LTH_TABLE_CONLLU: LTH_TRY(lth__read_conllu(r, err)); break;
-    default: LTH_TRY(lth__read_tsv(r, err)); break;
+    case LTH_TABLE_CSV: return lth__read_csv(r, err);
+    case LTH_TABLE_JSONL: return lth__read_jsonl(r, err);
+    case LTH_TABLE_CONLLU: return lth__read_conllu(r, err);
+    default: return lth__read_tsv(r, err);
     }
-    if (!r->has_header)
-        return lth__fail_at(err, LTH_EFORMAT, lth__input_name(r->in), 1, 1,
-                            "the file is empty; %s is needed", what_is_needed(format));
-    lth__table_trim(r->table);
-    return LTH_OK;
 }
 
-static lth_status read_table(lth__reader *r, const char *path, lth_error *err) {
-    LTH_TRY(lth__input_open(path, &r->in, err));
-    LTH_TRY(lth__table_create(lth__input_name(r->in), &r->table, err));
-    r->header = lth__symbols_create();
-    if (!r->header) return lth__fail_memory(err, 0);
-    lth_table_format format = r->options->format;
-    return read_format(r, format == LTH_TABLE_AUTO ? format_of(path) : format, err);
+struct lth_table_stream {
+    lth_table_options options;
+    lth_table_format format;
+    lth__reader reader;
+};
+
+void lth_table_options_init(lth_table_options *options) {
+    *options = (lth_table_options){.size = sizeof *options};
 }
 
-static void close_reader(lth__reader *r) {
+static lth_status open_stream(lth_table_stream *s, const char *path,
+                              const lth_table_options *options, lth_error *err) {
+    lth_table_options *o = &s->options;
+    lth_table_options_init(o);
+    if (options) {
+        if (options->size == 0 || options->size > sizeof *o)
+            return lth__fail(err, LTH_EARG, "the options were not set by lth_table_options_init()");
+        memcpy(o, options, options->size);
+    }
+    LTH_TRY(check_options(o, err));
+    s->reader.options = o;
+    s->format = o->format == LTH_TABLE_AUTO ? format_of(path) : o->format;
+    LTH_TRY(lth__input_open(path, &s->reader.in, err));
+    s->reader.header = lth__symbols_create();
+    return s->reader.header ? LTH_OK : lth__fail_memory(err, 0);
+}
+
+lth_status lth_table_stream_open(lth_ctx *ctx, const char *path, const lth_table_options *options,
+                                 lth_table_stream **out, lth_error *err) {
+    (void)ctx;
+    if (!path || !out)
+        return lth__fail(err, LTH_EARG, "a path and a place for the table are needed");
+    lth_table_stream *s = lth__calloc(1, sizeof *s);
+    if (!s) return lth__fail_memory(err, sizeof *s);
+    lth_status status = open_stream(s, path, options, err);
+    if (status == LTH_OK)
+        *out = s;
+    else
+        lth_table_stream_close(s);
+    return status;
+}
+
+void lth_table_stream_close(lth_table_stream *s) {
+    if (!s) return;
+    lth__reader *r = &s->reader;
     lth__input_close(r->in);
+    lth_table_free(r->table);
     lth__symbols_free(r->header);
     lth__free(r->needed);
     lth__free(r->kept);
     lth__free(r->filters);
     lth__free(r->fields);
     lth__string_free(&r->text);
+    lth__free(s);
 }
 
-void lth_table_options_init(lth_table_options *options) {
-    *options = (lth_table_options){.size = sizeof *options};
+/* At most so many rows into the reader's table, which may stay empty. */
+static lth_status read_rows(lth_table_stream *s, size_t most, lth_error *err) {
+    lth__reader *r = &s->reader;
+    r->most = most;
+    if (r->has_header && !r->table) LTH_TRY(begin_table(r, err));
+    LTH_TRY(read_format(r, s->format, err));
+    if (!r->has_header)
+        return lth__fail_at(err, LTH_EFORMAT, lth__input_name(r->in), 1, 1,
+                            "the file is empty; %s is needed", what_is_needed(s->format));
+    lth__table_trim(r->table);
+    return LTH_OK;
+}
+
+static lth_table *take_table(lth_table_stream *s) {
+    lth_table *table = s->reader.table;
+    s->reader.table = NULL;
+    return table;
+}
+
+lth_status lth_table_stream_next(lth_table_stream *s, size_t rows, lth_table **out,
+                                 lth_error *err) {
+    if (rows == 0) return lth__fail(err, LTH_EARG, "a slice of no rows");
+    LTH_TRY(read_rows(s, rows, err));
+    *out = s->reader.table->rows > 0 ? take_table(s) : NULL;
+    return LTH_OK;
 }
 
 lth_status lth_table_read(lth_ctx *ctx, const char *path, const lth_table_options *options,
                           lth_table **out, lth_error *err) {
-    (void)ctx;
-    lth_table_options o;
-    lth_table_options_init(&o);
-    if (!path || !out)
-        return lth__fail(err, LTH_EARG, "a path and a place for the table are needed");
-    if (options) {
-        if (options->size == 0 || options->size > sizeof o)
-            return lth__fail(err, LTH_EARG, "the options were not set by lth_table_options_init()");
-        memcpy(&o, options, options->size);
-    }
-    LTH_TRY(check_options(&o, err));
-    lth__reader reader = {.options = &o};
-    lth_status status = read_table(&reader, path, err);
-    if (status == LTH_OK)
-        *out = reader.table;
-    else
-        lth_table_free(reader.table);
-    close_reader(&reader);
+    lth_table_stream *s = NULL;
+    if (!out) return lth__fail(err, LTH_EARG, "a path and a place for the table are needed");
+    LTH_TRY(lth_table_stream_open(ctx, path, options, &s, err));
+    lth_status status = read_rows(s, LTH_NONE, err);
+    if (status == LTH_OK) *out = take_table(s);
+    lth_table_stream_close(s);
     return status;
 }

@@ -14,17 +14,23 @@ typedef struct lth__filter {
 typedef struct lth__reader {
     lth__input *in;
     const lth_table_options *options;
-    lth_table *table;
+    lth_table *table;     /* of the rows in hand; NULL before the header           */
+    size_t most;          /* rows that it may have                                 */
+    size_t bytes;         /* of its cells                                          */
     lth__symbols *header; /* column names in file order                            */
-    bool has_header;
-    size_t rows;          /* read so far, kept or not                              */
-    bool *needed;         /* for each header column: is it kept or filtered by?    */
-    size_t *kept;         /* header column of each kept one                        */
+    bool has_header, ended;
+    size_t rows;  /* read so far, kept or not                              */
+    bool *needed; /* for each header column: is it kept or filtered by?    */
+    size_t *kept; /* header column of each kept one                        */
+    size_t kept_count;
     lth__filter *filters; /* options->where_count                                  */
     lth__field *fields;   /* of the record in hand; no more than one past the header's are stored */
     size_t field_count, field_capacity;
     lth__string text; /* texts of the fields, for formats that rewrite them    */
 } lth__reader;
+
+/* Whether there is to be no other row in the table at hand: asked before each record. */
+bool lth__reader_full(const lth__reader *r);
 
 /* The next line, known to be UTF-8 without NUL, less a byte-order mark at the start and '\r' at the
  * end; NULL at the end of the input. */
@@ -46,6 +52,7 @@ lth_status lth__reader_row(lth__reader *r, size_t line, size_t end_line, size_t 
 lth_status lth__reader_record(lth__reader *r, size_t line, size_t end_line, size_t end_column,
                               lth_error *err);
 
+/* Records until the table is full or the input ends; the next call goes on after them. */
 lth_status lth__read_tsv(lth__reader *r, lth_error *err);
 lth_status lth__read_csv(lth__reader *r, lth_error *err);
 lth_status lth__read_jsonl(lth__reader *r, lth_error *err);

@@ -19,7 +19,7 @@ static lth_status split(lth__reader *r, const char *line, size_t length, lth_err
 }
 
 lth_status lth__read_tsv(lth__reader *r, lth_error *err) {
-    for (;;) {
+    while (!lth__reader_full(r)) {
         const char *line, *ahead;
         size_t length, left;
         LTH_TRY(lth__reader_line(r, &line, &length, err));
@@ -30,4 +30,5 @@ lth_status lth__read_tsv(lth__reader *r, lth_error *err) {
         }
         LTH_TRY(split(r, line, length, err));
     }
+    return LTH_OK;
 }

@@ -308,3 +308,68 @@ def test_wrong_posteriors_are_named(texts, scores):
                           ({"posterior": "exact", "bound": "fitc"}, "bound")]:
         with pytest.raises(lt.Error, match=word):
             lt.GPRegressor("ssk(text)", **setting).fit(texts, scores)
+
+
+# ---- Rows that come one after the other ----
+
+def test_predict_iter():
+    texts = [f"w{i % 7} lamp {'good' if i % 3 else 'bad'} n{i}" for i in range(1300)]
+    y = [float(i % 3) for i in range(40)]
+    m = lt.GPRegressor("normalize(ssk(text, order=2))", learn=False).fit(texts[:40], y)
+    mean, sd = m.predict(texts, return_std=True)
+    for rows in (texts, iter(texts), (t for t in texts), np.array(texts), {"text": texts}):
+        parts = list(m.predict_iter(rows, chunk=512, return_std=True))
+        assert [len(part[0]) for part in parts] == [512, 512, 276]
+        assert np.array_equal(np.concatenate([part[0] for part in parts]), mean)
+        assert np.array_equal(np.concatenate([part[1] for part in parts]), sd)
+    labels = ["a" if i % 2 else "b" for i in range(40)]
+    for c in (lt.GPClassifier("ssk(text, order=2)", learn=False), lt.SVC("bow(text)")):
+        c.fit(texts[:40], labels)
+        assert np.array_equal(np.concatenate(list(c.predict_iter(iter(texts), chunk=1024))),
+                              c.predict(texts))
+    shares = m.predict_iter([])
+    assert list(shares) == []
+
+
+def test_predict_iter_takes_rows_as_they_come():
+    taken = []
+
+    def rows():
+        for i in range(100):
+            taken.append(i)
+            yield f"good w{i}"
+
+    m = lt.SVR("bow(text)").fit(["good a", "bad b", "good c"], [1.0, 0.0, 1.0])
+    results = m.predict_iter(rows(), chunk=10)
+    assert taken == []
+    assert len(next(results)) == 10 and len(taken) == 10
+    assert sum(map(len, results)) == 90
+
+
+def test_predict_iter_frames():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"text": [f"w{i % 5} good" for i in range(60)], "x": np.arange(60.0)})
+    m = lt.GPRegressor("ssk(text, order=2) + rbf(x)", learn=False).fit(frame[:20], np.arange(20.0))
+    wanted = m.predict(frame)
+    frames = (frame[first:first + 25] for first in range(0, 60, 25))
+    parts = list(m.predict_iter(frames))
+    assert [len(part) for part in parts] == [25, 25, 10]
+    assert np.allclose(np.concatenate(parts), wanted, rtol=1e-12)
+    assert np.array_equal(np.concatenate(list(m.predict_iter(frame, chunk=512))), wanted)
+
+
+def test_predict_iter_mistakes():
+    with pytest.raises(lt.NotFittedError):
+        lt.SVR("bow(text)").predict_iter(["a"])
+    m = lt.SVR("bow(text)").fit(["good a", "bad b"], [1.0, 0.0])
+    with pytest.raises(lt.Error, match="chunk wants a whole number of at least 1"):
+        m.predict_iter(["a"], chunk=0)
+    with pytest.raises(lt.Error, match="X is one str"):
+        m.predict_iter("a")
+    with pytest.raises(AttributeError):
+        m.predict_iter(["a"], method="predict_nothing")
+    results = m.predict_iter(iter(["a", "b", "c", "d", None]), chunk=2)
+    assert len(next(results)) == 2 and len(next(results)) == 2
+    with pytest.raises(lt.Error, match="counted from row 4") as failure:
+        next(results)
+    assert failure.value.line == 5

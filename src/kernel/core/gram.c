@@ -479,7 +479,7 @@ lth_status lth__gram_create(const lth_kernel *kernel, const lth_items *rows, con
     LTH_TRY(lth__items_check(kernel, rows, cols, err));
     lth__gram *g = lth__calloc(1, sizeof *g);
     if (!g) return lth__fail_memory(err, sizeof *g);
-    g->w.eval = (lth__eval){.ctx = kernel->ctx,
+    g->w.eval = (lth__eval){.ctx = lth__items_ctx(rows),
                             .kernel = kernel,
                             .rows = rows,
                             .cols = cols ? cols : rows,

@@ -30,18 +30,20 @@ lth_status lth__gram_values_single(lth__gram *g, float *K, lth_error *err);
 lth_status lth__gram_values_packed(lth__gram *g, const lth__packed *K, lth_error *err);
 lth_status lth__gram_pull_packed(lth__gram *g, const lth__packed *W, double *grad, lth_error *err);
 
-/* What depends on the columns alone, at the kernel's present values, made once for many matrices:
- * the states of an evaluation of the columns with themselves, and the columns in the order of the
- * work. It does not change, and any number of threads may use it. */
+/* What depends on the columns alone, made once for many matrices: the states of an evaluation of
+ * the columns with themselves, and the columns in the order of the work. Whoever needs it first
+ * makes it, since a model that is only looked at needs none; until then the kernel's values must
+ * not change. Any number of threads may use it. */
 typedef struct lth__prepared lth__prepared;
 lth_status lth__prepared_create(const lth_kernel *kernel, const lth_items *cols,
                                 lth__prepared **out, lth_error *err);
 void lth__prepared_free(lth__prepared *p);
-/* For evaluations with these columns: see lth__eval. */
-const lth__eval *lth__prepared_eval(const lth__prepared *p);
+/* For evaluations with these columns: see lth__eval. `ctx` is that of the call. */
+lth_status lth__prepared_need(lth__prepared *p, lth_ctx *ctx, const lth__eval **out,
+                              lth_error *err);
 
 /* lth_gram() of rows against these columns; and, unless NULL, lth_gram_diagonal() of the rows. */
-lth_status lth__gram_against(const lth__prepared *p, const lth_items *rows, double *K, size_t ld,
+lth_status lth__gram_against(lth__prepared *p, const lth_items *rows, double *K, size_t ld,
                              double *self, lth_error *err);
 
 /* Give the parameters that the expression does not give, and that are not held, a start that suits

@@ -154,14 +154,18 @@ void lth__packed_solve_right(const lth__blas *blas, const lth__packed *L, size_t
 }
 
 /* ---- Inverse in place: M = L^-1 from the last block of columns to the first, then M^T M from the
- *      first panel to the last ---- */
+ *      first panels to the last ---- */
+
+/* Rows of M^T M that are made at once: with several panels there is enough for many threads. */
+enum { TOGETHER = 256 };
 
 typedef struct inverting {
     const lth__blas *blas;
     const lth__packed *L;
-    size_t panel;    /* whose columns, or rows, are at hand                            */
-    double *column;  /* n x height: the block of columns as it was; its rows as in L   */
-    double *inverse; /* a block: the inverse of L's square, or M's square as it was    */
+    size_t panel, count; /* whose columns, or rows, are at hand                              */
+    double *room;        /* n x height: the block of columns as it was, each row in its place;
+                            or the blocks of M^T M, [panel][column]                         */
+    double *inverse;     /* a block: of L's square                                          */
 } inverting;
 
 /* Panels from the last, which has most to do. */
@@ -175,7 +179,7 @@ static lth_status copy_column(void *user, size_t index, unsigned worker, lth_err
     const lth__packed *L = j->L;
     size_t panel = panel_of(j, index), height = lth__packed_height(L);
     copy_rows(lth__packed_rows(L, panel), height, part(L, panel, first_row(L, j->panel)),
-              lth__packed_stride(L, panel), j->column + first_row(L, panel) * height, height);
+              lth__packed_stride(L, panel), j->room + first_row(L, panel) * height, height);
     return LTH_OK;
 }
 
@@ -190,7 +194,7 @@ static lth_status invert_panel(void *user, size_t index, unsigned worker, lth_er
     double *sum = make_blocks(L, 1, err);
     if (!sum) return LTH_ENOMEM;
     j->blas->gemm_nn(rows, height, lth__packed_cols(L, panel) - next, 1, part(L, panel, next), ld,
-                     j->column + next * height, height, 0, sum, height);
+                     j->room + next * height, height, 0, sum, height);
     j->blas->gemm_nn(rows, height, height, -1, sum, height, j->inverse, height, 0,
                      part(L, panel, first), ld);
     lth__free(sum);
@@ -208,47 +212,67 @@ static lth_status invert_column(lth_ctx *ctx, inverting *j, lth_error *err) {
     return LTH_OK;
 }
 
-/* X_ij = sum over k >= i of M_ki^T M_kj in the columns of one block: of the panels below i nothing
- * has changed yet, and of i itself the square is kept. */
+static double *block_of(const inverting *j, size_t panel, size_t column) {
+    size_t index = (panel - j->panel) * lth__packed_panels(j->L) + column;
+    return j->room + (index << (2 * j->L->shift));
+}
+
+/* The jobs of some panels: all blocks of the first, then of the second, and so on. */
+static void find_block(const inverting *j, size_t index, size_t *panel, size_t *column) {
+    *panel = j->panel;
+    while (index > *panel) index -= ++*panel;
+    *column = index;
+}
+
+/* X_ij = sum over k >= i of M_ki^T M_kj. All of M is still there. */
 static lth_status multiply_block(void *user, size_t index, unsigned worker, lth_error *err) {
-    (void)worker;
+    (void)worker, (void)err;
     const inverting *j = user;
-    const lth__packed *L = j->L;
-    size_t panel = j->panel, rows = lth__packed_rows(L, panel), height = lth__packed_height(L);
-    size_t ld = lth__packed_stride(L, panel), first = first_row(L, index);
-    size_t cols = lth__packed_rows(L, index);
-    double *X = part(L, panel, first), *copy = make_blocks(L, 1, err);
-    if (!copy) return LTH_ENOMEM;
-    copy_rows(rows, cols, X, ld, copy, height);
-    j->blas->gemm_tn(rows, cols, rows, 1, j->inverse, height, copy, height, 0, X, ld);
-    lth__free(copy);
-    for (size_t k = panel + 1; k < lth__packed_panels(L); k++) {
-        size_t ld_k = lth__packed_stride(L, k);
-        j->blas->gemm_tn(rows, cols, lth__packed_rows(L, k), 1, part(L, k, first_row(L, panel)),
-                         ld_k, part(L, k, first), ld_k, 1, X, ld);
+    const lth__packed *M = j->L;
+    size_t panel, column, height = lth__packed_height(M);
+    find_block(j, index, &panel, &column);
+    for (size_t k = panel; k < lth__packed_panels(M); k++) {
+        size_t ld = lth__packed_stride(M, k);
+        j->blas->gemm_tn(lth__packed_rows(M, panel), lth__packed_rows(M, column),
+                         lth__packed_rows(M, k), 1, part(M, k, first_row(M, panel)), ld,
+                         part(M, k, first_row(M, column)), ld, k > panel,
+                         block_of(j, panel, column), height);
     }
     return LTH_OK;
 }
 
-static lth_status multiply_panel(lth_ctx *ctx, inverting *j, lth_error *err) {
-    size_t rows = lth__packed_rows(j->L, j->panel);
-    copy_rows(rows, rows, square(j->L, j->panel), lth__packed_stride(j->L, j->panel), j->inverse,
-              lth__packed_height(j->L));
-    return lth__parallel_for(ctx, NULL, j->panel + 1, NULL, multiply_block, j, err);
+static lth_status place_block(void *user, size_t index, unsigned worker, lth_error *err) {
+    (void)worker, (void)err;
+    const inverting *j = user;
+    size_t panel, column;
+    find_block(j, index, &panel, &column);
+    copy_rows(lth__packed_rows(j->L, panel), lth__packed_rows(j->L, column),
+              block_of(j, panel, column), lth__packed_height(j->L),
+              part(j->L, panel, first_row(j->L, column)), lth__packed_stride(j->L, panel));
+    return LTH_OK;
+}
+
+static lth_status multiply_panels(lth_ctx *ctx, inverting *j, lth_error *err) {
+    size_t blocks = j->count * (j->panel + 1) + j->count * (j->count - 1) / 2;
+    LTH_TRY(lth__parallel_for(ctx, NULL, blocks, NULL, multiply_block, j, err));
+    return lth__parallel_for(ctx, NULL, blocks, NULL, place_block, j, err);
 }
 
 lth_status lth__packed_invert(lth_ctx *ctx, const lth__packed *L, lth_error *err) {
     inverting j = {.L = L};
-    size_t panels = lth__packed_panels(L);
+    size_t panels = lth__packed_panels(L), most = TOGETHER >> L->shift;
     LTH_TRY(lth__blas_get(&j.blas, err));
-    j.column = make_blocks(L, panels + 1, err);
-    if (!j.column) return LTH_ENOMEM;
-    j.inverse = j.column + (panels << (2 * L->shift));
+    if (most > panels) most = panels;
+    j.room = make_blocks(L, most * panels + 1, err);
+    if (!j.room) return LTH_ENOMEM;
+    j.inverse = j.room + ((most * panels) << (2 * L->shift));
     lth_status status = LTH_OK;
     for (j.panel = panels; j.panel-- > 0 && status == LTH_OK;) status = invert_column(ctx, &j, err);
-    for (j.panel = 0; j.panel < panels && status == LTH_OK; j.panel++)
-        status = multiply_panel(ctx, &j, err);
-    lth__free(j.column);
+    for (j.panel = 0; j.panel < panels && status == LTH_OK; j.panel += most) {
+        j.count = panels - j.panel < most ? panels - j.panel : most;
+        status = multiply_panels(ctx, &j, err);
+    }
+    lth__free(j.room);
     return status;
 }
 

@@ -290,12 +290,6 @@ lth_status lth__loader_fields(lth__loader *l, size_t rows, lth_items **out) {
     return lth__items_features(l->items, l->err);
 }
 
-lth_status lth__loader_prepare(const lth__loader *l, const lth_items *items, lth__prepared **out) {
-    lth_status status = lth__prepared_create(l->encoder->kernel, items, out, l->err);
-    bool hostile = status == LTH_ENUMERIC || status == LTH_EARG;
-    return hostile ? damaged(l, "its training rows are not for its kernel") : status;
-}
-
 /* ---- What a file is ---- */
 
 enum { MOST_HEADER = 100000000 };

@@ -4,7 +4,6 @@
 #define LTH_MODEL_FILE_H
 
 #include "kernel/core/encode.h"
-#include "kernel/core/gram.h"
 #include "model/common/tensors.h"
 
 /* ---- Saving ---- */
@@ -80,7 +79,5 @@ lth_status lth__loader_kernel(lth__loader *l, lth_ctx *ctx, const char *model,
 /* Items with all their fields; the encoder gets its symbols and vectors. *out is to be freed also
  * when this fails. */
 lth_status lth__loader_fields(lth__loader *l, size_t rows, lth_items **out);
-/* What predictions need of these items. */
-lth_status lth__loader_prepare(const lth__loader *l, const lth_items *items, lth__prepared **out);
 
 #endif

@@ -97,9 +97,9 @@ lth_status lth__path_open(const lth__explained *model, const lth_items *rows, lt
                               .kernel = model->kernel,
                               .rows = rows,
                               .cols = model->cols,
-                              .quiet = true,
-                              .kept = lth__prepared_eval(model->prepared)}};
+                              .quiet = true}};
     LTH_TRY(check_node(model->kernel->root, err));
+    LTH_TRY(lth__prepared_need(model->prepared, p->eval.ctx, &p->eval.kept, err));
     p->linear = is_linear(model->kernel->root);
     LTH_TRY(allocate(p, err));
     return lth__eval_prepare(&p->eval, err);

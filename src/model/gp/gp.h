@@ -18,6 +18,7 @@
 #include "model/gp/posterior.h"
 
 struct lth__classes;
+typedef struct lth__journal lth__journal; /* gp_journal.h */
 
 /* Targets are centred and scaled inside: y_scaled = (y - shift) / scale. Parameters belong to the
  * scaled targets. Labels are as they are. */
@@ -59,7 +60,8 @@ struct lth_gp {
     double jitter;
     const lth__posterior *posterior;
     lth__gp_how how;
-    void *solution; /* of the posterior */
+    void *solution;        /* of the posterior */
+    lth__journal *journal; /* while it learns, or NULL */
 
     /* How it came about. */
     double *start;  /* of each parameter, the kernel's first */

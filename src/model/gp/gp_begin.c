@@ -1,4 +1,5 @@
 /* A Gaussian process before it learns: its options, targets, mean and likelihood. */
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -31,7 +32,8 @@ static void measure_target(const lth_gp *gp, const double *y, bool unscaled, lth
         double d = y[i] - target->shift;
         square += d * d / (double)rows;
     }
-    bool constant = square <= 1e-24 * mean * mean;
+    double rounding = (double)rows * DBL_EPSILON; /* of the mean */
+    bool constant = square <= (1e-24 + rounding * rounding) * mean * mean;
     target->scale = constant || unscaled ? 1 : sqrt(square);
     target->constant = constant;
 }

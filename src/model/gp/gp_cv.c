@@ -230,6 +230,7 @@ lth_status lth_gp_cv(lth_ctx *ctx, const char *expression, const lth_table *tabl
                      lth_error *err) {
     if (target_count == 0) return lth__fail(err, LTH_EARG, "no target column is named");
     lth_gp_options options = lth__gp_options_complete(given);
+    options.journal = NULL; /* it is one fit's */
     cv c = {.folds = folds,
             .targets = target_count,
             .names = targets,

@@ -317,7 +317,8 @@ static lth_status load_report(const loader *l) {
     if (!numbers_to_report(t->data, gp)) return lth__loader_damaged(&l->in, "report");
     if (lth__tensors_find(l->in.file, "report.more")) { /* files of before do not have it */
         LTH_TRY(lth__loader_get(&l->in, "report.more", LTH__F64, 1, MORE_NUMBERS, 0, &t));
-        if (!numbers_to_more(t->data, &gp->report)) return lth__loader_damaged(&l->in, "report");
+        if (!numbers_to_more(t->data, &gp->report) || gp->report.learned_rows > gp->report.rows)
+            return lth__loader_damaged(&l->in, "report");
     }
     LTH_TRY(lth__loader_get(&l->in, "nu", LTH__F64, 1, 64, 0, &t));
     memcpy(gp->report.nu, t->data, sizeof gp->report.nu);
@@ -389,7 +390,7 @@ static lth_status load_all(loader *l) {
     LTH_TRY(load_report(l));
     LTH_TRY(load_steps(l));
     LTH_TRY(load_rows(l));
-    LTH_TRY(lth__loader_prepare(&l->in, gp->items, &gp->prepared));
+    LTH_TRY(lth__prepared_create(gp->kernel, gp->items, &gp->prepared, l->in.err));
     return lth__gp_list(gp, l->in.err);
 }
 

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "model/gp/gp.h"
+#include "model/gp/gp_journal.h"
 
 /* ---- Starts ---- */
 
@@ -172,6 +172,18 @@ static lth_status make_room(lth_gp *gp, lth_error *err) {
     return gp->start && gp->held && gp->at_bound ? LTH_OK : lth__fail_memory(err, 0);
 }
 
+static lth_status learn_by(lth_gp *gp, const lth_gp_plan *plan, const lth_gp_options *options,
+                           lth_error *err) {
+    if (options->journal) LTH_TRY(lth__journal_open(gp, options, plan, &gp->journal, err));
+    lth_status status = LTH_OK;
+    if (!lth__gp_learns_at_once(plan))
+        status = lth__gp_learn_part(gp, plan->learn_rows, learn_part, options, err);
+    if (status == LTH_OK) status = condition(gp, plan, true, options, err);
+    lth__journal_close(gp->journal);
+    gp->journal = NULL;
+    return status;
+}
+
 lth_status lth__gp_learn(lth_gp *gp, const lth_gp_options *options, lth_error *err) {
     lth_gp_plan plan;
     bool learns = options->learn && !nothing_to_learn(gp);
@@ -184,11 +196,12 @@ lth_status lth__gp_learn(lth_gp *gp, const lth_gp_options *options, lth_error *e
         lth__log(&gp->ctx, LTH_LOG_WARNING, "the target is constant: there is nothing to learn");
         gp->report.converged = true;
     }
-    if (!learns)
+    if (learns) {
+        LTH_TRY(learn_by(gp, &plan, options, err));
+    } else {
         LTH_TRY(keep_values(gp, options, err));
-    else if (!lth__gp_learns_at_once(&plan))
-        LTH_TRY(lth__gp_learn_part(gp, plan.learn_rows, learn_part, options, err));
-    LTH_TRY(condition(gp, &plan, learns, options, err));
+        LTH_TRY(condition(gp, &plan, false, options, err));
+    }
     gp->report.posterior = plan.posterior;
     return lth__prepared_create(gp->kernel, gp->items, &gp->prepared, err);
 }

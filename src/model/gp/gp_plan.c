@@ -12,9 +12,11 @@
 #include "model/common/linalg.h"
 #include "model/gp/gp_classes.h"
 
-/* An hour of one core that does 4e10 operations and 4e9 cell-orders a second, 100 evaluations with
- * their gradients: what learning may take unless the caller says how many rows to learn from. */
-static const double learning_budget = 3600, evaluations = 100, flops = 4e10, cell_orders = 4e9;
+/* Unless the caller says how many rows to learn from: all, where that is an hour's work of one core
+ * that does 4e10 operations and 4e9 cell-orders a second, 100 evaluations with their gradients;
+ * else as many as take it ten minutes. */
+static const double most_seconds = 3600, fewer_seconds = 600;
+static const double evaluations = 100, flops = 4e10, cell_orders = 4e9;
 static const double gradient_cost = 4;   /* value and pull-back, in values */
 static const double device_speed = 1000; /* a GPU beside such a core */
 enum { LEAST_LEARN_ROWS = 1000, MOST_LAPLACE_ROWS = 10000 };
@@ -57,9 +59,9 @@ static double available_to(const lth_gp *gp) {
 }
 
 /* Nominal seconds of a search on n rows. */
-static double learning_time(const lth_gp *gp, double n) {
+static double learning_time(const lth_gp *gp, double of_pair, double n) {
     double problems = gp->likelihood->of_labels ? 4 * (double)gp->latents : 1;
-    double values = cell_orders_of_pair(gp) * n * n / 2 / cell_orders;
+    double values = of_pair * n * n / 2 / cell_orders;
     double seconds = evaluations * (problems * n * n * n / flops + gradient_cost * values);
     return is_on_device(gp) ? seconds / device_speed : seconds;
 }
@@ -87,10 +89,11 @@ static void choose_posterior(const lth_gp *gp, const lth_gp_options *options, lt
     }
 }
 
-/* The most rows, by two digits, whose search fits into the budget and into memory. */
+/* In two digits. */
 static size_t choose_learn_rows(const lth_gp *gp, const lth_gp_plan *plan) {
-    double n = (double)gp->rows;
-    while (n > LEAST_LEARN_ROWS && learning_time(gp, n) > learning_budget) n *= 0.98;
+    double n = (double)gp->rows, of_pair = cell_orders_of_pair(gp);
+    double budget = learning_time(gp, of_pair, n) > most_seconds ? fewer_seconds : most_seconds;
+    while (n > LEAST_LEARN_ROWS && learning_time(gp, of_pair, n) > budget) n *= 0.98;
     while (n > 1 && !fits(gp, LTH_POSTERIOR_EXACT, (size_t)n, LTH_F64, plan->available)) n *= 0.98;
     if ((size_t)n >= gp->rows) return gp->rows;
     double unit = pow(10, floor(log10(n)) - 1);

@@ -59,16 +59,15 @@ static double *pick_targets(const lth_gp *gp, const size_t *row, size_t count) {
 }
 
 static lth_status make_part(const lth_gp *gp, size_t count, lth_gp *part, lth_error *err) {
+    *part = *gp;
+    part->items = NULL;
+    part->rows = count;
+    part->solution = part->y = NULL;
     size_t *row = lth__alloc(count, sizeof *row);
     if (!row) return lth__fail_memory(err, count * sizeof *row);
-    lth_items *items = NULL;
     lth_status status = lth__gp_draw_rows(gp, count, row, err);
-    if (status == LTH_OK) status = lth__items_pick(gp->items, row, count, &items, err);
-    *part = *gp;
-    part->items = items;
-    part->rows = count;
-    part->solution = NULL;
-    part->y = status == LTH_OK ? pick_targets(gp, row, count) : NULL;
+    if (status == LTH_OK) status = lth__items_pick(gp->items, row, count, &part->items, err);
+    if (status == LTH_OK) part->y = pick_targets(gp, row, count);
     if (status == LTH_OK && !part->y) status = lth__fail_memory(err, 0);
     lth__free(row);
     return status;

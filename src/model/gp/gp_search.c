@@ -11,7 +11,7 @@
 #include "base/random.h"
 #include "base/text.h"
 #include "model/common/minimise.h"
-#include "model/gp/gp.h"
+#include "model/gp/gp_journal.h"
 
 enum { RACE_ITERATIONS = 10 };
 
@@ -280,7 +280,8 @@ static lth_status objective(void *user, const double *x, double *f, double *g, l
     write_point(s, x);
     s->evaluations++;
     double evidence;
-    lth_status status = lth__gp_evidence(s->gp, s->gram, &evidence, s->gradient, err);
+    lth_status status =
+        lth__journal_evidence(s->gp->journal, s->gp, s->gram, &evidence, s->gradient, err);
     if (status == LTH_ENUMERIC || (status == LTH_OK && !isfinite(evidence))) {
         *f = INFINITY;
         memset(g, 0, s->count * sizeof *g);
@@ -412,6 +413,7 @@ lth_status lth__gp_search(lth_gp *gp, lth__gram *gram, const lth_gp_options *opt
     search s = {.gp = gp, .gram = gram, .options = options, .began = lth__seconds()};
     for (size_t t = 0; t < gp->target_count; t++)
         s.jacobian -= (double)gp->rows * log(gp->targets[t].scale);
+    lth__journal_search(gp->journal);
     lth_status status = lth__gp_steps_begin(gp, err);
     if (status == LTH_OK) status = list_variables(&s, err);
     if (status == LTH_OK && s.count > 0 && options->max_iter > 0) status = learn(&s, err);

@@ -19,7 +19,7 @@
 #include "engine/blas.h"
 #include "model/gp/inducing.h"
 
-enum { ROWS = 128, MOST_STEPS = 200 };
+enum { ROWS = 128, MOST_STEPS = 60 };
 static const double close_enough = 1e-7;
 
 typedef struct sites {

@@ -22,6 +22,8 @@ typedef struct lth__posterior {
      * of them (lth__gp_pull() is most of it). LTH_ENUMERIC when there is none at gp->jitter. */
     lth_status (*evidence)(lth_gp *gp, lth__gram *gram, double *evidence, double *gradient,
                            lth_error *err);
+    /* Optional: numbers beside the parameters that one evidence leaves and the next begins with. */
+    double *(*carried)(const lth_gp *gp, size_t *count);
     /* After the last evidence: keep what predictions need, free the rest; fill in the report. A
      * posterior that keeps other rows than it was given makes gp->rows, gp->items and gp->y those.
      */

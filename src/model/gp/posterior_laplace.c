@@ -77,6 +77,12 @@ static void forget_unless_finite(double *a, size_t n) {
     if (!finite) memset(a, 0, n * sizeof *a);
 }
 
+static double *carried(const lth_gp *gp, size_t *count) {
+    const solution *s = gp->solution;
+    *count = gp->latents * gp->rows;
+    return s->a;
+}
+
 /* The likelihoods have no parameters that are learned here. */
 static lth_status evidence(lth_gp *gp, lth__gram *gram, double *out, double *gradient,
                            lth_error *err) {
@@ -146,13 +152,10 @@ static lth_status settle(lth_gp *gp, lth_error *err) {
     return status;
 }
 
-/* Of a model from a file. */
-static lth_status make_factors(const lth_gp *gp, lth_error *err) {
+static lth_status factor_rows(const lth_gp *gp, const lth_items *rows, lth_error *err) {
     lth_ctx ctx = gp->ctx;
     lth__gram *gram;
-    LTH_TRY(lth__memory_check(bytes(gp), "a classifier of that many rows",
-                              "use a machine with more memory", err));
-    LTH_TRY(lth__gram_create(gp->kernel, gp->items, NULL, &gram, err));
+    LTH_TRY(lth__gram_create(gp->kernel, rows, NULL, &gram, err));
     lth__gram_keep_nothing(gram);
     lth__matrix K = lth__matrix_beside(&ctx, gram, gp->rows);
     lth_status status = lth__matrix_gram(&K, gram, err);
@@ -160,6 +163,19 @@ static lth_status make_factors(const lth_gp *gp, lth_error *err) {
     if (status == LTH_OK) status = factor_each(gp, &K, err);
     lth__matrix_free(&K);
     lth__gram_free(gram);
+    return status;
+}
+
+/* Of a model from a file: with the context of a call, since other threads read the model's. */
+static lth_status make_factors(const lth_gp *gp, lth_error *err) {
+    lth_encoder *extension;
+    LTH_TRY(lth__memory_check(bytes(gp), "a classifier of that many rows",
+                              "use a machine with more memory", err));
+    LTH_TRY(lth__encoder_extend(gp->encoder, &extension, err));
+    lth_items rows = *gp->items;
+    rows.encoder = extension;
+    lth_status status = factor_rows(gp, &rows, err);
+    lth_encoder_free(extension);
     return status;
 }
 
@@ -251,6 +267,7 @@ const lth__posterior lth__laplace_posterior = {.name = "laplace",
                                                .free = release,
                                                .bytes = bytes,
                                                .evidence = evidence,
+                                               .carried = carried,
                                                .settle = settle,
                                                .predict = predict,
                                                .weigh = weigh,

@@ -361,7 +361,7 @@ static lth_status load_all(loader *l) {
     if (svm->report.linear) return LTH_OK;
     LTH_TRY(lth__items_pick(svm->items, svm->support_at, svm->report.support, &svm->support,
                             l->in.err));
-    return lth__loader_prepare(&l->in, svm->support, &svm->prepared);
+    return lth__prepared_create(svm->kernel, svm->support, &svm->prepared, l->in.err);
 }
 
 lth_status lth__svm_load(lth_ctx *ctx, lth__loader *in, lth_model **out) {

@@ -129,8 +129,44 @@ static void test_strangers(void **state) {
     lth_ctx_free(ctx);
 }
 
+/* Nothing is computed before it is needed; what cannot be made is an error then, each time. */
+static void test_lazy(void **state) {
+    (void)state;
+    lth_ctx *ctx = support_context(1);
+    lth_error err = {0};
+    lth_kernel *kernel = NULL;
+    lth_encoder *encoder = NULL, *extension = NULL;
+    lth_items *cols = NULL, *rows = NULL;
+    lth__prepared *prepared = NULL;
+    lth_table *table = read_rows(ctx, 0, ROWS);
+    double K[ROWS * ROWS];
+    char expression[1024] = "normalize(ssk(text)";
+    for (int i = 0; i < 30; i++) strcat(expression, " * 1e12"); /* more than a double holds */
+    strcat(expression, ")");
+    support_ok(lth_kernel_parse(ctx, expression, &kernel, &err), &err);
+    support_ok(lth_encoder_create(ctx, kernel, &encoder, &err), &err);
+    support_ok(lth_encode(encoder, table, &cols, &err), &err);
+    support_ok(lth__encoder_extend(encoder, &extension, &err), &err);
+    support_ok(lth_encode(extension, table, &rows, &err), &err);
+    support_ok(lth__prepared_create(kernel, cols, &prepared, &err), &err);
+    for (int time = 0; time < 2; time++) {
+        err = (lth_error){0};
+        assert_int_equal(lth__gram_against(prepared, rows, K, ROWS, NULL, &err), LTH_ENUMERIC);
+        assert_true(strlen(err.message) > 0);
+    }
+    lth__prepared_free(prepared);
+    lth_items_free(rows);
+    lth_items_free(cols);
+    lth_encoder_free(extension);
+    lth_encoder_free(encoder);
+    lth_kernel_free(kernel);
+    lth_table_free(table);
+    lth_ctx_free(ctx);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_same_bits),
+                                       cmocka_unit_test(test_lazy),
                                        cmocka_unit_test(test_strangers)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -219,7 +219,7 @@ static void hostile(void **state) {
         {"class_rows", .cut = true},
         {"report", .element = 0, .number = 14},
         {"report", .element = 0, .number = 1e14},
-        {"report.more", .element = 0, .number = 4},
+        {"report.more", .element = 0, .number = 16}, /* more than all */
         {"report.more", .element = 2, .number = -1},
         {"report.more", .element = 3, .number = NAN},
         {"report.more", .cut = true},
@@ -245,18 +245,17 @@ static void hostile(void **state) {
 
 /* ---- Memory ---- */
 
-/* Fit, save, load, predict, explain, cross-validate. */
+/* Fit, save, load, predict; numbers are learned, and cross-validated. */
 static lth_status use_all(const char *kernel, const lth_table *table, const char *target,
                           bool labels, lth_error *err) {
     const size_t fold[6] = {0, 1, 0, 1, 0, 1};
     lth_gp_options options = inducing(3);
-    options.learn = true;
+    options.learn = !labels;
     options.restarts = 0;
     options.max_iter = 1;
-    options.bound = LTH_BOUND_FITC;
+    options.bound = labels ? LTH_BOUND_TITSIAS : LTH_BOUND_FITC;
     lth_gp *gp = NULL, *loaded = NULL;
     lth_validation *v = NULL;
-    lth_reasons *reasons = NULL;
     double p[18], sd[18];
     lth_status status = lth_gp_fit(ctx, kernel, table, &target, 1, &options, &gp, err);
     if (status == LTH_OK) status = lth_gp_save(gp, "m", err);
@@ -264,14 +263,12 @@ static lth_status use_all(const char *kernel, const lth_table *table, const char
     if (status == LTH_OK)
         status = labels ? lth_gp_classify(loaded, table, p, err)
                         : lth_gp_predict(loaded, table, false, p, sd, err);
-    if (status == LTH_OK) status = lth_gp_explain(loaded, table, 0, NULL, &reasons, err);
     options.learn = false;
-    if (status == LTH_OK)
+    if (status == LTH_OK && !labels)
         status = lth_gp_cv(ctx, kernel, table, &target, 1, fold, 2, &options, &v, err);
     lth_gp_free(gp);
     lth_gp_free(loaded);
     lth_validation_free(v);
-    lth_reasons_free(reasons);
     unlink("m");
     return status;
 }
@@ -284,8 +281,8 @@ static void each_allocation_fails(void **state) {
     } cases[] = {{"ssk(text, order=2, rarity=0.5)", "y", false},
                  {"normalize(ssk(text, order=2))", "k", true}};
     fail_at = 0;
-    lth_table *table = support_table(ctx, "text\tk\ty\na b\tx\t1\nb c\ty\t2\na c d\tz\t3\n"
-                                          "a b d\tx\t0\nc c b\ty\t5\nd\tz\t4\n");
+    lth_table *table = support_table(ctx, "text\tk\ty\na b\tx\t1\nb c\ty\t2\na c d\tx\t3\n"
+                                          "a b d\tx\t0\nc c b\ty\t5\nd\ty\t4\n");
     for (size_t t = 0; t < 2; t++) {
         size_t refused = 0;
         for (size_t k = 1;; k++) {
@@ -303,7 +300,7 @@ static void each_allocation_fails(void **state) {
             refused += status == LTH_ENOMEM;
             if (!reached) break;
         }
-        assert_true(refused > 100);
+        assert_true(refused > 50);
     }
     lth_table_free(table);
 }

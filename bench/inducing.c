@@ -1,0 +1,104 @@
+/* Row 20: the pass of a Gaussian process by inducing rows over all rows, against the Gram matrix of
+ * the same pairs. A fit also chooses the rows that stand for all, from rows that differ. So it is
+ * measured on a table and on the same table three times over: the difference is two passes. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "measure.h"
+#include "workload.h"
+
+enum { WORDS = 20, INDUCING = 1000, COPIES = 3, MOST_COMPARED = 10000 };
+static const char expression[] = "normalize(ssk(text, order=5))";
+
+static lth_table *make_table(lth_ctx *ctx, const texts *t, size_t copies) {
+    size_t rows = copies * t->count;
+    const char **text = allocate(rows, sizeof *text);
+    size_t *length = allocate(rows, sizeof *length);
+    double *y = allocate(rows, sizeof *y);
+    for (size_t i = 0; i < rows; i++) {
+        text[i] = t->text[i % t->count];
+        length[i] = t->length[i % t->count];
+        y[i] = (double)(i * i % 97);
+    }
+    lth_column columns[] = {{.name = "text", .text = text, .length = length},
+                            {.name = "y", .numbers = y}};
+    lth_table *table;
+    lth_error err = {0};
+    must(lth_table_from_columns(ctx, columns, sizeof *columns, 2, rows, &table, &err), &err);
+    free(text);
+    free(length);
+    return table; /* which borrows y until the program ends */
+}
+
+static double time_fit(lth_ctx *ctx, const lth_table *table) {
+    const char *target = "y";
+    lth_gp_options options;
+    lth_gp_options_init(&options);
+    options.learn = false;
+    options.posterior = LTH_POSTERIOR_INDUCING;
+    options.inducing = INDUCING;
+    lth_gp *gp;
+    lth_error err = {0};
+    double start = seconds_now();
+    must(lth_gp_fit(ctx, expression, table, &target, 1, &options, &gp, &err), &err);
+    double seconds = seconds_now() - start;
+    lth_gp_free(gp);
+    return seconds;
+}
+
+/* Of that many of these texts against the inducing rows. */
+static double time_gram(lth_ctx *ctx, const texts *t, size_t rows) {
+    lth_kernel *kernel;
+    lth_encoder *encoder;
+    lth_table *tables[2];
+    lth_items *items[2];
+    lth_error err = {0};
+    must(lth_kernel_parse(ctx, expression, &kernel, &err), &err);
+    must(lth_encoder_create(ctx, kernel, &encoder, &err), &err);
+    for (int i = 0; i < 2; i++) {
+        texts some = *t;
+        some.count = i == 0 ? rows : INDUCING;
+        tables[i] = make_table(ctx, &some, 1);
+        must(lth_encode(encoder, tables[i], &items[i], &err), &err);
+    }
+    double *K = allocate(rows * INDUCING, sizeof *K), start = seconds_now();
+    must(lth_gram(kernel, items[0], items[1], K, INDUCING, &err), &err);
+    double seconds = seconds_now() - start;
+    free(K);
+    for (int i = 0; i < 2; i++) {
+        lth_items_free(items[i]);
+        lth_table_free(tables[i]);
+    }
+    lth_encoder_free(encoder);
+    lth_kernel_free(kernel);
+    return seconds;
+}
+
+void measure_inducing(const plan *p, report *r) {
+    texts t = common_words(p->rows, WORDS, 5000);
+    size_t compared = p->rows < MOST_COMPARED ? p->rows : MOST_COMPARED;
+    double once = INFINITY, often = INFINITY, gram = INFINITY;
+    lth_ctx_options options;
+    lth_ctx_options_init(&options);
+    options.threads = 0;
+    lth_ctx *ctx;
+    lth_error err = {0};
+    must(lth_ctx_create(&options, &ctx, &err), &err);
+    lth_table *table = make_table(ctx, &t, 1), *copies = make_table(ctx, &t, COPIES);
+    for (int round = 0; round < 2; round++) {
+        once = fmin(once, time_fit(ctx, table));
+        gram = fmin(gram, time_gram(ctx, &t, compared));
+        often = fmin(often, time_fit(ctx, copies));
+        gram = fmin(gram, time_gram(ctx, &t, compared));
+    }
+    double pass = (often - once) / (COPIES - 1);
+    gram *= (double)p->rows / (double)compared;
+    found(r, 20, "a pass by inducing rows, against the Gram matrix of the same pairs", AT_MOST,
+          pass / gram, 1.25, "x", "%.2f and %.2f s; %zu x %d texts of %d words, %s", pass, gram,
+          p->rows, INDUCING, WORDS, expression);
+    lth_table_free(table);
+    lth_table_free(copies);
+    lth_ctx_free(ctx);
+    free_texts(&t);
+}
