@@ -16,7 +16,8 @@ void lth__gram_free(lth__gram *g);
 /* For one evaluation: nothing is kept for the next. */
 void lth__gram_keep_nothing(lth__gram *g);
 
-/* The device that computes it, or NULL. Then the matrices below lie in its memory, without gaps. */
+/* The device that computes it, or NULL. Then the matrices below lie in its memory, packed as
+ * kernel/device/device_packed.h says. */
 lth__device_eval *lth__gram_device(const lth__gram *g);
 
 /* Like lth_gram() and lth_gram_pull(). W is symmetric where the matrix is, and may be overwritten.
