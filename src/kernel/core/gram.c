@@ -492,13 +492,18 @@ static lth_status tile_once(lth__gram *g, lth_error *err) {
 lth_status lth__gram_values(lth__gram *g, double *K, size_t ld, lth_error *err) {
     work *w = &g->w;
     LTH_TRY(prepare_again(g, err));
-    if (w->eval.device) return lth__device_square(w->eval.device, K, err);
+    if (w->eval.device) return lth__device_packed_values(w->eval.device, K, err);
     LTH_TRY(tile_once(g, err));
     w->K = K;
     w->packed_K = NULL;
     w->ld = ld;
     LTH_TRY(run_tiles(w, err));
     return w->tiling.symmetric ? lth__work_mirror(w, K, ld, 1, err) : LTH_OK;
+}
+
+lth_status lth__gram_values_single(lth__gram *g, float *K, lth_error *err) {
+    LTH_TRY(prepare_again(g, err));
+    return lth__device_packed_singles(g->w.eval.device, K, err);
 }
 
 lth_status lth__gram_values_packed(lth__gram *g, const lth__packed *K, lth_error *err) {
@@ -525,7 +530,7 @@ static lth_status pull_tiles(work *w, double *grad, lth_error *err) {
 lth_status lth__gram_pull(lth__gram *g, double *W, size_t ld, double *grad, lth_error *err) {
     work *w = &g->w;
     if (w->eval.device) {
-        LTH_TRY(lth__device_square_pull(w->eval.device, W, grad, err));
+        LTH_TRY(lth__device_packed_pull(w->eval.device, W, grad, err));
         return check_gradient(w->eval.kernel, grad, err);
     }
     w->W = W;
