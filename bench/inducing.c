@@ -1,4 +1,4 @@
-/* Row 20: the pass of a Gaussian process by inducing rows over all rows, against the Gram matrix of
+/* Row 21: the pass of a Gaussian process by inducing rows over all rows, against the Gram matrix of
  * the same pairs. A fit also chooses the rows that stand for all, from rows that differ. So it is
  * measured on a table and on the same table three times over: the difference is two passes. */
 #include <math.h>
@@ -94,7 +94,7 @@ void measure_inducing(const plan *p, report *r) {
     }
     double pass = (often - once) / (COPIES - 1);
     gram *= (double)p->rows / (double)compared;
-    found(r, 20, "a pass by inducing rows, against the Gram matrix of the same pairs", AT_MOST,
+    found(r, 21, "a pass by inducing rows, against the Gram matrix of the same pairs", AT_MOST,
           pass / gram, 1.25, "x", "%.2f and %.2f s; %zu x %d texts of %d words, %s", pass, gram,
           p->rows, INDUCING, WORDS, expression);
     lth_table_free(table);

@@ -6,7 +6,7 @@
 
 typedef struct plan {
     double seconds;         /* to spend on a row, about                          */
-    size_t rows;            /* of row 20                                         */
+    size_t rows;            /* of row 21                                         */
     const char *program;    /* the command line                                  */
     const char *data;       /* folder with semeval2007.tsv and the Penn trees    */
     const char *peers;      /* file with the times of other programs; NULL = none */
@@ -33,8 +33,9 @@ void measure_fit_memory(const plan *p, report *r);
 void measure_trees(const plan *p, report *r); /* rows 16 to 18 */
 
 void measure_classification(const plan *p, report *r); /* row 19 */
+void measure_features(const plan *p, report *r);       /* row 20 */
 
-void measure_inducing(const plan *p, report *r); /* row 20 */
+void measure_inducing(const plan *p, report *r); /* row 21 */
 
 /* Speeds of instruction sets, lengths and orders, and of other programs. */
 void measure_speeds(const plan *p, report *r);

@@ -78,9 +78,7 @@ static size_t bytes(const lth_gp *gp) {
 static lth_status make_matrix(lth_gp *gp, lth__gram *gram, double *noise, lth_error *err) {
     cg *c = gp->solution;
     double trace, n = (double)gp->rows;
-    if (!c->G.table)
-        c->G = lth__gram_device(gram) ? lth__matrix_beside(&gp->ctx, gram, gp->rows)
-                                      : lth__matrix_store(&gp->ctx, gp->rows, gp->how.store);
+    if (!c->G.table) c->G = lth__matrix_store_beside(&gp->ctx, gram, gp->rows, gp->how.store);
     LTH_TRY(lth__matrix_gram(&c->G, gram, err));
     LTH_TRY(c->G.table->trace(&c->G, &trace, err));
     *noise = gp->own[0] + gp->jitter * trace / n;
