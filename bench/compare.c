@@ -126,6 +126,7 @@ static void measure_all(const plan *p, const char *part, report *r) {
         {"learning", measure_learning},
         {"trees", measure_trees},
         {"inducing rows", measure_inducing},
+        {"conjugate gradients", measure_cg},
         {"instruction sets, lengths, orders", measure_speeds},
     };
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {

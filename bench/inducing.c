@@ -1,6 +1,10 @@
-/* Row 21: the pass of a Gaussian process by inducing rows over all rows, against the Gram matrix of
+/* Posteriors of many rows.
+ *
+ * Row 21: the pass of a Gaussian process by inducing rows over all rows, against the Gram matrix of
  * the same pairs. A fit also chooses the rows that stand for all, from rows that differ. So it is
- * measured on a table and on the same table three times over: the difference is two passes. */
+ * measured on a table and on the same table three times over: the difference is two passes.
+ *
+ * Rows 22 and 23: conjugate gradients against the exact posterior, at the same parameters. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,19 +35,24 @@ static lth_table *make_table(lth_ctx *ctx, const texts *t, size_t copies) {
     return table; /* which borrows y until the program ends */
 }
 
-static double time_fit(lth_ctx *ctx, const lth_table *table) {
+static lth_gp *fit(lth_ctx *ctx, const lth_table *table, lth_posterior posterior, double *seconds) {
     const char *target = "y";
     lth_gp_options options;
     lth_gp_options_init(&options);
     options.learn = false;
-    options.posterior = LTH_POSTERIOR_INDUCING;
+    options.posterior = posterior;
     options.inducing = INDUCING;
     lth_gp *gp;
     lth_error err = {0};
     double start = seconds_now();
     must(lth_gp_fit(ctx, expression, table, &target, 1, &options, &gp, &err), &err);
-    double seconds = seconds_now() - start;
-    lth_gp_free(gp);
+    *seconds = seconds_now() - start;
+    return gp;
+}
+
+static double time_fit(lth_ctx *ctx, const lth_table *table) {
+    double seconds;
+    lth_gp_free(fit(ctx, table, LTH_POSTERIOR_INDUCING, &seconds));
     return seconds;
 }
 
@@ -99,6 +108,41 @@ void measure_inducing(const plan *p, report *r) {
           p->rows, INDUCING, WORDS, expression);
     lth_table_free(table);
     lth_table_free(copies);
+    lth_ctx_free(ctx);
+    free_texts(&t);
+}
+
+void measure_cg(const plan *p, report *r) {
+    enum { ROWS = 4000, NEW = 200 };
+    (void)p;
+    texts t = common_words(ROWS + NEW, WORDS, 5000), known = t, new = t;
+    known.count = ROWS;
+    new.count = NEW;
+    new.text = t.text + ROWS;
+    new.length = t.length + ROWS;
+    lth_ctx_options options;
+    lth_ctx_options_init(&options);
+    options.threads = 0;
+    lth_ctx *ctx;
+    lth_error err = {0};
+    must(lth_ctx_create(&options, &ctx, &err), &err);
+    lth_table *table = make_table(ctx, &known, 1), *others = make_table(ctx, &new, 1);
+    double mean[2][NEW], sd[NEW], seconds[2], off = 0;
+    size_t steps = 0;
+    for (int cg = 0; cg < 2; cg++) {
+        lth_gp *gp = fit(ctx, table, cg ? LTH_POSTERIOR_CG : LTH_POSTERIOR_EXACT, &seconds[cg]);
+        must(lth_gp_predict(gp, others, false, mean[cg], sd, &err), &err);
+        steps = lth_gp_reported(gp)->cg_steps;
+        lth_gp_free(gp);
+    }
+    for (size_t i = 0; i < NEW; i++) off = fmax(off, fabs(mean[1][i] - mean[0][i]) / 28);
+    found(r, 22, "steps of conjugate gradients", AT_MOST, (double)steps, 60, "",
+          "to 1e-8; %d texts of %d words, %s; fit in %.2f s, exact in %.2f s", ROWS, WORDS,
+          expression, seconds[1], seconds[0]);
+    found(r, 23, "means of these, off the exact ones", AT_MOST, 1e6 * off, 1, " millionths of sd",
+          "the largest of %d rows", NEW);
+    lth_table_free(table);
+    lth_table_free(others);
     lth_ctx_free(ctx);
     free_texts(&t);
 }
