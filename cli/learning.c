@@ -3,6 +3,7 @@
 #include "learning.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,6 +32,49 @@ static int check_usage(const options *o) {
     return check_model_options(o, svm);
 }
 
+static int parse_learn_rows(const options *o, size_t *out) {
+    char *end;
+    if (!o->learn_rows) return EXIT_DONE;
+    if (strcmp(o->learn_rows, "all") == 0) {
+        *out = SIZE_MAX;
+        return EXIT_DONE;
+    }
+    double rows = strtod(o->learn_rows, &end);
+    if (end == o->learn_rows || *end || !(rows >= 1 && rows < 1e15) || rows != floor(rows))
+        return usage_error(o->command, "--learn-rows wants a number of rows, or all, not \"%s\"",
+                           o->learn_rows);
+    *out = (size_t)rows;
+    return EXIT_DONE;
+}
+
+static int parse_tolerance(const options *o, double *out) {
+    char *end;
+    if (!o->tolerance) return EXIT_DONE;
+    *out = strtod(o->tolerance, &end);
+    if (end != o->tolerance && !*end && *out > 0 && *out < 1) return EXIT_DONE;
+    return usage_error(o->command, "--tolerance wants a number between 0 and 1, not \"%s\"",
+                       o->tolerance);
+}
+
+/* Those of a posterior of many rows. */
+static int fill_posterior(const options *o, lth_gp_options *to) {
+    if (o->posterior >= 0) to->posterior = (lth_posterior)o->posterior;
+    if (o->inducing && o->posterior < 0) to->posterior = LTH_POSTERIOR_INDUCING;
+    if (o->bound >= 0) to->bound = (lth_bound)o->bound;
+    if (o->store >= 0) to->store = (lth_precision)o->store;
+    to->inducing = (size_t)o->inducing;
+    to->probes = (size_t)o->probes;
+    const char *wrong = o->inducing && to->posterior != LTH_POSTERIOR_INDUCING    ? "inducing"
+                        : o->bound > 0 && to->posterior != LTH_POSTERIOR_INDUCING ? "bound"
+                                                                                  : NULL;
+    if (wrong) return usage_error(o->command, "--%s goes with --posterior inducing", wrong);
+    wrong = o->tolerance ? "tolerance" : o->probes ? "probes" : o->store >= 0 ? "store" : NULL;
+    if (wrong && to->posterior != LTH_POSTERIOR_CG)
+        return usage_error(o->command, "--%s goes with --posterior cg", wrong);
+    int code = parse_learn_rows(o, &to->learn_rows);
+    return code ? code : parse_tolerance(o, &to->tolerance);
+}
+
 static int fill_options(learning *l) {
     const options *o = l->options;
     lth_gp_options *to = &l->gp_options;
@@ -47,7 +91,9 @@ static int fill_options(learning *l) {
     to->user = l;
     if (o->task >= 0) to->task = (lth_task)o->task;
     if (o->likelihood >= 0) to->likelihood = (lth_likelihood)o->likelihood;
-    return o->noise ? parse_noise(o, 5e-324, &to->noise, &to->noise_held) : EXIT_DONE;
+    int code = fill_posterior(o, to);
+    if (!code && o->noise) code = parse_noise(o, 5e-324, &to->noise, &to->noise_held);
+    return code;
 }
 
 int learning_open(learning *l, const options *o) {

@@ -40,6 +40,9 @@ int parse_noise(const options *o, double least, double *noise, bool *held);
 int check_model_options(const options *o, bool svm);
 int fill_svm_options(learning *l);
 
+/* What a fit would need, printed. */
+int print_plan(learning *l);
+
 /* For lth_gp_options.step, with a learning as user. */
 int show_step(void *user, const lth_gp_step *step);   /* shows it and stops after Ctrl-C */
 int silent_step(void *user, const lth_gp_step *step); /* only stops                     */

@@ -45,6 +45,7 @@ bool model_concerns(lth_model *m, size_t i, size_t class); /* whether it is abou
 /* ---- What show prints ---- */
 
 int print_model(lth_model *m, bool json);
+const char *posterior_name(lth_posterior posterior);
 /* What a support vector machine adds to its kernel and target. */
 void print_svm(const lth_svm *svm);
 void json_put_svm(json_writer *w, const lth_svm *svm);

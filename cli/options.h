@@ -45,6 +45,10 @@ typedef struct options {
     uint64_t max_iter, restarts, folds; /* NOT_GIVEN = the default */
     uint64_t draws;
     int mean, likelihood;
+    int posterior, bound, store; /* of a Gaussian process of many rows */
+    uint64_t inducing, probes;   /* 0 = the default */
+    const char *learn_rows, *tolerance;
+    bool plan;
 
     uint64_t threads, seed;
     const char *device, *vectors, *isa;

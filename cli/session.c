@@ -97,12 +97,11 @@ static int on_progress(void *user, const char *what, double done, double total) 
     if (!*what) return !s->learning && caught; /* there is nothing to show */
     if (s->bar.begun == 0 || done < s->bar.done) s->bar.begun = now;
     s->bar.done = done;
-    if (s->learning) return 0;
     if (total > 0 && now - s->bar.drawn > 1.0 / 6 && wants_bar(s, now - s->bar.begun)) {
         s->bar.drawn = now;
         draw_bar(s, what, done < total ? done / total : 1, now - s->bar.begun);
     }
-    return caught != 0;
+    return !s->learning && caught;
 }
 
 void session_status(session *s, const char *format, ...) {

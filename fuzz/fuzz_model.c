@@ -135,7 +135,12 @@ static void add_numbers(const recipe *r, size_t params) {
     for (size_t i = 0; i < r->rows; i++) a->data.f64[i] = (double)i - 1;
     a = add("alpha", LTH__F64, 2, r->rows, r->targets);
     for (size_t i = 0; i < r->rows; i++) a->data.f64[i] = 0.25;
-    a = add("factor", LTH__F64, 2, r->rows, r->rows);
+    if (r->rows % 2 == 0) { /* few rows are one panel: a whole matrix too */
+        add("factor.height", LTH__U32, 1, 1, 1)->data.u32[0] = 64;
+        a = add("factor.packed", LTH__F64, 1, r->rows * r->rows, 1);
+    } else {
+        a = add("factor", LTH__F64, 2, r->rows, r->rows);
+    }
     for (size_t i = 0; i < r->rows; i++) a->data.f64[i * r->rows + i] = 1.5;
 }
 

@@ -467,7 +467,8 @@ typedef struct lth_gp_options {
     lth_posterior posterior;   /* default AUTO                                                  */
     size_t inducing;           /* rows that stand for all; 0 (default) = 1000                   */
     size_t learn_rows;         /* hyperparameters are learned from so many rows, drawn at random;
-                                  0 (default) = all when that is a matter of an hour, else fewer */
+                                  0 (default) = all when that is about an hour's work of one core,
+                                  else as many as that takes                                    */
     lth_bound bound;           /* default NONE                                                  */
     double tolerance;          /* of CG, relative residual; 0 (default) = 1e-8                  */
     size_t probes;             /* of CG, for variances; 0 (default) = 64                        */
@@ -487,6 +488,24 @@ LTH_API lth_status lth_gp_fit(lth_ctx *ctx, const char *expression, const lth_ta
                               const char *const *targets, size_t target_count,
                               const lth_gp_options *options, lth_gp **out, lth_error *err);
 LTH_API void lth_gp_free(lth_gp *gp);
+
+/* What lth_gp_fit() would do and need. Bytes and pairs (kernel values) of one evaluation of the
+ * search, and of the posterior of all rows; cell-orders are 0 where the kernel has none. Seconds
+ * are an estimate by a short trial on this machine, of a search of 100 evaluations. */
+typedef struct lth_gp_plan {
+    size_t rows, learn_rows, inducing; /* inducing: 0 unless that is the posterior */
+    lth_posterior posterior;
+    lth_precision store; /* of the matrix that CG keeps */
+    double available;    /* bytes of memory */
+    double learn_bytes, bytes;
+    double learn_pairs, pairs;
+    double learn_cell_orders, cell_orders;
+    double learn_seconds, seconds;
+} lth_gp_plan;
+LTH_API lth_status lth_gp_plan_fit(lth_ctx *ctx, const char *expression, const lth_table *table,
+                                   const char *const *targets, size_t target_count,
+                                   const lth_gp_options *options, lth_gp_plan *out, size_t size,
+                                   lth_error *err);
 
 /* The kernel with its learned values. Borrowed from the model. */
 LTH_API const lth_kernel *lth_gp_kernel(const lth_gp *gp);

@@ -8,6 +8,7 @@
 #include "model.h"
 
 static int check_usage(const options *o) {
+    if (o->plan) return EXIT_DONE;
     if (!o->output) return usage_error(o->command, "fit wants -o FILE");
     if (o->json && strcmp(o->output, "-") == 0)
         return usage_error(o->command, "-o - would mix with what --json prints on standard output; "
@@ -56,6 +57,18 @@ static int save(learning *l, const lth_model *m) {
 
 /* ---- What was learned ---- */
 
+/* How it came to all rows, unless by one exact search. */
+static void say_posterior(learning *l, const lth_gp_report *r) {
+    if (r->learned_rows > 0 && r->learned_rows < r->rows)
+        session_say(&l->session, "learned from %zu of the rows", r->learned_rows);
+    if (r->posterior == LTH_POSTERIOR_CG)
+        session_say(&l->session, "posterior by conjugate gradients: %zu steps, residual %.2g",
+                    r->cg_steps, r->cg_residual);
+    if (r->posterior == LTH_POSTERIOR_INDUCING)
+        session_say(&l->session, "%zu rows stand for all: %.3g of the variance is left",
+                    r->inducing, r->trace_left);
+}
+
 static void say_gp(learning *l, const lth_gp *gp) {
     lth_gp_report r = *lth_gp_reported(gp);
     bool unfinished = l->gp_options.learn && !r.converged && !r.interrupted;
@@ -66,6 +79,7 @@ static void say_gp(learning *l, const lth_gp *gp) {
                 r.rows, r.rows == 1 ? "" : "s", classes, r.evidence, own.path, own.value,
                 r.iterations, r.iterations == 1 ? "" : "s",
                 unfinished ? " (the most that --max-iter allows)" : "", r.seconds);
+    say_posterior(l, &r);
 }
 
 static void say_svm(learning *l, const lth_svm *svm) {
@@ -110,8 +124,13 @@ int run_fit(const options *o) {
     learning l;
     lth_model *m = NULL;
     code = learning_open(&l, o);
-    if (!code) code = session_check_binary_output(&l.session, o->output);
+    if (!code && !o->plan) code = session_check_binary_output(&l.session, o->output);
     if (!code) code = learning_read(&l, NULL);
+    if (!code && o->plan) {
+        code = print_plan(&l);
+        learning_close(&l);
+        return code;
+    }
     if (!code) code = learn(&l, &m);
     if (!code) code = save(&l, m);
     if (!code) code = summarise(&l, m);

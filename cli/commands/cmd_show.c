@@ -40,6 +40,11 @@ static const char *likelihood_of(const lth_gp *gp) {
     return lth_gp_likelihood(gp) == LTH_PROBIT ? "probit" : "logit";
 }
 
+const char *posterior_name(lth_posterior posterior) {
+    static const char *const names[] = {"auto", "exact", "cg", "inducing"};
+    return names[posterior];
+}
+
 /* ---- Text ---- */
 
 static void print_cell(double value) {
@@ -98,19 +103,45 @@ static const char *ending(const lth_gp_report *r) {
     return r->interrupted ? "interrupted" : r->converged ? "converged" : "not converged";
 }
 
+static void print_posterior(const lth_gp_report *r) {
+    if (r->learned_rows > 0 && r->learned_rows < r->rows)
+        printf("rows learned from\t%zu\n", r->learned_rows);
+    if (r->posterior == LTH_POSTERIOR_EXACT) return;
+    printf("posterior\t%s\n", posterior_name(r->posterior));
+    if (r->posterior == LTH_POSTERIOR_CG) {
+        printf("steps of cg\t%zu\n", r->cg_steps);
+        print_figure("residual of cg", r->cg_residual);
+    } else {
+        printf("inducing rows\t%zu\n", r->inducing);
+        print_figure("variance left", r->trace_left);
+        print_figure("variance left to noise", r->left_to_noise);
+    }
+}
+
+static void print_left_out(const lth_metrics *loo) {
+    if (!loo) return;
+    print_figure("leave-one-out r", loo->r);
+    print_figure("leave-one-out nlpd", loo->nlpd);
+    print_figure("leave-one-out coverage", loo->coverage);
+}
+
 static void print_training(const lth_gp *gp, const lth_gp_report *r) {
     printf("\nlearning\tvalue\n");
     for (size_t i = 0; i < lth_gp_targets(gp); ++i) printf("target\t%s\n", lth_gp_target(gp, i));
     printf("rows\t%zu\n", r->rows);
+    print_posterior(r);
     print_figure("log evidence", r->evidence);
     if (lth_gp_classes(gp) > 0) {
         printf("likelihood\t%s\nlabels\t%s\n", likelihood_of(gp),
                lth_gp_is_multi_label(gp) ? "several a row" : "one a row");
     } else {
         print_figure("noise", r->noise);
-        print_figure("leave-one-out r", r->loo->r);
-        print_figure("leave-one-out nlpd", r->loo->nlpd);
-        print_figure("leave-one-out coverage", r->loo->coverage);
+        print_left_out(r->loo);
+    }
+    if (r->inducing > 0) {
+        printf("inducing rows\t%zu\n", r->inducing);
+        print_figure("variance left", r->trace_left);
+        print_figure("variance left / noise", r->left_to_noise);
     }
     if (r->jitter > 0) print_figure("jitter", r->jitter);
     printf("ended\t%s\nstarts\t%zu\niterations\t%zu\nevaluations\t%zu\n", ending(r), r->starts,
@@ -190,6 +221,7 @@ static int put_symbols(json_writer *w, const lth_gp *gp) {
 
 static void put_quality(json_writer *w, const lth_gp_report *r) {
     json_put_double(w, "noise", r->noise);
+    if (!r->loo) return;
     json_begin_object(w, "leave_one_out");
     json_put_count(w, "n", r->loo->count);
     json_put_double(w, "nlpd", r->loo->nlpd);
@@ -199,6 +231,20 @@ static void put_quality(json_writer *w, const lth_gp_report *r) {
     json_put_double(w, "r2", r->loo->r2);
     json_put_double(w, "coverage", r->loo->coverage);
     json_end(w);
+}
+
+static void put_posterior(json_writer *w, const lth_gp_report *r) {
+    json_put_text(w, "posterior", posterior_name(r->posterior));
+    json_put_count(w, "learned_rows", r->learned_rows);
+    if (r->posterior == LTH_POSTERIOR_CG) {
+        json_put_count(w, "cg_steps", r->cg_steps);
+        json_put_double(w, "cg_residual", r->cg_residual);
+    }
+    if (r->posterior == LTH_POSTERIOR_INDUCING) {
+        json_put_count(w, "inducing", r->inducing);
+        json_put_double(w, "variance_left", r->trace_left);
+        json_put_double(w, "variance_left_to_noise", r->left_to_noise);
+    }
 }
 
 static void put_classes(json_writer *w, const lth_gp *gp) {
@@ -221,11 +267,17 @@ static int put_gp(json_writer *w, const lth_gp *gp) {
     put_orders(w, &r);
     int code = put_symbols(w, gp);
     json_put_count(w, "rows", r.rows);
+    put_posterior(w, &r);
     json_put_double(w, "log_evidence", r.evidence);
     if (lth_gp_classes(gp) > 0)
         put_classes(w, gp);
     else
         put_quality(w, &r);
+    if (r.inducing > 0) {
+        json_put_count(w, "inducing", r.inducing);
+        json_put_double(w, "variance_left", r.trace_left);
+        json_put_double(w, "variance_left_to_noise", r.left_to_noise);
+    }
     json_put_double(w, "jitter", r.jitter);
     json_put_count(w, "starts", r.starts);
     json_put_count(w, "iterations", r.iterations);

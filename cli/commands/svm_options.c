@@ -28,6 +28,14 @@ static const char *given_for_gp(const options *o) {
     if (o->fix.count > 0) return "fix";
     if (o->prior.count > 0) return "prior";
     if (o->likelihood >= 0) return "likelihood";
+    if (o->posterior >= 0) return "posterior";
+    if (o->inducing) return "inducing";
+    if (o->learn_rows) return "learn-rows";
+    if (o->bound >= 0) return "bound";
+    if (o->tolerance) return "tolerance";
+    if (o->probes) return "probes";
+    if (o->store >= 0) return "store";
+    if (o->plan) return "plan";
     return o->no_learn ? "no-learn" : NULL;
 }
 

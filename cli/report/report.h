@@ -67,7 +67,7 @@ typedef struct section {
 bool is_always(const report *r);
 bool has_string_kernel(const report *r), has_tree_gaps(const report *r);
 bool has_symbols(const report *r);
-bool has_steps(const report *r), has_numbers(const report *r);
+bool has_steps(const report *r), has_left_out(const report *r);
 bool has_labels(const report *r), has_grid(const report *r), has_held_out(const report *r);
 
 void write_cards(report *r);

@@ -30,28 +30,32 @@ static void count_card(report *r, size_t count, const char *what) {
     close_card(r, what);
 }
 
+static void left_out_cards(report *r, const lth_metrics *loo) {
+    bool several = lth_model_targets(r->model) > 1; /* the report of a model is on the first */
+    number_card(r, loo->r,
+                several ? "leave-one-out correlation, first target" : "leave-one-out correlation");
+    number_card(r, loo->mae,
+                several ? "leave-one-out mean error, first target" : "leave-one-out mean error");
+    open_card(r);
+    html_percent(r->out, loo->coverage);
+    close_card(r, "inside their 95% interval");
+}
+
 static void gp_cards(report *r) {
     lth_gp_report g = *lth_gp_reported(lth_model_gp(r->model));
-    if (has_numbers(r)) {
-        bool several = lth_model_targets(r->model) > 1; /* the report of a model is on the first */
-        number_card(r, g.loo->r,
-                    several ? "leave-one-out correlation, first target"
-                            : "leave-one-out correlation");
-        number_card(r, g.loo->mae,
-                    several ? "leave-one-out mean error, first target"
-                            : "leave-one-out mean error");
-        open_card(r);
-        html_percent(r->out, g.loo->coverage);
-        close_card(r, "inside their 95% interval");
-        number_card(r, sqrt(g.noise), "noise, standard deviation");
-    } else {
+    count_card(r, g.rows, "training rows");
+    if (g.inducing) count_card(r, g.inducing, "of them stand for all");
+    if (g.loo) left_out_cards(r, g.loo);
+    if (has_labels(r))
         count_card(r, lth_gp_classes(lth_model_gp(r->model)), "classes");
-    }
+    else
+        number_card(r, sqrt(g.noise), "noise, standard deviation");
     number_card(r, g.evidence, "log evidence");
 }
 
 static void svm_cards(report *r) {
     lth_svm_report v = *lth_svm_reported(lth_model_svm(r->model));
+    count_card(r, lth_model_rows(r->model), "training rows");
     open_card(r);
     fputs(v.type, r->out);
     close_card(r, "type of machine");
@@ -80,7 +84,6 @@ void write_cards(report *r) {
         fputs("</code>", r->out);
     }
     fputs(".</p>\n<ul class=\"cards\">\n", r->out);
-    count_card(r, lth_model_rows(r->model), "training rows");
     if (lth_model_svm(r->model))
         svm_cards(r);
     else
@@ -125,6 +128,14 @@ static void gp_facts(report *r) {
         text_fact(r, "Likelihood", lth_gp_likelihood(gp) == LTH_PROBIT ? "probit" : "logit");
     }
     number_fact(r, "Log evidence", g.evidence);
+    if (g.learned_rows > 0 && g.learned_rows < g.rows)
+        count_fact(r, "Rows learned from", g.learned_rows);
+    if (g.posterior == LTH_POSTERIOR_CG) count_fact(r, "Steps of conjugate gradients", g.cg_steps);
+    if (g.posterior == LTH_POSTERIOR_INDUCING) {
+        count_fact(r, "Inducing rows", g.inducing);
+        number_fact(r, "Share of the variance that they leave", g.trace_left);
+        number_fact(r, "Variance left, in parts of the noise", g.left_to_noise);
+    }
     if (g.jitter > 0) number_fact(r, "Jitter", g.jitter);
     open_fact(r, "Learning");
     const char *ended = g.interrupted ? "interrupted" : g.converged ? "converged" : "not converged";

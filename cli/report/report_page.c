@@ -17,11 +17,11 @@ static const section sections[] = {
     {"symbols", "Symbols of trees", has_symbols, write_symbols},
     {"search", "Learning, step by step", has_steps, write_steps},
     {"grid", "The grid", has_grid, write_grid},
-    {"leave-one-out", "Leave-one-out predictions", has_numbers, write_leave_one_out},
+    {"leave-one-out", "Leave-one-out predictions", has_left_out, write_leave_one_out},
     {"classes", "Classes", has_labels, write_classes},
     {"held-out", "Held-out rows", has_held_out, write_held_out},
     {"patterns", "Heaviest patterns", is_always, write_patterns},
-    {"surprises", "Most surprising rows", has_numbers, write_surprises},
+    {"surprises", "Most surprising rows", has_left_out, write_surprises},
 };
 
 enum { SECTIONS = sizeof sections / sizeof *sections };
@@ -31,8 +31,9 @@ bool is_always(const report *r) {
     return true;
 }
 
-bool has_numbers(const report *r) {
-    return lth_model_gp(r->model) && lth_model_classes(r->model) == 0;
+bool has_left_out(const report *r) {
+    const lth_gp *gp = lth_model_gp(r->model);
+    return gp && lth_gp_reported(gp)->loo;
 }
 
 bool has_labels(const report *r) {

@@ -109,6 +109,14 @@ class GpReport(Structure):
                 ("left_to_noise", c_double), ("cg_steps", c_size_t), ("cg_residual", c_double)]
 
 
+class GpPlan(Structure):
+    _fields_ = [("rows", c_size_t), ("learn_rows", c_size_t), ("inducing", c_size_t),
+                ("posterior", Enum), ("store", Enum), ("available", c_double),
+                ("learn_bytes", c_double), ("bytes", c_double), ("learn_pairs", c_double),
+                ("pairs", c_double), ("learn_cell_orders", c_double), ("cell_orders", c_double),
+                ("learn_seconds", c_double), ("seconds", c_double)]
+
+
 class ClassMetrics(Structure):
     _fields_ = [("support", c_size_t), ("precision", c_double), ("recall", c_double),
                 ("f1", c_double)]
@@ -251,6 +259,8 @@ FUNCTIONS = {
     "lth_gp_fit": (Status, [_object, c_char_p, _object, _names, c_size_t, POINTER(GpOptions),
                             _out, _error]),
     "lth_gp_free": (None, [_object]),
+    "lth_gp_plan_fit": (Status, [_object, c_char_p, _object, _names, c_size_t, POINTER(GpOptions),
+                                 POINTER(GpPlan), c_size_t, _error]),
     "lth_gp_kernel": (_object, [_object]),
     "lth_gp_targets": (c_size_t, [_object]),
     "lth_gp_target": (c_char_p, [_object, c_size_t]),
@@ -364,7 +374,8 @@ STRUCTURES = {
     "lth_column": Column, "lth_param": Param, "lth_argument": Argument, "lth_family": Family,
     "lth_gp_step": GpStep, "lth_gp_options": GpOptions, "lth_class_rows": ClassRows,
     "lth_gp_param": GpParam, "lth_gp_symbol": GpSymbol, "lth_metrics": Metrics,
-    "lth_gp_report": GpReport, "lth_class_metrics": ClassMetrics,
+    "lth_gp_report": GpReport,
+    "lth_gp_plan": GpPlan, "lth_class_metrics": ClassMetrics,
     "lth_label_metrics": LabelMetrics, "lth_svm_options": SvmOptions,
     "lth_svm_report": SvmReport, "lth_svm_class": SvmClass, "lth_svm_point": SvmPoint,
     "lth_svm_prediction": SvmPrediction, "lth_explain_options": ExplainOptions,

@@ -1,6 +1,6 @@
 """Gaussian processes: regression and classification."""
 
-from ctypes import byref
+from ctypes import byref, sizeof
 
 import numpy as np
 
@@ -12,6 +12,8 @@ from .errors import Error
 
 _LIKELIHOODS = {"logit": 0, "probit": 1}
 _REGRESSION, _CLASSIFICATION = 1, 2
+_POSTERIORS = ("auto", "exact", "cg", "inducing")
+_BOUNDS = {None: 0, "fitc": 1, "titsias": 2}
 
 
 class _GP(model.Model):
@@ -23,6 +25,7 @@ class _GP(model.Model):
         options.max_iter = model.positive(self.max_iter, "max_iter")
         options.restarts = model.positive(self.restarts, "restarts")
         options.learn = bool(self.learn)
+        self._set_posterior(options)
         options.fix, options.fix_count = model.strings(self.fix, "fix")
         priors = [f"{path}={median},{sd}" for path, (median, sd) in self._priors()]
         options.prior, options.prior_count = model.strings(priors, "prior")
@@ -39,6 +42,22 @@ class _GP(model.Model):
         options.step = _c.GpStepFn(on_step)
         return options
 
+    def _set_posterior(self, options):
+        if self.posterior not in _POSTERIORS:
+            raise Error(f"posterior wants one of {', '.join(_POSTERIORS)}, not {self.posterior!r}")
+        if self.bound not in _BOUNDS:
+            raise Error(f'bound wants None, "fitc" or "titsias", not {self.bound!r}')
+        options.posterior = _POSTERIORS.index(self.posterior)
+        options.bound = _BOUNDS[self.bound]
+        if self.inducing is not None:
+            options.inducing = model.positive(self.inducing, "inducing")
+            if self.posterior == "auto":
+                options.posterior = _POSTERIORS.index("inducing")
+        if self.learn_rows == "all":
+            options.learn_rows = _c.NONE
+        elif self.learn_rows is not None:
+            options.learn_rows = model.positive(self.learn_rows, "learn_rows")
+
     def _priors(self):
         try:
             pairs = [(path, tuple(map(float, pair))) for path, pair in (self.prior or {}).items()]
@@ -49,29 +68,51 @@ class _GP(model.Model):
         raise Error('prior wants {path: (median, sd of the logarithm)}, as {"ssk.gap": (0.5, 1)}, '
                     f"not {self.prior!r}")
 
-    def _fit(self, context, parsed, columns, targets, **more):
+    def fit(self, X, y):
+        """Learn from rows and their targets."""
+        context, parsed, columns, targets, more = self._task(X, y)
         steps, line = [], StatusLine(self.verbose)
         options = self._options(line, steps, context)
-        for name, value in more.items():
-            setattr(options, name, value)
-        vectors = self._vectors_for(parsed, columns)
-        options.vectors = vectors
-        names, count = model.strings(targets, "targets")
-        table = tables.Table(context, {**columns, **targets})
+        _table, arguments = self._arguments(context, parsed, columns, targets, options, more)
         try:
-            pointer = context.create(lib.lth_gp_fit, context.pointer, parsed.expression.encode(),
-                                     table.pointer, names, count, byref(options), long=True,
-                                     free=lib.lth_gp_free)
+            pointer = context.create(lib.lth_gp_fit, *arguments, long=True, free=lib.lth_gp_free)
         finally:
             line.end()
         self.trace_ = np.array(steps, dtype=[(name, "i8" if kind is _c.c_size_t else "f8")
                                              for name, kind in _c.GpStep._fields_])
         return self._own(pointer, context)
 
+    def plan(self, X, y):
+        """What `fit` would do and need, as a dict: rows to learn from, posterior, pairs of rows,
+        bytes of memory, and seconds by a short trial on this machine."""
+        context, parsed, columns, targets, more = self._task(X, y)
+        options = self._options(StatusLine(False), [], context)
+        _table, arguments = self._arguments(context, parsed, columns, targets, options, more)
+        plan = _c.GpPlan()
+        context.call(lib.lth_gp_plan_fit, *arguments, byref(plan), sizeof(plan), long=True)
+        out = {name: getattr(plan, name) for name, _ in plan._fields_}
+        out["posterior"] = _POSTERIORS[plan.posterior]
+        out["store"] = "single" if plan.store else "double"
+        return out
+
+    def _arguments(self, context, parsed, columns, targets, options, more):
+        for name, value in more.items():
+            setattr(options, name, value)
+        options.vectors = self._vectors_for(parsed, columns)
+        names, count = model.strings(targets, "targets")
+        table = tables.Table(context, {**columns, **targets})  # the caller keeps it alive
+        return table, (context.pointer, parsed.expression.encode(), table.pointer, names, count,
+                       byref(options))
+
     def _read(self):
         pointer = self._model.pointer
         report = lib.lth_gp_reported(pointer)
         self._rows = report.rows
+        self.posterior_ = _POSTERIORS[report.posterior]
+        self.learned_rows_ = report.learned_rows
+        self.inducing_rows_ = report.inducing
+        self.variance_left_ = report.trace_left if report.inducing else None
+        self.cg_steps_ = report.cg_steps
         self.log_evidence_ = report.evidence
         self.n_iter_ = report.iterations
         self.converged_ = report.converged
@@ -121,6 +162,17 @@ class GPRegressor(RegressorMixin, _GP):
         False keeps every hyperparameter as given.
     zero_mean, unscaled : bool
         Do not take out the mean of y; keep its scale.
+    posterior : {"auto", "exact", "cg", "inducing"}
+        How all rows are taken into account: by a factor of their matrix, by conjugate gradients
+        over it (for regression), or by some rows that stand for all; "auto" is the most exact that
+        fits into memory. See docs/scale.md.
+    inducing : int, optional
+        Rows that stand for all, 1000 unless given.
+    learn_rows : int or "all", optional
+        Rows that the hyperparameters are learned from, drawn by `random_state`; None = all when
+        that is about an hour's work of one core, else fewer.
+    bound : {None, "fitc", "titsias"}
+        With inducing rows, learn on from all rows by this bound.
     n_jobs : int, optional
         Threads; None and -1 mean all cores. The results do not depend on it.
     random_state : int, optional
@@ -140,7 +192,11 @@ class GPRegressor(RegressorMixin, _GP):
         By path, the noise included.
     log_evidence_, noise_ : float
     leave_one_out_ : dict
-        Quality of leave-one-out predictions: nlpd, mae, rmse, r, r2, coverage.
+        Quality of leave-one-out predictions: nlpd, mae, rmse, r, r2, coverage. None with inducing
+        rows.
+    posterior_, learned_rows_, inducing_rows_, variance_left_, cg_steps_
+        How it came to all rows: the posterior taken, the rows learned from, those that stand for
+        all and the share of the variance they leave, steps of conjugate gradients.
     order_weights_, order_shares_ : ndarray
         Of the first string kernel: the weight of each order, its share of the mean k(x, x).
     symbols_ : list of dict
@@ -150,7 +206,8 @@ class GPRegressor(RegressorMixin, _GP):
     """
 
     def __init__(self, kernel="ssk(text)", *, vectors=None, restarts=4, max_iter=200, noise=None,
-                 fix=None, prior=None, learn=True, zero_mean=False, unscaled=False, n_jobs=None,
+                 fix=None, prior=None, learn=True, zero_mean=False, unscaled=False,
+                 posterior="auto", inducing=None, learn_rows=None, bound=None, n_jobs=None,
                  random_state=None, verbose=0, precision="double", device="cpu"):
         self.kernel = kernel
         self.vectors = vectors
@@ -162,29 +219,33 @@ class GPRegressor(RegressorMixin, _GP):
         self.learn = learn
         self.zero_mean = zero_mean
         self.unscaled = unscaled
+        self.posterior = posterior
+        self.inducing = inducing
+        self.learn_rows = learn_rows
+        self.bound = bound
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
         self.precision = precision
         self.device = device
 
-    def fit(self, X, y):
-        """Learn from rows and numbers. A y of two dimensions has several targets."""
+    def _task(self, X, y):
         context, parsed, columns = self._begin(X)
         rows = next(iter(columns.values())).count
         targets, self._several = labels.numbers(y, rows, columns.keys(), self)
         noise = 0.0 if self.noise is None else float(self.noise)
         if not noise >= 0:
             raise Error(f"noise wants a variance of at least 0, not {self.noise!r}")
-        return self._fit(context, parsed, columns, targets, task=_REGRESSION, noise=noise,
-                         zero_mean=bool(self.zero_mean), unscaled=bool(self.unscaled))
+        more = {"task": _REGRESSION, "noise": noise, "zero_mean": bool(self.zero_mean),
+                "unscaled": bool(self.unscaled)}
+        return context, parsed, columns, targets, more
 
     def _read(self):
         super()._read()
         report = lib.lth_gp_reported(self._pointer)
         self.noise_ = report.noise
-        loo = report.loo.contents
-        self.leave_one_out_ = {name: getattr(loo, name) for name, _ in _c.Metrics._fields_}
+        self.leave_one_out_ = {name: getattr(report.loo.contents, name)
+                               for name, _ in _c.Metrics._fields_} if report.loo else None
         self._several = self.n_targets_ > 1 or self.__dict__.get("_several", False)
 
     def predict(self, X, return_std=False, latent=False):
@@ -214,9 +275,9 @@ class GPClassifier(ClassifierMixin, model.Classes, _GP):
 
     Parameters
     ----------
-    kernel, vectors, restarts, max_iter, fix, prior, learn, n_jobs, random_state, verbose,
-    precision, device
-        As for `GPRegressor`.
+    kernel, vectors, restarts, max_iter, fix, prior, learn, posterior, inducing, learn_rows, bound,
+    n_jobs, random_state, verbose, precision, device
+        As for `GPRegressor`; "exact" is Laplace's approximation here, and there is no "cg".
     likelihood : {"logit", "probit"}
         How the latent function becomes a probability.
 
@@ -228,8 +289,8 @@ class GPClassifier(ClassifierMixin, model.Classes, _GP):
     """
 
     def __init__(self, kernel="ssk(text)", *, vectors=None, likelihood="logit", restarts=4,
-                 max_iter=200, fix=None, prior=None, learn=True, n_jobs=None, random_state=None,
-                 verbose=0, precision="double", device="cpu"):
+                 max_iter=200, fix=None, prior=None, learn=True, posterior="auto", inducing=None,
+                 learn_rows=None, bound=None, n_jobs=None, random_state=None, verbose=0, precision="double", device="cpu"):
         self.kernel = kernel
         self.vectors = vectors
         self.likelihood = likelihood
@@ -238,21 +299,24 @@ class GPClassifier(ClassifierMixin, model.Classes, _GP):
         self.fix = fix
         self.prior = prior
         self.learn = learn
+        self.posterior = posterior
+        self.inducing = inducing
+        self.learn_rows = learn_rows
+        self.bound = bound
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
         self.precision = precision
         self.device = device
 
-    def fit(self, X, y):
-        """Learn from rows and their labels."""
+    def _task(self, X, y):
         if self.likelihood not in _LIKELIHOODS:
             raise Error(f'likelihood wants "logit" or "probit", not {self.likelihood!r}')
         context, parsed, columns = self._begin(X)
         rows = next(iter(columns.values())).count
         self._labels, targets = labels.labels(y, rows, columns.keys(), self)
-        return self._fit(context, parsed, columns, targets, task=_CLASSIFICATION,
-                         likelihood=_LIKELIHOODS[self.likelihood])
+        more = {"task": _CLASSIFICATION, "likelihood": _LIKELIHOODS[self.likelihood]}
+        return context, parsed, columns, targets, more
 
     def _read(self):
         super()._read()

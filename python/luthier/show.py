@@ -29,6 +29,20 @@ def _params(model):
         yield f"{p.path.decode()}\t{number(p.value)}\t{number(p.start)}\t{state}"
 
 
+def _posterior(r):
+    lines = []
+    if 0 < r.learned_rows < r.rows:
+        lines.append(f"rows learned from\t{r.learned_rows}")
+    if r.posterior == 2:
+        lines += ["posterior\tcg", f"steps of cg\t{r.cg_steps}",
+                  f"residual of cg\t{number(r.cg_residual)}"]
+    if r.posterior == 3:
+        lines += ["posterior\tinducing", f"inducing rows\t{r.inducing}",
+                  f"variance left\t{number(r.trace_left)}",
+                  f"variance left to noise\t{number(r.left_to_noise)}"]
+    return lines
+
+
 def _gp(pointer, model):
     r = lib.lth_gp_reported(pointer)
     lines = list(_params(model))
@@ -43,7 +57,9 @@ def _gp(pointer, model):
     lines.append("\nlearning\tvalue")
     lines += [f"target\t{lib.lth_gp_target(pointer, i).decode()}"
               for i in range(lib.lth_gp_targets(pointer))]
-    lines += [f"rows\t{r.rows}", f"log evidence\t{number(r.evidence)}"]
+    lines.append(f"rows\t{r.rows}")
+    lines += _posterior(r)
+    lines.append(f"log evidence\t{number(r.evidence)}")
     classes = lib.lth_gp_classes(pointer)
     if classes:
         lines.append("likelihood\t" + ("probit" if lib.lth_gp_likelihood(pointer) else "logit"))
@@ -51,8 +67,9 @@ def _gp(pointer, model):
                                    else "one a row"))
     else:
         lines.append(f"noise\t{number(r.noise)}")
-        lines += [f"leave-one-out {name}\t{number(getattr(r.loo.contents, name))}"
-                  for name in ("r", "nlpd", "coverage")]
+        if r.loo:
+            lines += [f"leave-one-out {name}\t{number(getattr(r.loo.contents, name))}"
+                      for name in ("r", "nlpd", "coverage")]
     if r.jitter > 0:
         lines.append(f"jitter\t{number(r.jitter)}")
     ended = "interrupted" if r.interrupted else "converged" if r.converged else "not converged"

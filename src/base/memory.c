@@ -244,10 +244,9 @@ size_t lth__memory_available(void) {
     return least(address_space_available(), least(container_available(), machine_available()));
 }
 
-static void print_size(size_t bytes, char out[16]) {
-    double value = (double)bytes;
-    if (bytes < 1000)
-        snprintf(out, 16, "%zu bytes", bytes);
+void lth__print_size(double value, char out[16]) {
+    if (value < 1000)
+        snprintf(out, 16, "%.0f bytes", value);
     else if (value < 999.95e3)
         snprintf(out, 16, "%.1f kB", value / 1e3);
     else if (value < 999.95e6)
@@ -262,8 +261,8 @@ lth_status lth__memory_check(size_t bytes, const char *what, const char *advice,
     size_t available = lth__memory_available();
     if (bytes <= available) return LTH_OK;
     char needed[16], left[16];
-    print_size(bytes, needed);
-    print_size(available, left);
+    lth__print_size((double)bytes, needed);
+    lth__print_size((double)available, left);
     bool advised = advice != NULL && advice[0] != '\0';
     return lth__fail(err, LTH_ENOMEM, "%s needs %s, %s are available%s%s", what, needed, left,
                      advised ? "; " : "", advised ? advice : "");

@@ -24,6 +24,9 @@ bool lth__reserve(void **array, size_t *capacity, size_t need, size_t element_si
 /* Bytes the machine (or its container) can still give, SIZE_MAX when unknown. */
 size_t lth__memory_available(void);
 
+/* "3.2 GB" */
+void lth__print_size(double bytes, char out[16]);
+
 /* Fail early, in one line, when `bytes` for `what` cannot be had. `advice` says what to do instead.
  */
 lth_status lth__memory_check(size_t bytes, const char *what, const char *advice, lth_error *err);

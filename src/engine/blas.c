@@ -17,26 +17,44 @@ typedef void dtrsm_fn(int layout, int side, int triangle, int transpose, int uni
                       double alpha, const double *A, int lda, double *B, int ldb);
 typedef void dtrsv_fn(int layout, int triangle, int transpose, int unit, int n, const double *A,
                       int lda, double *x, int step);
+typedef void dgemv_fn(int layout, int transpose, int m, int n, double alpha, const double *A,
+                      int lda, const double *x, int step_x, double beta, double *y, int step_y);
 typedef void dpotrf_fn(const char *triangle, const int *n, double *A, const int *lda, int *info);
 static dgemm_fn *dgemm;
+static dgemv_fn *dgemv;
 static dtrsm_fn *dtrsm;
 static dtrsv_fn *dtrsv;
 static dpotrf_fn *dpotrf;
 
+/* For one row, or one column, dgemm() would spend its time on copies of the matrix. */
 static void gemm_nt(size_t m, size_t n, size_t k, double alpha, const double *A, size_t lda,
                     const double *B, size_t ldb, double beta, double *C, size_t ldc) {
+    if (m == 1) {
+        dgemv(ROW_MAJOR, NO_TRANSPOSE, (int)n, (int)k, alpha, B, (int)ldb, A, 1, beta, C, 1);
+        return;
+    }
     dgemm(ROW_MAJOR, NO_TRANSPOSE, TRANSPOSE, (int)m, (int)n, (int)k, alpha, A, (int)lda, B,
           (int)ldb, beta, C, (int)ldc);
 }
 
 static void gemm_nn(size_t m, size_t n, size_t k, double alpha, const double *A, size_t lda,
                     const double *B, size_t ldb, double beta, double *C, size_t ldc) {
+    if (n == 1) {
+        dgemv(ROW_MAJOR, NO_TRANSPOSE, (int)m, (int)k, alpha, A, (int)lda, B, (int)ldb, beta, C,
+              (int)ldc);
+        return;
+    }
     dgemm(ROW_MAJOR, NO_TRANSPOSE, NO_TRANSPOSE, (int)m, (int)n, (int)k, alpha, A, (int)lda, B,
           (int)ldb, beta, C, (int)ldc);
 }
 
 static void gemm_tn(size_t m, size_t n, size_t k, double alpha, const double *A, size_t lda,
                     const double *B, size_t ldb, double beta, double *C, size_t ldc) {
+    if (n == 1) {
+        dgemv(ROW_MAJOR, TRANSPOSE, (int)k, (int)m, alpha, A, (int)lda, B, (int)ldb, beta, C,
+              (int)ldc);
+        return;
+    }
     dgemm(ROW_MAJOR, TRANSPOSE, NO_TRANSPOSE, (int)m, (int)n, (int)k, alpha, A, (int)lda, B,
           (int)ldb, beta, C, (int)ldc);
 }
@@ -58,6 +76,12 @@ static void solve_right(size_t m, size_t n, const double *L, size_t ldl, double 
         return;
     }
     dtrsm(ROW_MAJOR, RIGHT, LOWER, TRANSPOSE, NON_UNIT, (int)m, (int)n, 1, L, (int)ldl, B,
+          (int)ldb);
+}
+
+static void solve_right_transposed(size_t m, size_t n, const double *L, size_t ldl, double *B,
+                                   size_t ldb) {
+    dtrsm(ROW_MAJOR, RIGHT, LOWER, NO_TRANSPOSE, NON_UNIT, (int)m, (int)n, 1, L, (int)ldl, B,
           (int)ldb);
 }
 
@@ -146,6 +170,7 @@ static void load(void) {
     union {
         void *object;
         dgemm_fn *dgemm;
+        dgemv_fn *dgemv;
         dtrsm_fn *dtrsm;
         dtrsv_fn *dtrsv;
         dpotrf_fn *dpotrf;
@@ -158,19 +183,22 @@ static void load(void) {
     loaded.core = symbol.object ? symbol.corename() : "unknown";
     symbol.object = dlsym(library, "cblas_dgemm");
     dgemm = symbol.dgemm;
+    symbol.object = dlsym(library, "cblas_dgemv");
+    dgemv = symbol.dgemv;
     symbol.object = dlsym(library, "cblas_dtrsm");
     dtrsm = symbol.dtrsm;
     symbol.object = dlsym(library, "cblas_dtrsv");
     dtrsv = symbol.dtrsv;
     symbol.object = dlsym(library, "dpotrf_");
     dpotrf = symbol.dpotrf;
-    if (!dgemm || !dtrsm || !dtrsv || !dpotrf) return;
+    if (!dgemm || !dgemv || !dtrsm || !dtrsv || !dpotrf) return;
     loaded.gemm_nt = gemm_nt;
     loaded.gemm_nn = gemm_nn;
     loaded.gemm_tn = gemm_tn;
     loaded.solve = solve;
     loaded.solve_transposed = solve_transposed;
     loaded.solve_right = solve_right;
+    loaded.solve_right_transposed = solve_right_transposed;
     loaded.cholesky = cholesky;
 }
 

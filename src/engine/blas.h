@@ -25,8 +25,10 @@ typedef struct lth__blas {
     void (*solve)(size_t n, size_t m, const double *L, size_t ldl, double *B, size_t ldb);
     void (*solve_transposed)(size_t n, size_t m, const double *L, size_t ldl, double *B,
                              size_t ldb);
-    /* B (m x n) = B L^-T. */
+    /* B (m x n) = B L^-T, and B = B L^-1. */
     void (*solve_right)(size_t m, size_t n, const double *L, size_t ldl, double *B, size_t ldb);
+    void (*solve_right_transposed)(size_t m, size_t n, const double *L, size_t ldl, double *B,
+                                   size_t ldb);
     /* The lower triangle of A becomes its Cholesky factor; false if A is not positive definite. */
     bool (*cholesky)(size_t n, double *A, size_t lda);
 } lth__blas;

@@ -288,3 +288,38 @@ def test_load_refuses_other_files(tmp_path):
         with pytest.raises(lt.Error) as caught:
             lt.load(path)
         assert str(path) in str(caught.value) or caught.value.file
+
+
+# ---- Many rows ----
+
+def test_learning_from_some_rows_is_a_fit_of_all(texts, scores):
+    gp = lt.GPRegressor("ssk(text, order=2)", restarts=0, max_iter=3, learn_rows=12)
+    gp.fit(texts, scores)
+    assert gp.learned_rows_ == 12 and gp.posterior_ == "exact"
+    plan = gp.plan(texts, scores)
+    assert plan["rows"] == len(texts) and plan["learn_rows"] == 12 and plan["seconds"] > 0
+
+
+@pytest.mark.parametrize("setting", [{"posterior": "cg"}, {"inducing": 10},
+                                     {"inducing": 10, "bound": "fitc"}])
+def test_posteriors_of_many_rows_predict_save_and_load(texts, scores, setting, tmp_path):
+    gp = lt.GPRegressor("ssk(text, order=2)", restarts=0, max_iter=3, learn_rows=12, **setting)
+    gp.fit(texts, scores)
+    mean, sd = gp.predict(texts[:7], return_std=True)
+    assert np.isfinite(mean).all() and (sd > 0).all()
+    gp.save(tmp_path / "m")
+    again = lt.load(tmp_path / "m")
+    assert again.posterior_ == gp.posterior_ != "exact"
+    assert (again.predict(texts[:7]) == mean).all()
+    copy = pickle.loads(pickle.dumps(gp))
+    assert (copy.predict(texts[:7]) == mean).all()
+    out = io.StringIO()
+    gp.show(out)
+    assert f"posterior\t{gp.posterior_}" in out.getvalue()
+
+
+def test_wrong_posteriors_are_named(texts, scores):
+    for setting, word in [({"posterior": "sparse"}, "inducing"), ({"bound": "elbo"}, "titsias"),
+                          ({"posterior": "exact", "bound": "fitc"}, "bound")]:
+        with pytest.raises(lt.Error, match=word):
+            lt.GPRegressor("ssk(text)", **setting).fit(texts, scores)

@@ -78,6 +78,10 @@ static void scatter(const work *w, const lth__tile_place *place, const lth__tile
 /* The caller's weights for a tile; a symmetric pair carries both of its own. */
 static void gather_weights(const work *w, const lth__tile_place *place, const lth__tile *tile,
                            double *out) {
+    if (w->packed_W) {
+        lth__packed_gather(w->packed_W, place, tile, out);
+        return;
+    }
     for (size_t r = 0; r < tile->rows; r++) {
         for (size_t c = 0; c < tile->cols; c++) {
             size_t i = tile->row[r], j = tile->col[c];
@@ -96,6 +100,7 @@ static lth_status fill_values(const work *w, const lth__tile_place *place, const
                               double *buffer, lth_error *err) {
     LTH_TRY(lth__node_tile(w->eval.kernel->root, &w->eval, tile, buffer, err));
     LTH_TRY(lth__tile_check(tile, buffer, err));
+    if (w->packed_K) return lth__packed_scatter(w->packed_K, place, tile, buffer, err);
     scatter(w, place, tile, buffer, w->K, w->ld);
     return LTH_OK;
 }
@@ -147,7 +152,7 @@ static lth_status run_tile(void *user, size_t index, unsigned worker, lth_error 
     double *buffer = lth__alloc(planes * place->rows * place->cols, sizeof *buffer);
     if (!buffer) return lth__fail_memory(err, planes * place->rows * place->cols * sizeof *buffer);
     lth_status status;
-    if (w->K)
+    if (w->K || w->packed_K)
         status = fill_values(w, place, &tile, buffer, err);
     else if (w->orders)
         status = fill_orders(w, place, &tile, buffer, err);
@@ -411,7 +416,7 @@ lth_status lth_gram_gradients(const lth_kernel *kernel, const lth_items *rows,
 
 struct lth__gram {
     work w;
-    bool is_tiled;
+    bool is_tiled, keeps_nothing;
     lth__memo *memo; /* by node */
 };
 
@@ -499,6 +504,10 @@ void lth__gram_free(lth__gram *g) {
     lth__free(g);
 }
 
+void lth__gram_keep_nothing(lth__gram *g) {
+    g->keeps_nothing = true;
+}
+
 /* States for the present values of the parameters. */
 static lth_status prepare_again(lth__gram *g, lth_error *err) {
     work *w = &g->w;
@@ -512,20 +521,48 @@ lth__device_eval *lth__gram_device(const lth__gram *g) {
     return g->w.eval.device;
 }
 
+/* Tiles, and what is kept of them, at the first evaluation. */
+static lth_status tile_once(lth__gram *g, lth_error *err) {
+    if (!g->is_tiled) {
+        LTH_TRY(make_tiling(&g->w, err));
+        g->is_tiled = true;
+        if (!g->keeps_nothing) make_memo(g);
+    }
+    g->w.eval.memo = g->memo;
+    return LTH_OK;
+}
+
 lth_status lth__gram_values(lth__gram *g, double *K, size_t ld, lth_error *err) {
     work *w = &g->w;
     LTH_TRY(prepare_again(g, err));
     if (w->eval.device) return lth__device_square(w->eval.device, K, err);
-    if (!g->is_tiled) {
-        LTH_TRY(make_tiling(w, err));
-        g->is_tiled = true;
-        make_memo(g);
-    }
-    w->eval.memo = g->memo;
+    LTH_TRY(tile_once(g, err));
     w->K = K;
+    w->packed_K = NULL;
     w->ld = ld;
     LTH_TRY(run_tiles(w, err));
     return w->tiling.symmetric ? mirror(w, K, ld, 1, err) : LTH_OK;
+}
+
+lth_status lth__gram_values_packed(lth__gram *g, const lth__packed *K, lth_error *err) {
+    work *w = &g->w;
+    LTH_TRY(prepare_again(g, err));
+    LTH_TRY(tile_once(g, err));
+    w->K = NULL;
+    w->packed_K = K;
+    return run_tiles(w, err);
+}
+
+/* Of the weights that are set. */
+static lth_status pull_tiles(work *w, double *grad, lth_error *err) {
+    size_t size = w->tiling.tile_count * w->eval.kernel->param_count;
+    w->K = NULL;
+    w->packed_K = NULL;
+    if (!w->partial) w->partial = lth__alloc(size, sizeof *w->partial);
+    if (!w->partial) return lth__fail_memory(err, size * sizeof *w->partial);
+    memset(w->partial, 0, size * sizeof *w->partial);
+    LTH_TRY(run_tiles(w, err));
+    return add_partials(w, grad, err);
 }
 
 lth_status lth__gram_pull(lth__gram *g, double *W, size_t ld, double *grad, lth_error *err) {
@@ -534,15 +571,15 @@ lth_status lth__gram_pull(lth__gram *g, double *W, size_t ld, double *grad, lth_
         LTH_TRY(lth__device_square_pull(w->eval.device, W, grad, err));
         return check_gradient(w->eval.kernel, grad, err);
     }
-    w->K = NULL;
     w->W = W;
+    w->packed_W = NULL;
     w->ld = ld;
-    size_t size = w->tiling.tile_count * w->eval.kernel->param_count;
-    if (!w->partial) w->partial = lth__alloc(size, sizeof *w->partial);
-    if (!w->partial) return lth__fail_memory(err, size * sizeof *w->partial);
-    memset(w->partial, 0, size * sizeof *w->partial);
-    LTH_TRY(run_tiles(w, err));
-    return add_partials(w, grad, err);
+    return pull_tiles(w, grad, err);
+}
+
+lth_status lth__gram_pull_packed(lth__gram *g, const lth__packed *W, double *grad, lth_error *err) {
+    g->w.packed_W = W;
+    return pull_tiles(&g->w, grad, err);
 }
 
 double lth_gram_cell_orders(const lth_kernel *kernel, const lth_items *rows,

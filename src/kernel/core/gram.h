@@ -3,6 +3,7 @@
 #ifndef LTH_GRAM_H
 #define LTH_GRAM_H
 
+#include "engine/packed.h"
 #include "kernel/core/kernel.h"
 
 typedef struct lth__gram lth__gram;
@@ -12,6 +13,8 @@ typedef struct lth__gram lth__gram;
 lth_status lth__gram_create(const lth_kernel *kernel, const lth_items *rows, const lth_items *cols,
                             lth__gram **out, lth_error *err);
 void lth__gram_free(lth__gram *g);
+/* For one evaluation: nothing is kept for the next. */
+void lth__gram_keep_nothing(lth__gram *g);
 
 /* The device that computes it, or NULL. Then the matrices below lie in its memory, without gaps. */
 lth__device_eval *lth__gram_device(const lth__gram *g);
@@ -20,6 +23,10 @@ lth__device_eval *lth__gram_device(const lth__gram *g);
  * The pull-back is at the values of the last lth__gram_values(). */
 lth_status lth__gram_values(lth__gram *g, double *K, size_t ld, lth_error *err);
 lth_status lth__gram_pull(lth__gram *g, double *W, size_t ld, double *grad, lth_error *err);
+/* The same for the rows against themselves, with the lower triangle packed in host memory (of a
+ * Gram matrix that no device computes); K also in single precision. */
+lth_status lth__gram_values_packed(lth__gram *g, const lth__packed *K, lth_error *err);
+lth_status lth__gram_pull_packed(lth__gram *g, const lth__packed *W, double *grad, lth_error *err);
 
 /* What depends on the columns alone, at the kernel's present values, made once for many matrices:
  * the states of an evaluation of the columns with themselves, and the columns in the order of the

@@ -2,6 +2,7 @@
 #ifndef LTH_WORK_H
 #define LTH_WORK_H
 
+#include "engine/packed.h"
 #include "kernel/core/tiles.h"
 
 typedef struct lth__work {
@@ -10,8 +11,9 @@ typedef struct lth__work {
     const lth__eval *kept;  /* of the columns with themselves, or NULL                     */
     const lth__side *order; /* of the columns: as they are, and by size; NULL = find it     */
 
-    /* What is wanted: one of K, orders, grad, each. */
+    /* What is wanted: one of K, orders, grad, each. A symmetric K or W may be a packed triangle. */
     double *K;
+    const lth__packed *packed_K, *packed_W;
     size_t ld;
     double *orders;
     const double *W;
@@ -25,6 +27,12 @@ lth_status lth__work_open(lth__work *w, const lth_kernel *kernel, const lth_item
                           const lth_items *cols, bool gradients, lth_error *err);
 lth_status lth__work_matrix(lth__work *w, lth_error *err);
 void lth__work_close(lth__work *w);
+
+/* A tile's values to their places in a packed triangle, and the weights of its pairs from there. */
+lth_status lth__packed_scatter(const lth__packed *a, const lth__tile_place *place,
+                               const lth__tile *tile, double *from, lth_error *err);
+void lth__packed_gather(const lth__packed *a, const lth__tile_place *place, const lth__tile *tile,
+                        double *out);
 
 /* Whether these items can be compared: LTH_EARG. */
 lth_status lth__items_check(const lth_kernel *kernel, const lth_items *rows, const lth_items *cols,

@@ -66,7 +66,7 @@ enum { ROWS = 128 };
 typedef struct whitening {
     const lth__basis *b;
     const lth__blas *blas;
-    double *K;
+    double *K, *square;
     size_t rows;
 } whitening;
 
@@ -76,12 +76,17 @@ static lth_status whiten_rows(void *user, size_t index, unsigned worker, lth_err
     size_t m = w->b->count, first = index * ROWS;
     size_t rows = w->rows - first < ROWS ? w->rows - first : ROWS;
     w->blas->solve_right(rows, m, w->b->L, m, w->K + first * m, m);
+    for (size_t r = first; w->square && r < first + rows; r++) {
+        double sum = 0;
+        for (size_t k = 0; k < m; k++) sum += w->K[r * m + k] * w->K[r * m + k];
+        w->square[r] = sum;
+    }
     return LTH_OK;
 }
 
 lth_status lth__basis_whiten(const lth__basis *b, lth_ctx *ctx, size_t rows, double *K,
-                             lth_error *err) {
-    whitening w = {.b = b, .K = K, .rows = rows};
+                             double *square, lth_error *err) {
+    whitening w = {.b = b, .K = K, .square = square, .rows = rows};
     LTH_TRY(lth__blas_get(&w.blas, err));
     return lth__parallel_for(ctx, NULL, (rows + ROWS - 1) / ROWS, NULL, whiten_rows, &w, err);
 }
@@ -100,5 +105,5 @@ lth_status lth__basis_features(const lth__basis *b, const lth_items *rows, doubl
                                double *self, lth_error *err) {
     if (rows->count == 0) return LTH_OK;
     LTH_TRY(lth__basis_covariances(b, rows, phi, self, err));
-    return lth__basis_whiten(b, lth__items_ctx(rows), rows->count, phi, err);
+    return lth__basis_whiten(b, lth__items_ctx(rows), rows->count, phi, NULL, err);
 }

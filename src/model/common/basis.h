@@ -33,10 +33,13 @@ typedef struct lth__basis_options {
     uint64_t seed;
 } lth__basis_options;
 
-/* Choose from `items`: from at most 50,000 of them, drawn by the seed, equal rows once, and never
- * one without variance; where no row has any, the basis is the first row: there is always one.
- * All threads of the kernel's context work; any number gives the same rows. The jitter is the least
- * that K_mm needs, most often 0. */
+/* Rows are chosen from so many at most. */
+enum { LTH__MOST_CANDIDATES = 50000 };
+
+/* Choose from `items`: from that many of them at most, drawn by the seed, equal rows once, and
+ * never one without variance; where no row has any, the basis is the first row: there is always
+ * one. All threads of the kernel's context work; any number gives the same rows. The jitter is the
+ * least that K_mm needs, most often 0. */
 lth_status lth__basis_choose(const lth_kernel *kernel, const lth_items *items,
                              const lth__basis_options *options, lth__basis **out, lth_error *err);
 void lth__basis_free(lth__basis *b);
@@ -50,10 +53,11 @@ lth_status lth__basis_renew(lth__basis *b, double scale, double shift, double ji
  * are those of the choice. */
 lth_status lth__basis_features(const lth__basis *b, const lth_items *rows, double *phi,
                                double *self, lth_error *err);
-/* The two steps of it: covariances by [row][count]; and from these phi, in their place. */
+/* The two steps of it: covariances by [row][count]; and from these phi, in their place, with
+ * |phi|^2 of each row unless NULL. */
 lth_status lth__basis_covariances(const lth__basis *b, const lth_items *rows, double *K,
                                   double *self, lth_error *err);
 lth_status lth__basis_whiten(const lth__basis *b, lth_ctx *ctx, size_t rows, double *K,
-                             lth_error *err);
+                             double *square, lth_error *err);
 
 #endif

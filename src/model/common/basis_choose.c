@@ -13,7 +13,7 @@
 #include "model/common/basis.h"
 #include "model/common/linalg.h"
 
-enum { MOST_CANDIDATES = 50000, BLOCK = 96 };
+enum { BLOCK = 96 };
 /* Less than this share of a row's variance is rounding. */
 static const double nothing = 1e-12;
 
@@ -57,7 +57,7 @@ static bool are_equal(const lth_items *items, size_t i, size_t j) {
 
 /* Each with the same probability, in their order. */
 static size_t draw_rows(size_t rows, lth__random *random, size_t *out) {
-    size_t wanted = rows < MOST_CANDIDATES ? rows : MOST_CANDIDATES, count = 0;
+    size_t wanted = rows < LTH__MOST_CANDIDATES ? rows : LTH__MOST_CANDIDATES, count = 0;
     for (size_t i = 0; i < rows && count < wanted; i++) {
         if (lth__random_below(random, rows - i) < wanted - count) out[count++] = i;
     }
@@ -117,7 +117,7 @@ static void forget(choice *c) {
 }
 
 static lth_status find_candidates(choice *c, const lth_items *items, lth_error *err) {
-    size_t most = items->count < MOST_CANDIDATES ? items->count : MOST_CANDIDATES;
+    size_t most = items->count < LTH__MOST_CANDIDATES ? items->count : LTH__MOST_CANDIDATES;
     c->row = lth__alloc(most, sizeof *c->row);
     c->variance = lth__alloc(3 * most, sizeof *c->variance);
     if (!c->row || !c->variance) return lth__fail_memory(err, 3 * most * sizeof *c->variance);

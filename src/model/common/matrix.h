@@ -1,8 +1,10 @@
 /* A symmetric matrix, where it lives and what can be done with it there.
  *
  * The mathematics of a model is written once, in these words; each place brings a table of them:
- * host memory (matrix_host.c) and the memory of a device (matrix_device.c). Matrices are n x n with
- * both triangles, factors lower triangular; vectors lie in host memory.
+ * host memory (matrix_host.c, and in single precision matrix_single.c) and the memory of a device
+ * (matrix_device.c). Matrices are n x n, factors lower triangular. In host memory they are packed
+ * lower triangles (engine/packed.h); how they lie on a device is its own affair. Vectors lie in
+ * host memory.
  */
 #ifndef LTH_MATRIX_H
 #define LTH_MATRIX_H
@@ -15,8 +17,8 @@ typedef struct lth__matrix_table {
     /* Memory, if it has none yet; its contents are undefined. */
     lth_status (*reserve)(lth__matrix *A, lth_error *err);
     void (*release)(lth__matrix *A);
-    /* Into host memory. */
-    lth_status (*fetch)(const lth__matrix *A, double *out, lth_error *err);
+    /* The lower triangle into host memory. */
+    lth_status (*fetch)(const lth__matrix *A, const lth__packed *out, lth_error *err);
 
     /* A = value everywhere; A = by A + plus; A += value on its diagonal. */
     lth_status (*fill)(lth__matrix *A, double value, lth_error *err);
@@ -36,9 +38,10 @@ typedef struct lth__matrix_table {
 
     /* A becomes its Cholesky factor L; LTH_ENUMERIC when it is not positive definite. */
     lth_status (*factor)(lth__matrix *A, double *log_determinant, lth_error *err);
-    /* B (n x m) = (L L^T)^-1 B, and X = (L L^T)^-1. */
+    /* B (n x m) = (L L^T)^-1 B; the diagonal of (L L^T)^-1; and that matrix in the place of L. */
     lth_status (*solve)(const lth__matrix *L, size_t m, double *B, lth_error *err);
-    lth_status (*invert)(const lth__matrix *L, lth__matrix *X, lth_error *err);
+    lth_status (*inverse_diagonal)(const lth__matrix *L, double *out, lth_error *err);
+    lth_status (*invert)(lth__matrix *L, lth_error *err);
 
     /* X = (A A^T - m X) / 2 for A of n x m; and M += (a a^T - X + u g^T + g u^T) / 2. */
     lth_status (*weigh)(lth__matrix *X, size_t m, const double *A, lth_error *err);
@@ -53,24 +56,30 @@ struct lth__matrix {
     size_t n;
     double *cells; /* NULL = no memory yet */
     bool borrowed;
+    float *singles; /* instead of `cells`, of a matrix in single precision */
 };
 
 /* A matrix without memory, where the Gram matrix is computed. */
 lth__matrix lth__matrix_beside(lth_ctx *ctx, const lth__gram *gram, size_t n);
 /* A matrix in host memory: `cells` are borrowed; NULL = none yet. */
 lth__matrix lth__matrix_on_host(lth_ctx *ctx, size_t n, double *cells);
+/* A matrix in host memory to be multiplied with vectors, as conjugate gradients do: without memory
+ * yet. In single precision it has no factor, and of the table above only reserve, affine,
+ * add_diagonal, trace, diagonal and multiply. */
+lth__matrix lth__matrix_store(lth_ctx *ctx, size_t n, lth_precision precision);
 void lth__matrix_free(lth__matrix *A);
+/* The bytes it takes, SIZE_MAX when these cannot be counted. */
+size_t lth__matrix_store_bytes(size_t n, lth_precision precision);
+/* Where its cells are, in host memory. */
+lth__packed lth__matrix_packed(const lth__matrix *A);
 
 /* The Gram matrix, and the pull-back of the weights W, which may be overwritten. */
 lth_status lth__matrix_gram(lth__matrix *A, lth__gram *gram, lth_error *err);
 lth_status lth__matrix_pull(lth__matrix *W, lth__gram *gram, double *gradient, lth_error *err);
 
-/* Its cells in host memory, freed with lth__free(); it has none afterwards. */
+/* Its lower triangle in host memory, freed with lth__free(); it has none afterwards. */
 lth_status lth__matrix_take(lth__matrix *A, double **out, lth_error *err);
 
-/* Memory of a device is scarce: a matrix that is not needed for a while gives its own back. */
-void lth__matrix_rest(lth__matrix *A);
-
-extern const lth__matrix_table lth__matrix_on_device;
+extern const lth__matrix_table lth__matrix_on_device, lth__matrix_in_single;
 
 #endif

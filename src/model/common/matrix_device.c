@@ -15,8 +15,15 @@ static void release(lth__matrix *A) {
     lth__device_drop(A->device, A->cells);
 }
 
-static lth_status fetch(const lth__matrix *A, double *out, lth_error *err) {
-    return ON(A)->download(AT(A), out, A->cells, A->n * A->n * sizeof *out, err);
+/* Panel by panel: whole, it would not always fit into host memory. */
+static lth_status fetch(const lth__matrix *A, const lth__packed *out, lth_error *err) {
+    for (size_t p = 0; p < lth__packed_panels(out); p++) {
+        size_t cols = lth__packed_cols(out, p);
+        LTH_TRY(ON(A)->download_panel(AT(A), out->cells + lth__packed_panel(out, p), cols,
+                                      A->cells + (p << out->shift) * A->n, A->n,
+                                      lth__packed_rows(out, p), cols, err));
+    }
+    return LTH_OK;
 }
 
 /* ---- Vectors on the device for the time of an operation ---- */
@@ -143,9 +150,28 @@ static lth_status solve(const lth__matrix *L, size_t m, double *B, lth_error *er
     return status;
 }
 
-static lth_status invert(const lth__matrix *L, lth__matrix *X, lth_error *err) {
-    LTH_TRY(reserve(X, err));
-    return ON(L)->inverse(AT(L), L->n, L->cells, X->cells, err);
+static lth_status invert(lth__matrix *L, lth_error *err) {
+    lth__matrix X = *L;
+    X.cells = NULL;
+    LTH_TRY(reserve(&X, err));
+    lth_status status = ON(L)->inverse(AT(L), L->n, L->cells, X.cells, err);
+    if (status == LTH_OK) {
+        release(L);
+        *L = X;
+    } else {
+        release(&X);
+    }
+    return status;
+}
+
+static lth_status inverse_diagonal(const lth__matrix *L, double *out, lth_error *err) {
+    lth__matrix X = *L;
+    X.cells = NULL;
+    LTH_TRY(reserve(&X, err));
+    lth_status status = ON(L)->inverse(AT(L), L->n, L->cells, X.cells, err);
+    if (status == LTH_OK) status = diagonal(&X, out, err);
+    release(&X);
+    return status;
 }
 
 /* ---- Weights of pull-backs ---- */
@@ -201,6 +227,7 @@ const lth__matrix_table lth__matrix_on_device = {.reserve = reserve,
                                                  .inner = inner,
                                                  .factor = factor,
                                                  .solve = solve,
+                                                 .inverse_diagonal = inverse_diagonal,
                                                  .invert = invert,
                                                  .weigh = weigh,
                                                  .add_weights = add_weights};

@@ -1,156 +1,202 @@
-/* Matrices in host memory, and what does not depend on the place. */
+/* Matrices in host memory, packed, and what does not depend on the place. */
 #include <string.h>
 
 #include "base/memory.h"
 #include "base/parallel.h"
 #include "model/common/linalg.h"
 #include "model/common/matrix.h"
+#include "model/common/product.h"
 
 static lth_status reserve(lth__matrix *A, lth_error *err) {
-    if (!A->cells) A->cells = lth__alloc(A->n * A->n, sizeof *A->cells);
-    return A->cells ? LTH_OK : lth__fail_memory(err, A->n * A->n * sizeof *A->cells);
+    if (!A->cells) A->cells = lth__alloc(lth__packed_count(A->n), sizeof *A->cells);
+    return A->cells ? LTH_OK : lth__fail_memory(err, lth__packed_bytes(A->n, sizeof *A->cells));
 }
 
 static void release(lth__matrix *A) {
     lth__free(A->cells);
 }
 
-static lth_status fetch(const lth__matrix *A, double *out, lth_error *err) {
+static lth_status fetch(const lth__matrix *A, const lth__packed *out, lth_error *err) {
     (void)err;
-    memcpy(out, A->cells, A->n * A->n * sizeof *out);
+    memcpy(out->cells, A->cells, lth__packed_count(A->n) * sizeof *A->cells);
     return LTH_OK;
+}
+
+/* ---- Row by row: threads share the panels ---- */
+
+typedef struct row_job row_job;
+struct row_job {
+    lth__packed A;
+    /* What is done with the cells 0 .. i of row i, and what it adds to the panel's sum. */
+    double (*visit)(const row_job *j, size_t i, double *row);
+    double by, plus;
+    size_t m;
+    const double *X, *v, *u, *g; /* cells of another matrix; vectors */
+    double *sums;                /* of each panel, or NULL */
+};
+
+static lth_status visit_panel(void *user, size_t index, unsigned worker, lth_error *err) {
+    (void)worker, (void)err;
+    const row_job *j = user;
+    size_t first = index << j->A.shift, last = first + lth__packed_rows(&j->A, index);
+    double sum = 0;
+    for (size_t i = first; i < last; i++)
+        sum += j->visit(j, i, j->A.cells + lth__packed_row(&j->A, i));
+    if (j->sums) j->sums[index] = sum;
+    return LTH_OK;
+}
+
+static lth_status visit_rows(const lth__matrix *A, row_job j, lth_error *err) {
+    j.A = lth__matrix_packed(A);
+    return lth__parallel_for(A->ctx, NULL, lth__packed_panels(&j.A), NULL, visit_panel, &j, err);
 }
 
 /* ---- Elementwise ---- */
 
+static double fill_row(const row_job *j, size_t i, double *row) {
+    for (size_t c = 0; c <= i; c++) row[c] = j->plus;
+    return 0;
+}
+
 static lth_status fill(lth__matrix *A, double value, lth_error *err) {
-    (void)err;
-    for (size_t i = 0; i < A->n * A->n; i++) A->cells[i] = value;
-    return LTH_OK;
+    return visit_rows(A, (row_job){.visit = fill_row, .plus = value}, err);
+}
+
+static double affine_row(const row_job *j, size_t i, double *row) {
+    for (size_t c = 0; c <= i; c++) row[c] = j->by * row[c] + j->plus;
+    return 0;
 }
 
 static lth_status affine(lth__matrix *A, double by, double plus, lth_error *err) {
-    (void)err;
-    for (size_t i = 0; i < A->n * A->n; i++) A->cells[i] = by * A->cells[i] + plus;
-    return LTH_OK;
+    return visit_rows(A, (row_job){.visit = affine_row, .by = by, .plus = plus}, err);
 }
 
 static lth_status add_diagonal(lth__matrix *A, double value, lth_error *err) {
     (void)err;
-    for (size_t i = 0; i < A->n; i++) A->cells[i * A->n + i] += value;
+    lth__packed p = lth__matrix_packed(A);
+    for (size_t i = 0; i < A->n; i++) p.cells[lth__packed_row(&p, i) + i] += value;
     return LTH_OK;
 }
 
+static double scale_row(const row_job *j, size_t i, double *row) {
+    for (size_t c = 0; c <= i; c++) row[c] *= j->v[i] * j->v[c];
+    return 0;
+}
+
 static lth_status scale(lth__matrix *A, const double *w, lth_error *err) {
-    (void)err;
-    size_t n = A->n;
-    for (size_t i = 0; i < n; i++) {
-        for (size_t j = 0; j < n; j++) A->cells[i * n + j] *= w[i] * w[j];
-    }
-    return LTH_OK;
+    return visit_rows(A, (row_job){.visit = scale_row, .v = w}, err);
+}
+
+static double sandwich_row(const row_job *j, size_t i, double *row) {
+    const double *from = j->X + lth__packed_row(&j->A, i);
+    for (size_t c = 0; c <= i; c++) row[c] = j->v[i] * from[c] * j->v[c];
+    row[i] += 1;
+    return 0;
 }
 
 static lth_status sandwich(const lth__matrix *A, const double *w, lth__matrix *out,
                            lth_error *err) {
-    size_t n = A->n;
     LTH_TRY(reserve(out, err));
-    for (size_t i = 0; i < n; i++) {
-        for (size_t j = 0; j < n; j++) out->cells[i * n + j] = w[i] * A->cells[i * n + j] * w[j];
-        out->cells[i * n + i] += 1;
-    }
-    return LTH_OK;
+    return visit_rows(out, (row_job){.visit = sandwich_row, .X = A->cells, .v = w}, err);
 }
 
 /* ---- Sums ---- */
 
 static lth_status trace(const lth__matrix *A, double *out, lth_error *err) {
     (void)err;
+    lth__packed p = lth__matrix_packed(A);
     double sum = 0;
-    for (size_t i = 0; i < A->n; i++) sum += A->cells[i * A->n + i];
+    for (size_t i = 0; i < A->n; i++) sum += p.cells[lth__packed_row(&p, i) + i];
     *out = sum;
     return LTH_OK;
 }
 
 static lth_status diagonal(const lth__matrix *A, double *out, lth_error *err) {
     (void)err;
-    for (size_t i = 0; i < A->n; i++) out[i] = A->cells[i * A->n + i];
+    lth__packed p = lth__matrix_packed(A);
+    for (size_t i = 0; i < A->n; i++) out[i] = p.cells[lth__packed_row(&p, i) + i];
     return LTH_OK;
 }
 
 static lth_status multiply(const lth__matrix *A, size_t m, const double *X, double *Y,
                            lth_error *err) {
-    const lth__blas *blas;
-    LTH_TRY(lth__blas_get(&blas, err));
-    blas->gemm_nn(A->n, m, A->n, 1, A->cells, A->n, X, m, 0, Y, m);
-    return LTH_OK;
+    lth__packed p = lth__matrix_packed(A);
+    return lth__packed_multiply(A->ctx, &p, m, X, Y, err);
+}
+
+/* Below the diagonal each cell counts twice. */
+static double inner_row(const row_job *j, size_t i, double *row) {
+    const double *other = j->X + lth__packed_row(&j->A, i);
+    double sum = 0;
+    for (size_t c = 0; c < i; c++) sum += row[c] * (other[c] - j->plus);
+    return 2 * sum + row[i] * (other[i] - j->plus);
 }
 
 static lth_status inner(const lth__matrix *A, const lth__matrix *B, double minus, double *out,
                         lth_error *err) {
-    (void)err;
-    double sum = 0;
-    for (size_t i = 0; i < A->n * A->n; i++) sum += A->cells[i] * (B->cells[i] - minus);
-    *out = sum;
-    return LTH_OK;
+    lth__packed p = lth__matrix_packed(A);
+    size_t panels = lth__packed_panels(&p);
+    double *sums = lth__alloc(panels, sizeof *sums), sum = 0;
+    if (!sums) return lth__fail_memory(err, panels * sizeof *sums);
+    lth_status status = visit_rows(
+        A, (row_job){.visit = inner_row, .X = B->cells, .plus = minus, .sums = sums}, err);
+    for (size_t i = 0; i < panels && status == LTH_OK; i++) sum += sums[i];
+    lth__free(sums);
+    if (status == LTH_OK) *out = sum;
+    return status;
 }
 
 /* ---- Linear algebra ---- */
 
 static lth_status factor(lth__matrix *A, double *log_determinant, lth_error *err) {
-    LTH_TRY(lth__cholesky(A->ctx, A->n, A->cells, err));
-    *log_determinant = lth__cholesky_log_determinant(A->n, A->cells);
+    lth__packed p = lth__matrix_packed(A);
+    LTH_TRY(lth__packed_factor(A->ctx, &p, err));
+    *log_determinant = lth__packed_log_determinant(&p);
     return LTH_OK;
 }
 
 static lth_status solve(const lth__matrix *L, size_t m, double *B, lth_error *err) {
-    return lth__cholesky_solve(L->ctx, L->n, L->cells, m, B, err);
+    lth__packed p = lth__matrix_packed(L);
+    return lth__packed_solve(&p, m, B, err);
 }
 
-static lth_status invert(const lth__matrix *L, lth__matrix *X, lth_error *err) {
-    LTH_TRY(reserve(X, err));
-    return lth__cholesky_inverse(L->ctx, L->n, L->cells, X->cells, err);
+static lth_status inverse_diagonal(const lth__matrix *L, double *out, lth_error *err) {
+    lth__packed p = lth__matrix_packed(L);
+    return lth__packed_inverse_diagonal(L->ctx, &p, out, err);
+}
+
+static lth_status invert(lth__matrix *L, lth_error *err) {
+    lth__packed p = lth__matrix_packed(L);
+    return lth__packed_invert(L->ctx, &p, err);
 }
 
 /* ---- Weights of pull-backs ---- */
 
-enum { ROWS = 64 };
-
-typedef struct weigh_job {
-    const double *A;
-    size_t n, m;
-    double *X;
-} weigh_job;
-
-static lth_status weigh_rows(void *user, size_t index, unsigned worker, lth_error *err) {
-    (void)worker, (void)err;
-    const weigh_job *j = user;
-    size_t n = j->n, m = j->m, first = index * ROWS, last = first + ROWS < n ? first + ROWS : n;
-    for (size_t r = first; r < last; r++) {
-        double *row = j->X + r * n;
-        for (size_t c = 0; c < n; c++) {
-            double outer = 0;
-            for (size_t k = 0; k < m; k++) outer += j->A[r * m + k] * j->A[c * m + k];
-            row[c] = 0.5 * (outer - (double)m * row[c]);
-        }
+static double weigh_row(const row_job *j, size_t i, double *row) {
+    size_t m = j->m;
+    for (size_t c = 0; c <= i; c++) row[c] *= -0.5 * (double)m;
+    for (size_t k = 0; k < m; k++) {
+        double half = 0.5 * j->v[i * m + k];
+        for (size_t c = 0; c <= i; c++) row[c] += half * j->v[c * m + k];
     }
-    return LTH_OK;
+    return 0;
 }
 
 static lth_status weigh(lth__matrix *X, size_t m, const double *A, lth_error *err) {
-    weigh_job j = {.A = A, .n = X->n, .m = m, .X = X->cells};
-    return lth__parallel_for(X->ctx, NULL, (X->n + ROWS - 1) / ROWS, NULL, weigh_rows, &j, err);
+    return visit_rows(X, (row_job){.visit = weigh_row, .m = m, .v = A}, err);
+}
+
+static double add_weights_row(const row_job *j, size_t i, double *row) {
+    const double *x = j->X + lth__packed_row(&j->A, i), *a = j->v, *u = j->u, *g = j->g;
+    for (size_t c = 0; c <= i; c++)
+        row[c] += 0.5 * (a[i] * a[c] - x[c] + u[i] * g[c] + g[i] * u[c]);
+    return 0;
 }
 
 static lth_status add_weights(lth__matrix *M, const lth__matrix *X, const double *a,
                               const double *u, const double *g, lth_error *err) {
-    (void)err;
-    size_t n = M->n;
-    for (size_t i = 0; i < n; i++) {
-        for (size_t j = 0; j < n; j++)
-            M->cells[i * n + j] +=
-                0.5 * (a[i] * a[j] - X->cells[i * n + j] + u[i] * g[j] + g[i] * u[j]);
-    }
-    return LTH_OK;
+    return visit_rows(M, (row_job){.visit = add_weights_row, .X = X->cells, .v = a, .u = u, .g = g},
+                      err);
 }
 
 static const lth__matrix_table on_host = {.reserve = reserve,
@@ -167,6 +213,7 @@ static const lth__matrix_table on_host = {.reserve = reserve,
                                           .inner = inner,
                                           .factor = factor,
                                           .solve = solve,
+                                          .inverse_diagonal = inverse_diagonal,
                                           .invert = invert,
                                           .weigh = weigh,
                                           .add_weights = add_weights};
@@ -184,22 +231,39 @@ lth__matrix lth__matrix_on_host(lth_ctx *ctx, size_t n, double *cells) {
         .table = &on_host, .ctx = ctx, .n = n, .cells = cells, .borrowed = cells != NULL};
 }
 
-void lth__matrix_free(lth__matrix *A) {
-    if (A->cells && !A->borrowed) A->table->release(A);
-    A->cells = NULL;
+lth__matrix lth__matrix_store(lth_ctx *ctx, size_t n, lth_precision precision) {
+    return (lth__matrix){
+        .table = precision == LTH_F32 ? &lth__matrix_in_single : &on_host, .ctx = ctx, .n = n};
 }
 
-void lth__matrix_rest(lth__matrix *A) {
-    if (A->device) lth__matrix_free(A);
+size_t lth__matrix_store_bytes(size_t n, lth_precision precision) {
+    return lth__packed_bytes(n, precision == LTH_F32 ? sizeof(float) : sizeof(double));
+}
+
+lth__packed lth__matrix_packed(const lth__matrix *A) {
+    lth__packed p = lth__packed_layout(A->n);
+    p.cells = A->cells;
+    p.singles = A->singles;
+    return p;
+}
+
+void lth__matrix_free(lth__matrix *A) {
+    if ((A->cells || A->singles) && !A->borrowed) A->table->release(A);
+    A->cells = NULL;
+    A->singles = NULL;
 }
 
 lth_status lth__matrix_gram(lth__matrix *A, lth__gram *gram, lth_error *err) {
     LTH_TRY(A->table->reserve(A, err));
-    return lth__gram_values(gram, A->cells, A->n, err);
+    lth__packed packed = lth__matrix_packed(A);
+    return A->device ? lth__gram_values(gram, A->cells, A->n, err)
+                     : lth__gram_values_packed(gram, &packed, err);
 }
 
 lth_status lth__matrix_pull(lth__matrix *W, lth__gram *gram, double *gradient, lth_error *err) {
-    return lth__gram_pull(gram, W->cells, W->n, gradient, err);
+    lth__packed packed = lth__matrix_packed(W);
+    return W->device ? lth__gram_pull(gram, W->cells, W->n, gradient, err)
+                     : lth__gram_pull_packed(gram, &packed, gradient, err);
 }
 
 lth_status lth__matrix_take(lth__matrix *A, double **out, lth_error *err) {
@@ -208,14 +272,15 @@ lth_status lth__matrix_take(lth__matrix *A, double **out, lth_error *err) {
         A->cells = NULL;
         return LTH_OK;
     }
-    double *cells = lth__alloc(A->n * A->n, sizeof *cells);
-    if (!cells) return lth__fail_memory(err, A->n * A->n * sizeof *cells);
-    lth_status status = A->table->fetch(A, cells, err);
+    lth__packed cells = lth__packed_layout(A->n);
+    cells.cells = lth__alloc(lth__packed_count(A->n), sizeof *cells.cells);
+    if (!cells.cells) return lth__fail_memory(err, lth__packed_bytes(A->n, sizeof *cells.cells));
+    lth_status status = A->table->fetch(A, &cells, err);
     if (status != LTH_OK) {
-        lth__free(cells);
+        lth__free(cells.cells);
         return status;
     }
     lth__matrix_free(A);
-    *out = cells;
+    *out = cells.cells;
     return LTH_OK;
 }

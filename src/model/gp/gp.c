@@ -5,17 +5,25 @@ void lth_gp_free(lth_gp *gp) {
     if (!gp) return;
     if (gp->solution) gp->posterior->free(gp->solution);
     lth__prepared_free(gp->prepared);
+    if (!gp->borrowed || gp->keeps_few) lth_items_free(gp->items);
     if (!gp->borrowed) {
-        lth_items_free(gp->items);
+        lth_items_free(gp->all);
         lth_encoder_free(gp->encoder);
         lth_kernel_free(gp->kernel);
     }
     for (size_t t = 0; gp->targets && t < gp->target_count; t++) lth__free(gp->targets[t].name);
-    void *blocks[] = {gp->vectors,  gp->targets, gp->y,       gp->start,  gp->held,
-                      gp->at_bound, gp->steps,   gp->learned, gp->symbols};
+    void *blocks[] = {gp->vectors,  gp->targets, gp->y,       gp->start,   gp->held,
+                      gp->at_bound, gp->steps,   gp->learned, gp->symbols, gp->kept};
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) lth__free(blocks[i]);
     lth__classes_free(gp->classes);
     lth__free(gp);
+}
+
+void lth__gp_keep(lth_gp *gp, lth_items *items, size_t *kept) {
+    gp->all = lth__kernel_needs_all_rows(gp->kernel) ? gp->items : NULL;
+    gp->items = items;
+    gp->kept = kept;
+    gp->keeps_few = true;
 }
 
 const lth_kernel *lth_gp_kernel(const lth_gp *gp) {

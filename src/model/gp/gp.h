@@ -12,6 +12,7 @@
 #include "kernel/core/encode.h"
 #include "kernel/core/gram.h"
 #include "model/common/any_model.h"
+#include "model/common/source.h"
 #include "model/gp/likelihood.h"
 #include "model/gp/mean.h"
 #include "model/gp/posterior.h"
@@ -42,6 +43,9 @@ struct lth_gp {
     lth_items *items;        /* training rows that predictions are compared with */
     lth__prepared *prepared; /* of these, for predictions */
     bool borrowed;           /* kernel, encoder and items belong to someone else */
+    bool keeps_few;          /* items are few of the rows it learned from, and its own */
+    lth_items *all;          /* those rows, where the kernel needs them all; else NULL */
+    size_t *kept;            /* then of each item its number among them               */
     char *vectors;           /* file for words that training did not have, or NULL */
 
     size_t rows, latents, target_count; /* rows: of items and y */
@@ -110,6 +114,10 @@ lth_status lth__gp_hold(lth_gp *gp, const lth_gp_options *options, lth_error *er
 lth_status lth__gp_search(lth_gp *gp, lth__gram *gram, const lth_gp_options *options,
                           lth_error *err);
 
+/* For a posterior that keeps few rows: `items`, rows `kept` of the present ones, become the
+ * model's. Both are its own from now on; gp->rows and gp->y are left to the caller. */
+void lth__gp_keep(lth_gp *gp, lth_items *items, size_t *kept);
+
 /* Fill in `learned` and `symbols`, which only models that the caller gets need. */
 lth_status lth__gp_list(lth_gp *gp, lth_error *err);
 
@@ -118,18 +126,41 @@ enum { LTH__MOST_STEPS = 2000 };
 lth_status lth__gp_steps_begin(lth_gp *gp, lth_error *err);
 void lth__gp_steps_add(lth_gp *gp, const lth_gp_step *step);
 
-/* ---- Making one from items that are already encoded, as cross-validation does ---- */
+/* ---- Making one ---- */
 
-/* y by [target][row], in its own units. On success the model borrows kernel, encoder and items. */
-lth_status lth__gp_fit_items(lth_ctx *ctx, lth_kernel *kernel, lth_encoder *encoder,
-                             lth_items *items, const double *y, const char *const *names,
-                             size_t targets, const lth_gp_options *options, lth_gp **out,
-                             lth_error *err);
+/* A model that has not learned yet: of the items of `s`, or of some of them, as cross-validation
+ * does. It borrows kernel, encoder and items. y by [target][row], in its own units. */
+lth_status lth__gp_begin_numbers(const lth__source *s, lth_items *items, const double *y,
+                                 const char *const *names, size_t targets,
+                                 const lth_gp_options *options, lth_gp **out, lth_error *err);
 /* The same for the classes of one target column and their y by [latent][row]; `classes` become the
  * model's, or are freed. */
-lth_status lth__gp_fit_classes(lth_ctx *ctx, lth_kernel *kernel, lth_encoder *encoder,
-                               lth_items *items, struct lth__classes *classes, const char *name,
-                               const lth_gp_options *options, lth_gp **out, lth_error *err);
+lth_status lth__gp_begin_classes(const lth__source *s, lth_items *items,
+                                 struct lth__classes *classes, const char *name,
+                                 const lth_gp_options *options, lth_gp **out, lth_error *err);
+/* Of the target columns of a table, whatever they hold. */
+lth_status lth__gp_begin(const lth__source *s, const lth_table *table, const char *const *targets,
+                         size_t count, const lth_gp_options *options, lth_gp **out, lth_error *err);
+
+/* Learn its parameters, and condition it on all rows. */
+lth_status lth__gp_learn(lth_gp *gp, const lth_gp_options *options, lth_error *err);
+
+/* How that will be done; LTH_EARG for what does not go together. */
+lth_status lth__gp_plan(const lth_gp *gp, const lth_gp_options *options, lth_gp_plan *plan,
+                        lth_error *err);
+/* Whether there is memory for it; a warning tells what was decided without being asked for. */
+lth_status lth__gp_plan_check(const lth_gp *gp, const lth_gp_options *options,
+                              const lth_gp_plan *plan, bool learns, lth_error *err);
+/* Whether the posterior of all rows is what parameters are learned by. */
+bool lth__gp_learns_at_once(const lth_gp_plan *plan);
+const lth__posterior *lth__gp_posterior(lth_posterior which, bool labels);
+
+/* Learn from `count` rows, drawn so that the distribution of the targets is kept: `learn` is given
+ * the model of these, and what it finds becomes that of the whole. */
+typedef lth_status lth__gp_learn_fn(lth_gp *part, const lth_gp_options *options, lth_error *err);
+lth_status lth__gp_learn_part(lth_gp *gp, size_t count, lth__gp_learn_fn *learn,
+                              const lth_gp_options *options, lth_error *err);
+lth_status lth__gp_draw_rows(const lth_gp *gp, size_t count, size_t *out, lth_error *err);
 
 /* Options with their defaults for whatever the caller's struct does not have. */
 lth_gp_options lth__gp_options_complete(const lth_gp_options *given);
@@ -147,7 +178,7 @@ lth_status lth__gp_classify_items(const lth_gp *gp, const lth_items *items, doub
                                   lth_error *err);
 
 /* What is left of the variances of rows when others are known: V [row][n] becomes V L^-T, and
- * variance[row * stride] = self[row] - |V_row|^2, at least 0. */
+ * variance[row * stride] = self[row] - |V_row|^2, at least 0. L is packed. */
 lth_status lth__gp_variances(lth_ctx *ctx, size_t n, const double *L, size_t rows, double *V,
                              const double *self, double *variance, size_t stride, lth_error *err);
 

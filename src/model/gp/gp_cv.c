@@ -6,10 +6,7 @@
 #include "model/gp/gp_classes.h"
 
 typedef struct cv {
-    lth_ctx *ctx;
-    lth_kernel *kernel;
-    lth_encoder *encoder;
-    lth_items *items;
+    lth__source source;
     double *initial; /* the kernel's values before any fit */
     double *y;       /* [target][row]; NULL for labels */
     lth__labels *labels;
@@ -37,7 +34,8 @@ static size_t split_rows(const cv *c, size_t fold) {
 }
 
 static void reset_kernel(cv *c) {
-    for (size_t p = 0; p < c->kernel->param_count; p++) c->kernel->params[p].value = c->initial[p];
+    for (size_t p = 0; p < c->source.kernel->param_count; p++)
+        c->source.kernel->params[p].value = c->initial[p];
 }
 
 static lth_status check_interrupt(const lth_gp *gp, lth_error *err) {
@@ -51,9 +49,9 @@ static lth_status judge(cv *c, size_t t, size_t fold, size_t learn, lth_items *t
     double *y = c->buffer, *mean = y + c->rows, *sd = mean + c->rows;
     for (size_t i = 0; i < learn; i++) y[i] = c->y[t * c->rows + c->row[i]];
     lth_gp *gp = NULL;
-    LTH_TRY(lth__gp_fit_items(c->ctx, c->kernel, c->encoder, train, y, &c->names[t], 1, c->options,
-                              &gp, err));
-    lth_status status = lth__gp_predict_items(gp, test, false, mean, sd, err);
+    LTH_TRY(lth__gp_begin_numbers(&c->source, train, y, &c->names[t], 1, c->options, &gp, err));
+    lth_status status = lth__gp_learn(gp, c->options, err);
+    if (status == LTH_OK) status = lth__gp_predict_items(gp, test, false, mean, sd, err);
     if (status == LTH_OK) status = check_interrupt(gp, err);
     v->evidence[fold] = gp->report.evidence;
     lth_gp_free(gp);
@@ -101,9 +99,9 @@ static lth_status judge_classes(cv *c, size_t t, size_t learn, lth_items *train,
         return LTH_OK;
     }
     lth_gp *gp = NULL;
-    LTH_TRY(lth__gp_fit_classes(c->ctx, c->kernel, c->encoder, train, classes, c->names[t],
-                                c->options, &gp, err));
-    lth_status status = lth__gp_classify_items(gp, test, probability, err);
+    LTH_TRY(lth__gp_begin_classes(&c->source, train, classes, c->names[t], c->options, &gp, err));
+    lth_status status = lth__gp_learn(gp, c->options, err);
+    if (status == LTH_OK) status = lth__gp_classify_items(gp, test, probability, err);
     if (status == LTH_OK) status = check_interrupt(gp, err);
     if (status == LTH_OK) write_classes(c, t, learn, gp->classes, probability, has);
     lth_gp_free(gp);
@@ -138,7 +136,7 @@ static lth_status run_target(cv *c, size_t t, size_t fold, size_t learn, lth_ite
     else
         LTH_TRY(judge_labels(c, t, learn, train, test, err));
     c->validation->targets[t].seconds[fold] = lth__seconds() - began;
-    lth_ctx_options *told = &c->ctx->options;
+    lth_ctx_options *told = &c->source.ctx->options;
     double done = (double)(fold * c->targets + t + 1), total = (double)(c->folds * c->targets);
     if (told->progress && told->progress(told->user, "cross-validation", done, total))
         return lth__fail(err, LTH_ECANCELED, "interrupted");
@@ -150,9 +148,9 @@ static lth_status run_fold(cv *c, size_t fold, lth_error *err) {
     if (learn == 0 || learn == c->rows)
         return lth__fail(err, LTH_EARG, "fold %zu is empty, or holds all rows", fold + 1);
     lth_items *train = NULL, *test = NULL;
-    lth_status status = lth__items_pick(c->items, c->row, learn, &train, err);
+    lth_status status = lth__items_pick(c->source.items, c->row, learn, &train, err);
     if (status == LTH_OK)
-        status = lth__items_pick(c->items, c->row + learn, c->rows - learn, &test, err);
+        status = lth__items_pick(c->source.items, c->row + learn, c->rows - learn, &test, err);
     for (size_t t = 0; t < c->targets && status == LTH_OK; t++)
         status = run_target(c, t, fold, learn, train, test, err);
     lth_items_free(train);
@@ -161,11 +159,11 @@ static lth_status run_fold(cv *c, size_t fold, lth_error *err) {
 }
 
 static lth_status run_folds(cv *c, lth_error *err) {
-    size_t params = c->kernel->param_count;
+    size_t params = c->source.kernel->param_count;
     c->initial = lth__alloc(params, sizeof *c->initial);
     c->row = lth__alloc(c->rows, sizeof *c->row);
     if (!c->initial || !c->row) return lth__fail_memory(err, 0);
-    for (size_t p = 0; p < params; p++) c->initial[p] = c->kernel->params[p].value;
+    for (size_t p = 0; p < params; p++) c->initial[p] = c->source.kernel->params[p].value;
     for (size_t f = 0; f < c->folds; f++) LTH_TRY(run_fold(c, f, err));
     return LTH_OK;
 }
@@ -206,16 +204,12 @@ static lth_status check_folds(const size_t *fold, size_t rows, size_t folds, lth
     return LTH_OK;
 }
 
-static lth_status run(cv *c, const char *expression, const lth_table *table, lth_error *err) {
+static lth_status run(cv *c, lth_ctx *ctx, const char *expression, const lth_table *table,
+                      lth_error *err) {
     bool labels = false;
     c->rows = lth_table_rows(table);
     LTH_TRY(check_folds(c->fold, c->rows, c->folds, err));
-    LTH_TRY(lth_kernel_parse(c->ctx, expression, &c->kernel, err));
-    LTH_TRY(lth_kernel_resolve(&c->kernel, table, err));
-    LTH_TRY(lth_encoder_create(c->ctx, c->kernel, &c->encoder, err));
-    LTH_TRY(lth_encode(c->encoder, table, &c->items, err));
-    if (c->options->vectors && lth_kernel_needs_vectors(c->kernel))
-        LTH_TRY(lth_encoder_read_vectors(c->encoder, c->options->vectors, err));
+    LTH_TRY(lth__source_open(&c->source, ctx, expression, table, c->options->vectors, err));
     LTH_TRY(lth_gp_has_labels(table, c->names[0], c->options->task, &labels, err));
     LTH_TRY(lth__validation_create(c->targets, c->folds, &c->validation, err));
     LTH_TRY((labels ? take_labels : take_numbers)(c, table, err));
@@ -227,9 +221,7 @@ static void close_cv(cv *c) {
     for (size_t t = 0; c->labels && t < c->targets; t++) lth__labels_free(&c->labels[t]);
     void *blocks[] = {c->initial, c->row, c->buffer, c->y, c->labels};
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) lth__free(blocks[i]);
-    lth_items_free(c->items);
-    lth_encoder_free(c->encoder);
-    lth_kernel_free(c->kernel);
+    lth__source_close(&c->source);
 }
 
 lth_status lth_gp_cv(lth_ctx *ctx, const char *expression, const lth_table *table,
@@ -238,13 +230,12 @@ lth_status lth_gp_cv(lth_ctx *ctx, const char *expression, const lth_table *tabl
                      lth_error *err) {
     if (target_count == 0) return lth__fail(err, LTH_EARG, "no target column is named");
     lth_gp_options options = lth__gp_options_complete(given);
-    cv c = {.ctx = ctx,
-            .folds = folds,
+    cv c = {.folds = folds,
             .targets = target_count,
             .names = targets,
             .fold = fold,
             .options = &options};
-    lth_status status = run(&c, expression, table, err);
+    lth_status status = run(&c, ctx, expression, table, err);
     close_cv(&c);
     if (status == LTH_OK)
         *out = c.validation;

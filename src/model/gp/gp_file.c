@@ -12,6 +12,8 @@
 
 /* The report as an array of numbers, in this order. */
 enum { REPORT_NUMBERS = 18 };
+/* What came later, likewise: how all rows are taken into account. */
+enum { MORE_NUMBERS = 6 };
 /* A step likewise. */
 enum { STEP_NUMBERS = 6 };
 
@@ -42,6 +44,7 @@ static void report_to_numbers(const lth_gp *gp, double *x) {
 /* false if a count is none. */
 static bool numbers_to_report(const double *x, lth_gp *gp) {
     lth_gp_report *r = &gp->report;
+    lth_posterior posterior = r->posterior;
     static const size_t counts[] = {0, 1, 2, 3, 10, 11};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         if (!(x[counts[i]] >= 0 && x[counts[i]] <= 1e15)) return false;
@@ -57,7 +60,8 @@ static bool numbers_to_report(const double *x, lth_gp *gp) {
                          .converged = x[8] != 0,
                          .interrupted = x[9] != 0,
                          .orders = (size_t)x[10],
-                         .loo = gp->classes ? NULL : &gp->loo};
+                         .posterior = posterior,
+                         .loo = gp->posterior->leave_one_out ? &gp->loo : NULL};
     gp->loo = (lth_metrics){.count = (size_t)x[11],
                             .nlpd = x[12],
                             .mae = x[13],
@@ -68,6 +72,25 @@ static bool numbers_to_report(const double *x, lth_gp *gp) {
     return r->orders <= sizeof r->nu / sizeof *r->nu;
 }
 
+static void more_to_numbers(const lth_gp_report *r, double *x) {
+    double all[MORE_NUMBERS] = {(double)r->learned_rows, (double)r->inducing, r->trace_left,
+                                r->left_to_noise,        (double)r->cg_steps, r->cg_residual};
+    memcpy(x, all, sizeof all);
+}
+
+static bool numbers_to_more(const double *x, lth_gp_report *r) {
+    for (size_t i = 0; i < MORE_NUMBERS; i++) {
+        if (!(x[i] >= 0 && x[i] <= 1e15)) return false;
+    }
+    r->learned_rows = (size_t)x[0];
+    r->inducing = (size_t)x[1];
+    r->trace_left = x[2];
+    r->left_to_noise = x[3];
+    r->cg_steps = (size_t)x[4];
+    r->cg_residual = x[5];
+    return true;
+}
+
 /* ---- Saving ---- */
 
 static void save_texts(lth__saver *s, const lth_gp *gp) {
@@ -76,6 +99,7 @@ static void save_texts(lth__saver *s, const lth_gp *gp) {
     s->ok = s->ok && names;
     lth__saver_put_kernel(s, "gp", gp->kernel);
     if (s->ok) lth__saver_put_list(s, "targets", names, gp->target_count);
+    s->ok = s->ok && lth__tensors_put_text(s->writer, "posterior", gp->posterior->name);
     const lth__classes *c = gp->classes;
     if (!s->ok || !c) return;
     s->ok = lth__tensors_put_text(s->writer, "likelihood", gp->likelihood->name) &&
@@ -98,15 +122,31 @@ static void save_steps(lth__saver *s, const lth_gp *gp) {
     lth__saver_put(s, "steps", LTH__F64, gp->step_count, STEP_NUMBERS, x);
 }
 
+/* Of a model that keeps few of its rows: which ones, where all are in the file, and how many rows
+ * each class had. */
+static void save_kept(lth__saver *s, const lth_gp *gp) {
+    const lth__classes *c = gp->keeps_few ? gp->classes : NULL;
+    double *rows = lth__saver_keep(s, lth__alloc(c ? c->class_count : 0, sizeof *rows));
+    uint64_t *kept = lth__saver_keep(s, lth__alloc(gp->all ? gp->rows : 0, sizeof *kept));
+    s->ok = s->ok && rows && kept;
+    if (!s->ok) return;
+    for (size_t i = 0; c && i < c->class_count; i++) rows[i] = (double)c->list[i].rows;
+    for (size_t i = 0; gp->all && i < gp->rows; i++) kept[i] = gp->kept[i];
+    if (c) lth__saver_put(s, "class_rows", LTH__F64, c->class_count, 0, rows);
+    if (gp->all) lth__saver_put(s, "kept_rows", LTH__U64, gp->rows, 0, kept);
+}
+
 static void save_numbers(lth__saver *s, const lth_gp *gp) {
     size_t t = gp->target_count, params = lth__gp_param_count(gp), own = lth__gp_own_count(gp);
     double *report = lth__saver_keep(s, lth__alloc(REPORT_NUMBERS, sizeof *report));
+    double *more = lth__saver_keep(s, lth__alloc(MORE_NUMBERS, sizeof *more));
     double *scaling = lth__saver_keep(s, lth__alloc(2 * t, sizeof *scaling));
     double *noise = lth__saver_keep(s, lth__alloc(own + 1, sizeof *noise));
     uint8_t *flags = lth__saver_keep(s, lth__alloc(2 * params, 1));
-    s->ok = s->ok && report && scaling && noise && flags;
+    s->ok = s->ok && report && more && scaling && noise && flags;
     if (!s->ok) return;
     report_to_numbers(gp, report);
+    more_to_numbers(&gp->report, more);
     for (size_t k = 0; k < t; k++) {
         scaling[2 * k] = gp->targets[k].shift;
         scaling[2 * k + 1] = gp->targets[k].scale;
@@ -118,6 +158,7 @@ static void save_numbers(lth__saver *s, const lth_gp *gp) {
         flags[2 * p + 1] = gp->at_bound[p];
     }
     lth__saver_put(s, "report", LTH__F64, REPORT_NUMBERS, 0, report);
+    lth__saver_put(s, "report.more", LTH__F64, MORE_NUMBERS, 0, more);
     lth__saver_put(s, "nu", LTH__F64, 64, 0, gp->report.nu);
     lth__saver_put(s, "order_share", LTH__F64, 64, 0, gp->report.order_share);
     lth__saver_put(s, "scaling", LTH__F64, t, 2, scaling);
@@ -125,14 +166,15 @@ static void save_numbers(lth__saver *s, const lth_gp *gp) {
     lth__saver_put(s, "start", LTH__F64, params, 0, gp->start);
     lth__saver_put(s, "flags", LTH__U8, params, 2, flags);
     save_steps(s, gp);
-    gp->posterior->save(gp, s);
+    save_kept(s, gp);
+    if (s->ok) gp->posterior->save(gp, s);
 }
 
 static lth_status save(const lth_gp *gp, const lth__model_to *to, lth_error *err) {
     lth__saver s = lth__saver_open();
     if (s.ok) save_texts(&s, gp);
     if (s.ok) save_numbers(&s, gp);
-    if (s.ok) lth__saver_put_fields(&s, gp->encoder, gp->items);
+    if (s.ok) lth__saver_put_fields(&s, gp->encoder, gp->all ? gp->all : gp->items);
     return lth__saver_close(&s, to, err);
 }
 
@@ -194,6 +236,34 @@ static lth_status load_class_names(const loader *l, lth__classes *c) {
     return LTH_OK;
 }
 
+/* By its name; files of before have the exact one. */
+static lth_status load_posterior(const loader *l, bool labels) {
+    const char *name = lth__tensors_text(l->in.file, "posterior");
+    for (int which = LTH_POSTERIOR_EXACT; which <= LTH_POSTERIOR_INDUCING; which++) {
+        const lth__posterior *p = lth__gp_posterior((lth_posterior)which, labels);
+        bool apt = which != LTH_POSTERIOR_CG || !labels;
+        if (!apt || (name && strcmp(name, p->name) != 0)) continue;
+        l->gp->posterior = p;
+        l->gp->report.posterior = (lth_posterior)which;
+        return LTH_OK;
+    }
+    return lth__loader_damaged(&l->in, "posterior");
+}
+
+/* Of the rows it has, or of those it was made from. */
+static lth_status count_classes(const loader *l, lth__classes *c) {
+    const lth__tensor *t;
+    if (!lth__classes_count(c, l->gp->y, l->gp->rows)) return lth__loader_damaged(&l->in, "y");
+    if (!lth__tensors_find(l->in.file, "class_rows")) return LTH_OK;
+    LTH_TRY(lth__loader_get(&l->in, "class_rows", LTH__F64, 1, c->class_count, 0, &t));
+    for (size_t i = 0; i < c->class_count; i++) {
+        double rows = ((const double *)t->data)[i];
+        if (!(rows >= 0 && rows <= 1e15)) return lth__loader_damaged(&l->in, "class_rows");
+        c->list[i].rows = (size_t)rows;
+    }
+    return LTH_OK;
+}
+
 static lth_status load_classes(const loader *l) {
     lth_gp *gp = l->gp;
     lth__classes *c = gp->classes = lth__calloc(1, sizeof *c);
@@ -201,10 +271,10 @@ static lth_status load_classes(const loader *l) {
     LTH_TRY(load_likelihood(l));
     LTH_TRY(load_class_names(l, c));
     gp->mean = &lth__mean_unknown;
-    gp->posterior = &lth__laplace_posterior;
+    LTH_TRY(load_posterior(l, true));
     gp->latents = lth__classes_latents(c);
     LTH_TRY(gp->posterior->load(gp, &l->in));
-    return lth__classes_count(c, gp->y, gp->rows) ? LTH_OK : lth__loader_damaged(&l->in, "y");
+    return count_classes(l, c);
 }
 
 static lth_status load_solution(const loader *l) {
@@ -212,7 +282,7 @@ static lth_status load_solution(const loader *l) {
     if (lth__tensors_text(l->in.file, "classes")) return load_classes(l);
     gp->mean = &lth__mean_constant; /* targets[].shift says which constant */
     gp->likelihood = &lth__gaussian;
-    gp->posterior = &lth__exact;
+    LTH_TRY(load_posterior(l, false));
     return gp->posterior->load(gp, &l->in);
 }
 
@@ -245,6 +315,11 @@ static lth_status load_report(const loader *l) {
     size_t params = lth__gp_param_count(gp);
     LTH_TRY(lth__loader_get(&l->in, "report", LTH__F64, 1, REPORT_NUMBERS, 0, &t));
     if (!numbers_to_report(t->data, gp)) return lth__loader_damaged(&l->in, "report");
+    if (lth__tensors_find(l->in.file, "report.more")) { /* files of before do not have it */
+        LTH_TRY(lth__loader_get(&l->in, "report.more", LTH__F64, 1, MORE_NUMBERS, 0, &t));
+        if (!numbers_to_more(t->data, &gp->report) || gp->report.learned_rows > gp->report.rows)
+            return lth__loader_damaged(&l->in, "report");
+    }
     LTH_TRY(lth__loader_get(&l->in, "nu", LTH__F64, 1, 64, 0, &t));
     memcpy(gp->report.nu, t->data, sizeof gp->report.nu);
     LTH_TRY(lth__loader_get(&l->in, "order_share", LTH__F64, 1, 64, 0, &t));
@@ -288,6 +363,23 @@ static lth_status load_steps(const loader *l) {
     return LTH_OK;
 }
 
+/* Its own, or all that it was made from and then those it keeps. */
+static lth_status load_rows(loader *l) {
+    lth_gp *gp = l->gp;
+    const lth__tensor *t;
+    if (!lth__tensors_find(l->in.file, "kept_rows"))
+        return lth__loader_fields(&l->in, gp->rows, &gp->items);
+    LTH_TRY(lth__loader_get(&l->in, "kept_rows", LTH__U64, 1, gp->rows, 0, &t));
+    gp->kept = lth__alloc(gp->rows, sizeof *gp->kept);
+    if (!gp->kept) return lth__fail_memory(l->in.err, gp->rows * sizeof *gp->kept);
+    for (size_t i = 0; i < gp->rows; i++) {
+        gp->kept[i] = ((const uint64_t *)t->data)[i];
+        if (gp->kept[i] >= gp->report.rows) return lth__loader_damaged(&l->in, "kept_rows");
+    }
+    LTH_TRY(lth__loader_fields(&l->in, gp->report.rows, &gp->all));
+    return lth__items_pick(gp->all, gp->kept, gp->rows, &gp->items, l->in.err);
+}
+
 static lth_status load_all(loader *l) {
     lth_gp *gp = l->gp;
     LTH_TRY(lth__loader_kernel(&l->in, &gp->ctx, "gp", "it is not a Gaussian process", &gp->kernel,
@@ -297,7 +389,7 @@ static lth_status load_all(loader *l) {
     LTH_TRY(load_numbers(l));
     LTH_TRY(load_report(l));
     LTH_TRY(load_steps(l));
-    LTH_TRY(lth__loader_fields(&l->in, gp->rows, &gp->items));
+    LTH_TRY(load_rows(l));
     LTH_TRY(lth__loader_prepare(&l->in, gp->items, &gp->prepared));
     return lth__gp_list(gp, l->in.err);
 }

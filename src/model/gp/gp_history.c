@@ -7,7 +7,9 @@ lth_status lth_gp_leave_one_out(const lth_gp *gp, size_t target, double *y, doub
                                 double *sd, lth_error *err) {
     if (!gp->posterior->leave_one_out)
         return lth__fail(err, LTH_EARG,
-                         "the model is for labels, which have no leave-one-out predictions");
+                         gp->classes
+                             ? "the model is for labels, which have no leave-one-out predictions"
+                             : "a model with inducing rows has no leave-one-out predictions");
     if (target >= gp->target_count)
         return lth__fail(err, LTH_EARG, "there is no target %zu: the model has %zu", target,
                          gp->target_count);
@@ -20,6 +22,7 @@ lth_status lth_gp_leave_one_out(const lth_gp *gp, size_t target, double *y, doub
 /* ---- Steps ---- */
 
 lth_status lth__gp_steps_begin(lth_gp *gp, lth_error *err) {
+    if (gp->steps) return LTH_OK; /* another search goes on */
     gp->steps = lth__alloc(LTH__MOST_STEPS, sizeof *gp->steps);
     if (!gp->steps) return lth__fail_memory(err, LTH__MOST_STEPS * sizeof *gp->steps);
     gp->step_every = 1;

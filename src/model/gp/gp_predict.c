@@ -13,7 +13,8 @@ enum { SLICE = 512, PIECE = 32 };
 typedef struct variance_job {
     const lth__blas *blas;
     size_t n, rows, stride;
-    const double *L, *self;
+    lth__packed L;
+    const double *self;
     double *V, *variance;
 } variance_job;
 
@@ -22,7 +23,7 @@ static lth_status variance_piece(void *user, size_t index, unsigned worker, lth_
     const variance_job *j = user;
     size_t n = j->n, first = index * PIECE;
     size_t last = first + PIECE < j->rows ? first + PIECE : j->rows;
-    j->blas->solve_right(last - first, n, j->L, n, j->V + first * n, n);
+    lth__packed_solve_right(j->blas, &j->L, last - first, j->V + first * n);
     for (size_t r = first; r < last; r++) {
         double explained = 0;
         for (size_t i = 0; i < n; i++) explained += j->V[r * n + i] * j->V[r * n + i];
@@ -34,8 +35,14 @@ static lth_status variance_piece(void *user, size_t index, unsigned worker, lth_
 
 lth_status lth__gp_variances(lth_ctx *ctx, size_t n, const double *L, size_t rows, double *V,
                              const double *self, double *variance, size_t stride, lth_error *err) {
-    variance_job j = {
-        .n = n, .rows = rows, .stride = stride, .L = L, .self = self, .V = V, .variance = variance};
+    variance_job j = {.n = n,
+                      .rows = rows,
+                      .stride = stride,
+                      .L = lth__packed_layout(n),
+                      .self = self,
+                      .V = V,
+                      .variance = variance};
+    j.L.cells = (double *)L;
     LTH_TRY(lth__blas_get(&j.blas, err));
     return lth__parallel_for(ctx, NULL, (rows + PIECE - 1) / PIECE, NULL, variance_piece, &j, err);
 }
@@ -178,47 +185,63 @@ lth_status lth_gp_classify(const lth_gp *gp, const lth_table *table, double *pro
 
 /* The Cholesky factor of the Gram matrix with this jitter, relative to its mean diagonal, if it has
  * one. */
-static lth_status factor_with(const lth_kernel *kernel, const lth_items *items, double jitter,
-                              double *L, bool *definite, lth_error *err) {
-    size_t n = items->count;
-    double mean = 0;
-    LTH_TRY(lth_gram(kernel, items, NULL, L, n, err));
-    for (size_t i = 0; i < n; i++) mean += L[i * n + i] / (double)n;
-    for (size_t i = 0; i < n; i++) L[i * n + i] += jitter * mean;
-    lth_status status = lth__cholesky(kernel->ctx, n, L, err);
+static lth_status factor_with(lth__gram *gram, double jitter, lth__matrix *L, bool *definite,
+                              lth_error *err) {
+    double trace, log_determinant;
+    LTH_TRY(lth__matrix_gram(L, gram, err));
+    LTH_TRY(L->table->trace(L, &trace, err));
+    LTH_TRY(L->table->add_diagonal(L, jitter * trace / (double)L->n, err));
+    lth_status status = L->table->factor(L, &log_determinant, err);
     *definite = status == LTH_OK;
     return status == LTH_ENUMERIC ? LTH_OK : status;
 }
 
-static void draw(const double *L, size_t n, double noise, lth__random *random, double *z,
-                 double *y) {
-    for (size_t i = 0; i < n; i += 2) lth__random_normals(random, z + i);
-    for (size_t i = 0; i < n; i++) {
+/* A Gram matrix with equal rows is singular: the smallest jitter that bears the factor. */
+static lth_status factor_prior(lth__gram *gram, lth__matrix *L, lth_error *err) {
+    bool definite = false;
+    for (double jitter = 0; !definite && jitter < 1e-3; jitter = jitter == 0 ? 1e-12 : jitter * 10)
+        LTH_TRY(factor_with(gram, jitter, L, &definite, err));
+    if (definite) return LTH_OK;
+    return lth__fail(err, LTH_ENUMERIC,
+                     "the kernel matrix is not positive definite, even with jitter");
+}
+
+static void draw(const lth__packed *L, double noise, lth__random *random, double *z, double *y) {
+    for (size_t i = 0; i < L->n; i += 2) lth__random_normals(random, z + i);
+    for (size_t i = 0; i < L->n; i++) {
+        const double *row = L->cells + lth__packed_row(L, i);
         double f = 0;
-        for (size_t j = 0; j <= i; j++) f += L[i * n + j] * z[j];
+        for (size_t j = 0; j <= i; j++) f += row[j] * z[j];
         y[i] = lth__gaussian.draw(&noise, f, random);
     }
 }
 
+/* The factor of the prior of f, packed. */
+static lth_status make_prior(const lth_kernel *kernel, const lth_items *items, double **out,
+                             lth_error *err) {
+    lth__gram *gram;
+    LTH_TRY(lth__gram_create(kernel, items, NULL, &gram, err));
+    lth__gram_keep_nothing(gram);
+    lth__matrix L = lth__matrix_beside(kernel->ctx, gram, items->count);
+    lth_status status = factor_prior(gram, &L, err);
+    if (status == LTH_OK) status = lth__matrix_take(&L, out, err);
+    lth__matrix_free(&L);
+    lth__gram_free(gram);
+    return status;
+}
+
 lth_status lth_gp_sample(const lth_kernel *kernel, const lth_items *items, double noise,
                          size_t draws, double *y, lth_error *err) {
-    size_t n = items->count;
-    LTH_TRY(lth__memory_check(n * n * sizeof(double), "the Gram matrix", "use fewer rows", err));
-    double *L = lth__alloc(n * n, sizeof *L), *z = lth__alloc(n + 1, sizeof *z);
-    lth_status status = L && z ? LTH_OK : lth__fail_memory(err, n * n * sizeof *L);
-    bool definite = false;
-    /* A Gram matrix with equal rows is singular: the smallest jitter that bears the factor. */
-    for (double jitter = 0; status == LTH_OK && !definite && jitter < 1e-3;
-         jitter = jitter == 0 ? 1e-12 : jitter * 10)
-        status = factor_with(kernel, items, jitter, L, &definite, err);
-    if (status == LTH_OK && !definite) {
-        status = lth__fail(err, LTH_ENUMERIC,
-                           "the kernel matrix is not positive definite, even with jitter");
-    }
+    lth__packed L = lth__packed_layout(items->count);
+    LTH_TRY(lth__memory_check(lth__packed_bytes(L.n, sizeof *L.cells), "the Gram matrix",
+                              "use fewer rows", err));
+    double *z = lth__alloc(L.n + 1, sizeof *z);
+    lth_status status = z ? LTH_OK : lth__fail_memory(err, L.n * sizeof *z);
+    if (status == LTH_OK) status = make_prior(kernel, items, &L.cells, err);
     lth__random random;
     lth__random_seed(&random, kernel->ctx->options.seed);
-    for (size_t d = 0; d < draws && status == LTH_OK; d++) draw(L, n, noise, &random, z, y + d * n);
-    lth__free(L);
+    for (size_t d = 0; d < draws && status == LTH_OK; d++) draw(&L, noise, &random, z, y + d * L.n);
+    lth__free(L.cells);
     lth__free(z);
     return status;
 }

@@ -111,11 +111,12 @@ lth_status lth__laplace_mode(lth__laplace *l, const lth__matrix *K, lth_error *e
  *     s_i = (posterior variance of f_i) / 2 * d^3 log p / df^3
  *
  * and the variance is (1 - B^-1_ii) / W_i. */
-static lth_status add_weights(const lth__laplace *l, const lth__matrix *K, lth__matrix *X,
-                              lth__matrix *M, double *room, lth_error *err) {
+static lth_status add_weights(const lth__laplace *l, const lth__matrix *K, lth__matrix *M,
+                              double *room, lth_error *err) {
     size_t n = K->n;
+    lth__matrix *X = l->L;
     double *g = room, *s = g + n, *Ks = s + n, *u = Ks + n, *inverse = u + n, *prior = inverse + n;
-    LTH_TRY(l->L->table->invert(l->L, X, err));
+    LTH_TRY(X->table->invert(X, err));
     LTH_TRY(X->table->diagonal(X, inverse, err));
     LTH_TRY(K->table->diagonal(K, prior, err));
     for (size_t i = 0; i < n; i++) {
@@ -131,11 +132,11 @@ static lth_status add_weights(const lth__laplace *l, const lth__matrix *K, lth__
     return M->table->add_weights(M, X, l->a, u, g, err);
 }
 
-lth_status lth__laplace_weights(const lth__laplace *l, const lth__matrix *K, lth__matrix *X,
-                                lth__matrix *M, lth_error *err) {
+lth_status lth__laplace_weights(const lth__laplace *l, const lth__matrix *K, lth__matrix *M,
+                                lth_error *err) {
     double *room = lth__alloc(6 * K->n, sizeof *room);
     if (!room) return lth__fail_memory(err, 6 * K->n * sizeof *room);
-    lth_status status = add_weights(l, K, X, M, room, err);
+    lth_status status = add_weights(l, K, M, room, err);
     lth__free(room);
     return status;
 }

@@ -20,7 +20,7 @@ typedef struct lth__laplace {
     double *a; /* where the search begins (0 is always right); then at the mode, a = d log p / df */
     double *f; /* the mode                    */
     double *root_w; /* W^1/2                       */
-    lth__matrix *L; /* Cholesky factor of B        */
+    lth__matrix *L; /* Cholesky factor of B; B^-1 once there are weights */
     double evidence;
 } lth__laplace;
 
@@ -28,8 +28,8 @@ typedef struct lth__laplace {
 lth_status lth__laplace_mode(lth__laplace *l, const lth__matrix *K, lth_error *err);
 
 /* Add to M (symmetric) the weights whose pull-back is the gradient of the evidence: d log q =
- * sum_ij M_ij dK_ij. X is room. */
-lth_status lth__laplace_weights(const lth__laplace *l, const lth__matrix *K, lth__matrix *X,
-                                lth__matrix *M, lth_error *err);
+ * sum_ij M_ij dK_ij. The factor is used up. */
+lth_status lth__laplace_weights(const lth__laplace *l, const lth__matrix *K, lth__matrix *M,
+                                lth_error *err);
 
 #endif

@@ -41,4 +41,22 @@ extern const lth__likelihood lth__gaussian, lth__logit, lth__probit;
 /* The likelihood of that name, or NULL. */
 const lth__likelihood *lth__likelihood_find(const char *name);
 
+/* ---- Expectations, from `at` alone: every likelihood has them ---- */
+
+/* Gauss and Hermite's rule for the standard normal distribution. */
+enum { LTH__NODES = 32 };
+typedef struct lth__quadrature {
+    double node[LTH__NODES], weight[LTH__NODES];
+} lth__quadrature;
+void lth__quadrature_make(lth__quadrature *q);
+
+/* E log p(y | f) by this rule, where f has this mean and variance, and its derivatives by both: of
+ * the rule itself, so that they agree with the value whatever the rule's error. */
+typedef struct lth__expected {
+    double value, by_mean, by_variance;
+} lth__expected;
+lth__expected lth__likelihood_expect(const lth__likelihood *l, const double *theta,
+                                     const lth__quadrature *q, double y, double mean,
+                                     double variance);
+
 #endif

@@ -11,11 +11,12 @@ typedef struct lth__posterior {
     const char *name;
     bool approximate; /* the last digits of its evidence are not worth an evaluation */
 
-    /* Room for the solution of gp->rows and gp->latents, and the matrices that learning will need.
-     */
+    /* Room for the solution of gp->rows and gp->latents. */
     lth_status (*open)(lth_gp *gp, lth_error *err);
     void (*free)(void *solution);
-    size_t (*matrices)(const lth_gp *gp);
+    /* Bytes that its matrices will need at once, by rows, latents and how alone; SIZE_MAX when they
+     * cannot be counted. */
+    size_t (*bytes)(const lth_gp *gp);
 
     /* At the present parameters: the evidence, and unless `gradient` is NULL its derivative by each
      * of them (lth__gp_pull() is most of it). LTH_ENUMERIC when there is none at gp->jitter. */
@@ -41,6 +42,6 @@ typedef struct lth__posterior {
     lth_status (*load)(lth_gp *gp, const lth__loader *l);
 } lth__posterior;
 
-extern const lth__posterior lth__exact, lth__laplace_posterior;
+extern const lth__posterior lth__exact, lth__laplace_posterior, lth__cg, lth__inducing;
 
 #endif

@@ -17,16 +17,15 @@
 #include "model/gp/gp.h"
 
 typedef struct exact {
-    double *alpha;    /* rows x latents */
-    double *L;        /* once settled   */
-    lth__matrix G, X; /* while it learns: G or its factor; its inverse, then the weights */
+    double *alpha; /* rows x latents                                                         */
+    double *L;     /* packed, once settled                                                   */
+    lth__matrix G; /* while it learns, in one place: G, its factor, its inverse, the weights */
 } exact;
 
 static void release(void *solution) {
     exact *e = solution;
     if (!e) return;
     lth__matrix_free(&e->G);
-    lth__matrix_free(&e->X);
     lth__free(e->alpha);
     lth__free(e->L);
     lth__free(e);
@@ -39,9 +38,8 @@ static lth_status open(lth_gp *gp, lth_error *err) {
     return e->alpha ? LTH_OK : lth__fail_memory(err, gp->rows * gp->latents * sizeof *e->alpha);
 }
 
-static size_t matrices(const lth_gp *gp) {
-    (void)gp;
-    return 2;
+static size_t bytes(const lth_gp *gp) {
+    return lth__packed_bytes(gp->rows, sizeof(double));
 }
 
 /* ---- Evidence ---- */
@@ -62,11 +60,10 @@ static lth_status solve(const lth_gp *gp, exact *e, double *fit, lth_error *err)
 static lth_status differentiate(const lth_gp *gp, exact *e, lth__gram *gram, double *gradient,
                                 lth_error *err) {
     double *by_noise = &gradient[gp->kernel->param_count];
-    LTH_TRY(e->G.table->invert(&e->G, &e->X, err));
-    lth__matrix_rest(&e->G);
-    LTH_TRY(e->X.table->weigh(&e->X, gp->latents, e->alpha, err));
-    LTH_TRY(e->X.table->trace(&e->X, by_noise, err));
-    return lth__gp_pull(gp, gram, &e->X, NULL, gradient, err);
+    LTH_TRY(e->G.table->invert(&e->G, err));
+    LTH_TRY(e->G.table->weigh(&e->G, gp->latents, e->alpha, err));
+    LTH_TRY(e->G.table->trace(&e->G, by_noise, err));
+    return lth__gp_pull(gp, gram, &e->G, NULL, gradient, err);
 }
 
 static lth_status evidence(lth_gp *gp, lth__gram *gram, double *out, double *gradient,
@@ -74,7 +71,7 @@ static lth_status evidence(lth_gp *gp, lth__gram *gram, double *out, double *gra
     exact *e = gp->solution;
     size_t n = gp->rows, t = gp->latents;
     double log_determinant, fit;
-    if (!e->G.table) e->G = e->X = lth__matrix_beside(&gp->ctx, gram, n);
+    if (!e->G.table) e->G = lth__matrix_beside(&gp->ctx, gram, n);
     LTH_TRY(lth__matrix_gram(&e->G, gram, err));
     LTH_TRY(lth__gp_prior_matrix(gp, gp->own[0], &e->G, err));
     LTH_TRY(e->G.table->factor(&e->G, &log_determinant, err));
@@ -102,8 +99,7 @@ static lth_status report_left_out(lth_gp *gp, lth_error *err) {
     size_t n = gp->rows;
     double *y = lth__alloc(4 * n, sizeof *y), *mean = y + n, *sd = mean + n, *inverse = sd + n;
     if (!y) return lth__fail_memory(err, 4 * n * sizeof *y);
-    lth_status status = e->G.table->invert(&e->G, &e->X, err);
-    if (status == LTH_OK) status = e->X.table->diagonal(&e->X, inverse, err);
+    lth_status status = e->G.table->inverse_diagonal(&e->G, inverse, err);
     if (status == LTH_OK) {
         leave_out(gp, inverse, 0, y, mean, sd);
         gp->loo = lth__metrics_of(y, mean, sd, n);
@@ -116,11 +112,10 @@ static lth_status report_left_out(lth_gp *gp, lth_error *err) {
 static lth_status settle(lth_gp *gp, lth_error *err) {
     exact *e = gp->solution;
     LTH_TRY(report_left_out(gp, err));
-    lth__matrix_free(&e->X);
     lth__free(e->L);
     e->L = NULL;
     LTH_TRY(lth__matrix_take(&e->G, &e->L, err));
-    e->G = e->X = (lth__matrix){0};
+    e->G = (lth__matrix){0};
     gp->report.noise = gp->own[0] * gp->targets[0].scale * gp->targets[0].scale;
     return LTH_OK;
 }
@@ -138,12 +133,10 @@ static lth_status leave_one_out(const lth_gp *gp, size_t target, double *y, doub
     const exact *e = gp->solution;
     lth_ctx ctx = gp->ctx;
     size_t n = gp->rows;
-    lth__matrix L = lth__matrix_on_host(&ctx, n, e->L), X = lth__matrix_on_host(&ctx, n, NULL);
+    lth__matrix L = lth__matrix_on_host(&ctx, n, e->L);
     double *inverse = lth__alloc(n, sizeof *inverse);
     lth_status status = inverse ? LTH_OK : lth__fail_memory(err, n * sizeof *inverse);
-    if (status == LTH_OK) status = L.table->invert(&L, &X, err);
-    if (status == LTH_OK) status = X.table->diagonal(&X, inverse, err);
-    lth__matrix_free(&X);
+    if (status == LTH_OK) status = L.table->inverse_diagonal(&L, inverse, err);
     if (status == LTH_OK && !are_variances(inverse, n))
         status = lth__fail(err, LTH_ENUMERIC, "the model's matrix has no inverse");
     if (status == LTH_OK) leave_out(gp, inverse, target, y, mean, sd);
@@ -191,7 +184,48 @@ static void save(const lth_gp *gp, lth__saver *s) {
     transpose(gp->y, t, n, y);
     lth__saver_put(s, "y", LTH__F64, n, t, y);
     lth__saver_put(s, "alpha", LTH__F64, n, t, e->alpha);
-    lth__saver_put(s, "factor", LTH__F64, n, n, e->L);
+    uint32_t *height = lth__saver_keep(s, lth__alloc(1, sizeof *height));
+    s->ok = s->ok && height;
+    if (!s->ok) return;
+    lth__packed layout = lth__packed_layout(n);
+    *height = (uint32_t)lth__packed_height(&layout);
+    lth__saver_put(s, "factor.height", LTH__U32, 1, 0, height);
+    lth__saver_put(s, "factor.packed", LTH__F64, lth__packed_count(n), 0, e->L);
+}
+
+/* Row i of the file's factor, which is packed in panels of some height, or whole. */
+static lth_status find_factor(const lth_gp *gp, const lth__loader *l, lth__packed *out) {
+    const lth__tensor *t, *height;
+    size_t n = gp->rows;
+    *out = (lth__packed){.n = n, .ld = n};
+    if (lth__tensors_find(l->file, "factor.packed")) {
+        LTH_TRY(lth__loader_get(l, "factor.height", LTH__U32, 1, 1, 0, &height));
+        uint32_t rows = *(const uint32_t *)height->data;
+        if (rows == 0 || (rows & (rows - 1)) != 0) return lth__loader_damaged(l, "factor.height");
+        *out = (lth__packed){.n = n, .shift = (unsigned)__builtin_ctz(rows)};
+        LTH_TRY(lth__loader_get(l, "factor.packed", LTH__F64, 1, lth__packed_row(out, n - 1) + n, 0,
+                                &t));
+    } else { /* as 0.1.0 wrote it */
+        LTH_TRY(lth__loader_get(l, "factor", LTH__F64, 2, n, n, &t));
+    }
+    out->cells = (double *)t->data;
+    return LTH_OK;
+}
+
+/* What is above the diagonal means nothing. */
+static lth_status load_factor(const lth_gp *gp, const lth__loader *l, double **out) {
+    lth__packed from, to = lth__packed_layout(gp->rows);
+    LTH_TRY(find_factor(gp, l, &from));
+    to.cells = *out = lth__calloc(lth__packed_count(to.n), sizeof *to.cells);
+    if (!to.cells) return lth__fail_memory(l->err, lth__packed_bytes(to.n, sizeof *to.cells));
+    for (size_t i = 0; i < to.n; i++) {
+        const double *row = from.cells + lth__packed_row(&from, i);
+        bool good = row[i] > 0;
+        for (size_t j = 0; j <= i; j++) good = good && isfinite(row[j]);
+        if (!good) return lth__loader_damaged(l, "factor");
+        memcpy(to.cells + lth__packed_row(&to, i), row, (i + 1) * sizeof *row);
+    }
+    return LTH_OK;
 }
 
 static lth_status load(lth_gp *gp, const lth__loader *l) {
@@ -206,18 +240,13 @@ static lth_status load(lth_gp *gp, const lth__loader *l) {
     if (!e) return lth__fail_memory(l->err, sizeof *e);
     LTH_TRY(lth__loader_get(l, "alpha", LTH__F64, 2, gp->rows, gp->latents, &t));
     LTH_TRY(lth__loader_copy(l, t, &e->alpha));
-    LTH_TRY(lth__loader_get(l, "factor", LTH__F64, 2, gp->rows, gp->rows, &t));
-    LTH_TRY(lth__loader_copy(l, t, &e->L));
-    for (size_t i = 0; i < gp->rows; i++) {
-        if (!(e->L[i * gp->rows + i] > 0)) return lth__loader_damaged(l, "factor");
-    }
-    return LTH_OK;
+    return load_factor(gp, l, &e->L);
 }
 
 const lth__posterior lth__exact = {.name = "exact",
                                    .open = open,
                                    .free = release,
-                                   .matrices = matrices,
+                                   .bytes = bytes,
                                    .evidence = evidence,
                                    .settle = settle,
                                    .predict = predict,

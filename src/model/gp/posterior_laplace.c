@@ -11,20 +11,18 @@
 #include "model/gp/laplace.h"
 
 typedef struct solution {
-    double *a, *f, *root_w;  /* [latent][row]                                                  */
-    double **L;              /* by latent, once settled; of a model from a file when first asked */
-    pthread_mutex_t lock;    /* of L                                                           */
-    lth__matrix K, M, X, *B; /* while it learns: covariances, weights, room; by latent B       */
+    double *a, *f, *root_w; /* [latent][row]                                                */
+    double **L; /* by latent, packed, once settled; of a model from a file when first asked */
+    pthread_mutex_t lock; /* of L                                                           */
+    lth__matrix K, M, B;  /* while it learns: covariances, weights; one latent's B          */
     size_t latents;
 } solution;
 
 static void free_matrices(solution *s) {
     lth__matrix_free(&s->K);
     lth__matrix_free(&s->M);
-    lth__matrix_free(&s->X);
-    for (size_t i = 0; s->B && i < s->latents; i++) lth__matrix_free(&s->B[i]);
-    lth__free(s->B);
-    s->B = NULL;
+    lth__matrix_free(&s->B);
+    s->K = s->M = s->B = (lth__matrix){0};
 }
 
 static void free_factors(solution *s) {
@@ -63,21 +61,14 @@ static lth_status open(lth_gp *gp, lth_error *err) {
     return s->a && s->f && s->root_w ? LTH_OK : lth__fail_memory(err, 3 * cells * sizeof *s->a);
 }
 
-static size_t matrices(const lth_gp *gp) {
-    return gp->latents + 3;
+/* Three while it learns; then the covariances and a factor for each latent function. */
+static size_t bytes(const lth_gp *gp) {
+    size_t each = lth__packed_bytes(gp->rows, sizeof(double));
+    size_t count = gp->latents > 2 ? gp->latents + 1 : 3;
+    return each > SIZE_MAX / count ? SIZE_MAX : count * each;
 }
 
 /* ---- Evidence ---- */
-
-static lth_status make_matrices(lth_gp *gp, lth__gram *gram, lth_error *err) {
-    solution *s = gp->solution;
-    if (s->B) return LTH_OK;
-    s->B = lth__calloc(gp->latents, sizeof *s->B);
-    if (!s->B) return lth__fail_memory(err, gp->latents * sizeof *s->B);
-    s->K = s->M = s->X = lth__matrix_beside(&gp->ctx, gram, gp->rows);
-    for (size_t i = 0; i < gp->latents; i++) s->B[i] = s->K;
-    return LTH_OK;
-}
 
 /* The search for the mode begins where it ended last, if that was anywhere. */
 static void forget_unless_finite(double *a, size_t n) {
@@ -89,10 +80,10 @@ static void forget_unless_finite(double *a, size_t n) {
 /* The likelihoods have no parameters that are learned here. */
 static lth_status evidence(lth_gp *gp, lth__gram *gram, double *out, double *gradient,
                            lth_error *err) {
-    LTH_TRY(make_matrices(gp, gram, err));
     solution *s = gp->solution;
     size_t n = gp->rows;
     double sum = 0;
+    if (!s->K.table) s->K = s->M = s->B = lth__matrix_beside(&gp->ctx, gram, n);
     LTH_TRY(lth__matrix_gram(&s->K, gram, err));
     LTH_TRY(lth__gp_prior_matrix(gp, 0, &s->K, err));
     if (gradient) {
@@ -106,56 +97,69 @@ static lth_status evidence(lth_gp *gp, lth__gram *gram, double *out, double *gra
                           .a = s->a + i * n,
                           .f = s->f + i * n,
                           .root_w = s->root_w + i * n,
-                          .L = &s->B[i]};
+                          .L = &s->B};
         forget_unless_finite(l.a, n);
         LTH_TRY(lth__laplace_mode(&l, &s->K, err));
-        if (gradient) LTH_TRY(lth__laplace_weights(&l, &s->K, &s->X, &s->M, err));
+        if (gradient) LTH_TRY(lth__laplace_weights(&l, &s->K, &s->M, err));
         sum += l.evidence;
     }
     *out = sum;
     return gradient ? lth__gp_pull(gp, gram, &s->M, &s->K, gradient, err) : LTH_OK;
 }
 
-static lth_status settle(lth_gp *gp, lth_error *err) {
-    solution *s = gp->solution;
-    free_factors(s);
-    s->L = lth__calloc(gp->latents, sizeof *s->L);
-    lth_status status = s->L ? LTH_OK : lth__fail_memory(err, gp->latents * sizeof *s->L);
-    for (size_t i = 0; i < gp->latents && status == LTH_OK; i++)
-        status = lth__matrix_take(&s->B[i], &s->L[i], err);
-    free_matrices(s);
-    return status;
-}
+/* ---- Factors ---- */
 
-/* ---- The factors of a model from a file ---- */
-
+/* Of B, from the covariances and W. */
 static lth_status factor(const lth_gp *gp, const lth__matrix *K, size_t i, double **out,
                          lth_error *err) {
     const solution *s = gp->solution;
-    lth__matrix B = lth__matrix_on_host(K->ctx, gp->rows, NULL);
+    lth__matrix B = *K;
     double log_determinant;
+    B.cells = NULL;
     lth_status status = K->table->sandwich(K, s->root_w + i * gp->rows, &B, err);
     if (status == LTH_OK) status = B.table->factor(&B, &log_determinant, err);
     if (status == LTH_ENUMERIC)
         status = lth__fail(err, status, "the kernel matrix is not positive definite");
-    if (status == LTH_OK) return lth__matrix_take(&B, out, err);
+    if (status == LTH_OK) status = lth__matrix_take(&B, out, err);
     lth__matrix_free(&B);
     return status;
 }
 
-static lth_status factor_all(const lth_gp *gp, double **L, lth_error *err) {
-    size_t n = gp->rows;
-    lth_ctx ctx = gp->ctx;
-    lth__matrix K = lth__matrix_on_host(&ctx, n, NULL);
-    LTH_TRY(lth__memory_check((gp->latents + 1) * n * n * sizeof(double),
-                              "a classifier of that many rows", "use a machine with more memory",
-                              err));
-    lth_status status = K.table->reserve(&K, err);
-    if (status == LTH_OK) status = lth_gram(gp->kernel, gp->items, NULL, K.cells, n, err);
-    if (status == LTH_OK) status = lth__gp_prior_matrix(gp, 0, &K, err);
+static lth_status factor_each(const lth_gp *gp, const lth__matrix *K, lth_error *err) {
+    solution *s = gp->solution;
+    s->L = lth__calloc(gp->latents, sizeof *s->L);
+    lth_status status = s->L ? LTH_OK : lth__fail_memory(err, gp->latents * sizeof *s->L);
     for (size_t i = 0; i < gp->latents && status == LTH_OK; i++)
-        status = factor(gp, &K, i, &L[i], err);
+        status = factor(gp, K, i, &s->L[i], err);
+    if (status != LTH_OK) free_factors(s);
+    return status;
+}
+
+/* While it learned, one latent function's factor made way for the next one's. */
+static lth_status settle(lth_gp *gp, lth_error *err) {
+    solution *s = gp->solution;
+    free_factors(s);
+    lth__matrix_free(&s->M);
+    lth__matrix_free(&s->B);
+    lth_status status = factor_each(gp, &s->K, err);
+    free_matrices(s);
+    return status;
+}
+
+/* Of a model from a file. */
+static lth_status make_factors(const lth_gp *gp, lth_error *err) {
+    lth_ctx ctx = gp->ctx;
+    lth__gram *gram;
+    LTH_TRY(lth__memory_check(bytes(gp), "a classifier of that many rows",
+                              "use a machine with more memory", err));
+    LTH_TRY(lth__gram_create(gp->kernel, gp->items, NULL, &gram, err));
+    lth__gram_keep_nothing(gram);
+    lth__matrix K = lth__matrix_beside(&ctx, gram, gp->rows);
+    lth_status status = lth__matrix_gram(&K, gram, err);
+    if (status == LTH_OK) status = lth__gp_prior_matrix(gp, 0, &K, err);
+    if (status == LTH_OK) status = factor_each(gp, &K, err);
     lth__matrix_free(&K);
+    lth__gram_free(gram);
     return status;
 }
 
@@ -164,11 +168,7 @@ static lth_status need_factors(const lth_gp *gp, lth_error *err) {
     solution *s = gp->solution;
     lth_status status = LTH_OK;
     pthread_mutex_lock(&s->lock);
-    if (!s->L) {
-        s->L = lth__calloc(gp->latents, sizeof *s->L);
-        status = s->L ? factor_all(gp, s->L, err) : lth__fail_memory(err, 0);
-        if (status != LTH_OK) free_factors(s);
-    }
+    if (!s->L) status = make_factors(gp, err);
     pthread_mutex_unlock(&s->lock);
     return status;
 }
@@ -235,8 +235,7 @@ static lth_status load(lth_gp *gp, const lth__loader *l) {
     const lth__tensor *t;
     LTH_TRY(lth__loader_get(l, "y", LTH__F64, 2, gp->latents, LTH_NONE, &t));
     gp->rows = t->shape[1];
-    if (gp->rows == 0 || gp->rows > (size_t)1 << 20)
-        return lth__loader_damaged(l, "its training rows");
+    if (gp->rows == 0) return lth__loader_damaged(l, "its training rows");
     LTH_TRY(load_array(gp, l, "y", -1, 1, &gp->y));
     solution *s = gp->solution = create(gp->latents);
     if (!s) return lth__fail_memory(l->err, sizeof *s);
@@ -250,7 +249,7 @@ const lth__posterior lth__laplace_posterior = {.name = "laplace",
                                                .approximate = true,
                                                .open = open,
                                                .free = release,
-                                               .matrices = matrices,
+                                               .bytes = bytes,
                                                .evidence = evidence,
                                                .settle = settle,
                                                .predict = predict,

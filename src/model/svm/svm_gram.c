@@ -30,7 +30,8 @@ static_assert(sizeof(struct svm_node) == 16 && offsetof(struct svm_node, value) 
               "LIBSVM's nodes are not as this file needs them");
 
 lth_status lth__svm_gram_create(lth_ctx *ctx, size_t rows, lth__svm_gram *out, lth_error *err) {
-    size_t cells = (rows + rows % 2) * (rows + 1) + 1;
+    bool countable = rows < (size_t)1 << 30; /* also in bytes */
+    size_t cells = countable ? (rows + rows % 2) * (rows + 1) + 1 : SIZE_MAX / sizeof(double);
     LTH_TRY(lth__memory_check(cells * sizeof(double), "the Gram matrix",
                               "use --features, fewer rows (--where), or a machine with more memory",
                               err));

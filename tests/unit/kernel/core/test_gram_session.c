@@ -147,6 +147,58 @@ static void test_many_evaluations(void **state) {
     }
 }
 
+/* ---- The lower triangle, packed ---- */
+
+/* The same numbers as in a whole matrix, bit by bit, and nothing else in the triangle. */
+static void check_packed(session *s) {
+    lth__packed K = lth__packed_layout(N), single = K, W = K;
+    double *cells = K.cells = room(lth__packed_count(N)), grad[32], wanted[32];
+    W.cells = room(lth__packed_count(N));
+    single.singles = calloc(lth__packed_count(N), sizeof *single.singles);
+    for (size_t i = 0; i < lth__packed_count(N); i++) cells[i] = NAN;
+    assert_int_equal(lth__gram_values(s->gram, s->K, LD, NULL), LTH_OK);
+    assert_int_equal(lth__gram_values_packed(s->gram, &single, NULL), LTH_OK);
+    assert_int_equal(lth__gram_values_packed(s->gram, &K, NULL), LTH_OK);
+    for (size_t i = 0; i < N; i++) {
+        for (size_t j = 0; j < N; j++) {
+            size_t at = lth__packed_row(&K, i) + j;
+            if (j > i) continue;
+            assert_true(cells[at] == s->K[i * LD + j]);
+            assert_true(single.singles[at] == (float)cells[at]);
+            W.cells[at] = s->W[i * LD + j];
+        }
+    }
+    assert_int_equal(lth__gram_pull_packed(s->gram, &W, grad, NULL), LTH_OK);
+    assert_int_equal(lth__gram_pull(s->gram, s->W, LD, wanted, NULL), LTH_OK);
+    assert_memory_equal(grad, wanted, lth_kernel_params(s->f.kernel) * sizeof *grad);
+    free(cells);
+    free(W.cells);
+    free(single.singles);
+}
+
+static void test_packed(void **state) {
+    (void)state;
+    for (size_t k = 0; k < KERNELS; k++) {
+        session s = open_session(kernels[k], LTH_DROP_AUTO, k % 2 ? 3 : 1);
+        check_packed(&s);
+        check_values(&s); /* a whole one afterwards */
+        check_pull(&s);
+        close_session(&s);
+    }
+}
+
+static void test_too_large_for_single(void **state) {
+    (void)state;
+    session s = open_session("1e12 * 1e12 * 1e12 * 1e3 * ssk(text, order=4)", LTH_DROP_AUTO, 2);
+    lth__packed K = lth__packed_layout(N);
+    lth_error err;
+    K.singles = calloc(lth__packed_count(N), sizeof *K.singles);
+    assert_int_equal(lth__gram_values_packed(s.gram, &K, &err), LTH_ENUMERIC);
+    assert_non_null(strstr(err.message, "single precision"));
+    free(K.singles);
+    close_session(&s);
+}
+
 /* The pull-back is at the values of the last lth__gram_values(), even when they changed since. */
 static void test_pull_is_where_the_values_were(void **state) {
     (void)state;
@@ -271,6 +323,8 @@ static void test_items_of_another_kernel(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_many_evaluations),
+        cmocka_unit_test(test_packed),
+        cmocka_unit_test(test_too_large_for_single),
         cmocka_unit_test(test_pull_is_where_the_values_were),
         cmocka_unit_test(test_return_to_old_values),
         cmocka_unit_test(test_same_bits_for_any_threads),

@@ -248,13 +248,21 @@ static void test_steps_without_numbers_are_left_out(void **state) {
 /* ---- Files ---- */
 
 static const char *const texts[] = {"model", "kernel", "targets", "made_by"};
-static const char *const arrays[] = {"report",         "nu",
-                                     "order_share",    "scaling",
-                                     "noise",          "start",
-                                     "flags",          "y",
-                                     "alpha",          "factor",
-                                     "field.0.texts",  "field.0.text_ends",
-                                     "field.0.starts", "field.0.symbols"};
+static const char *const arrays[] = {"report",
+                                     "nu",
+                                     "order_share",
+                                     "scaling",
+                                     "noise",
+                                     "start",
+                                     "flags",
+                                     "y",
+                                     "alpha",
+                                     "factor.height",
+                                     "factor.packed",
+                                     "field.0.texts",
+                                     "field.0.text_ends",
+                                     "field.0.starts",
+                                     "field.0.symbols"};
 
 /* The same model file with other steps; `steps` NULL = without, as files of before are. */
 static lth_status load_with(const lth__tensors *file, const lth__tensor *steps, lth_gp **out,

@@ -1,0 +1,249 @@
+/* How a fit of so many rows will be done: by which posterior, learned from how many rows, and what
+ * that takes.
+ *
+ * Nothing here depends on a clock or on the number of threads: the same rows on a machine with the
+ * same memory are fitted in the same way.
+ */
+#include <math.h>
+#include <stdint.h>
+
+#include "base/clock.h"
+#include "model/common/linalg.h"
+#include "model/gp/gp_classes.h"
+
+/* An hour of one core that does 4e10 operations and 4e9 cell-orders a second, 100 evaluations with
+ * their gradients: what learning may take unless the caller says how many rows to learn from. */
+static const double learning_budget = 3600, evaluations = 100, flops = 4e10, cell_orders = 4e9;
+static const double gradient_cost = 4; /* value and pull-back, in values */
+enum { LEAST_LEARN_ROWS = 1000, MOST_LAPLACE_ROWS = 10000 };
+
+const lth__posterior *lth__gp_posterior(lth_posterior which, bool labels) {
+    if (which == LTH_POSTERIOR_CG) return &lth__cg;
+    if (which == LTH_POSTERIOR_INDUCING) return &lth__inducing;
+    return labels ? &lth__laplace_posterior : &lth__exact;
+}
+
+/* ---- What it takes ---- */
+
+static double bytes_of(const lth_gp *gp, lth_posterior which, size_t rows, lth_precision store) {
+    lth_gp asked = {.rows = rows, .latents = gp->latents, .how = gp->how};
+    asked.how.store = store;
+    return (double)lth__gp_posterior(which, gp->likelihood->of_labels)->bytes(&asked);
+}
+
+static double cell_orders_of_pair(const lth_gp *gp) {
+    double n = (double)gp->rows;
+    return 2 * lth_gram_cell_orders(gp->kernel, gp->items, NULL) / (n * (n + 1));
+}
+
+/* Nominal seconds of a search on n rows. */
+static double learning_time(const lth_gp *gp, double n) {
+    double problems = gp->likelihood->of_labels ? 4 * (double)gp->latents : 1;
+    double values = cell_orders_of_pair(gp) * n * n / 2 / cell_orders;
+    return evaluations * (problems * n * n * n / flops + gradient_cost * values);
+}
+
+/* ---- The choice ---- */
+
+static bool fits(const lth_gp *gp, lth_posterior which, size_t rows, lth_precision store,
+                 double available) {
+    return bytes_of(gp, which, rows, store) <= 0.9 * available;
+}
+
+static void choose_posterior(const lth_gp *gp, const lth_gp_options *options, lth_gp_plan *plan) {
+    bool labels = gp->likelihood->of_labels;
+    plan->posterior = options->posterior;
+    plan->store = options->store;
+    if (plan->posterior != LTH_POSTERIOR_AUTO) return;
+    bool exact = fits(gp, LTH_POSTERIOR_EXACT, gp->rows, plan->store, plan->available);
+    if (exact && !(labels && gp->rows > MOST_LAPLACE_ROWS)) {
+        plan->posterior = LTH_POSTERIOR_EXACT;
+    } else if (!labels && fits(gp, LTH_POSTERIOR_CG, gp->rows, LTH_F32, plan->available)) {
+        plan->posterior = LTH_POSTERIOR_CG;
+        plan->store = LTH_F32;
+    } else {
+        plan->posterior = LTH_POSTERIOR_INDUCING;
+    }
+}
+
+/* The most rows, by two digits, whose search fits into the budget and into memory. */
+static size_t choose_learn_rows(const lth_gp *gp, const lth_gp_plan *plan) {
+    double n = (double)gp->rows;
+    while (n > LEAST_LEARN_ROWS && learning_time(gp, n) > learning_budget) n *= 0.98;
+    while (n > 1 && !fits(gp, LTH_POSTERIOR_EXACT, (size_t)n, LTH_F64, plan->available)) n *= 0.98;
+    if ((size_t)n >= gp->rows) return gp->rows;
+    double unit = pow(10, floor(log10(n)) - 1);
+    return (size_t)(floor(n / unit) * unit);
+}
+
+static void choose(const lth_gp *gp, const lth_gp_options *options, lth_gp_plan *plan) {
+    size_t available = lth__memory_available();
+    *plan = (lth_gp_plan){.rows = gp->rows,
+                          .available = available == SIZE_MAX ? INFINITY : (double)available};
+    choose_posterior(gp, options, plan);
+    plan->learn_rows = options->learn_rows ? options->learn_rows : choose_learn_rows(gp, plan);
+    if (plan->learn_rows > gp->rows) plan->learn_rows = gp->rows;
+    if (plan->posterior == LTH_POSTERIOR_INDUCING)
+        plan->inducing = gp->how.inducing < gp->rows ? gp->how.inducing : gp->rows;
+}
+
+static lth_status check(const lth_gp *gp, const lth_gp_options *options, const lth_gp_plan *plan,
+                        lth_error *err) {
+    if (gp->likelihood->of_labels && plan->posterior == LTH_POSTERIOR_CG)
+        return lth__fail(err, LTH_EARG,
+                         "conjugate gradients are for numbers; for labels take the exact or the "
+                         "inducing posterior");
+    if (options->bound != LTH_BOUND_NONE && plan->posterior != LTH_POSTERIOR_INDUCING)
+        return lth__fail(err, LTH_EARG, "a bound is learned with the inducing posterior only");
+    if (options->bound == LTH_BOUND_FITC && gp->likelihood->of_labels)
+        return lth__fail(err, LTH_EARG, "the bound fitc is for numbers; labels take titsias");
+    return LTH_OK;
+}
+
+static void fill_costs(const lth_gp *gp, lth_gp_plan *plan) {
+    double n = (double)plan->rows, learn = (double)plan->learn_rows, m = (double)plan->inducing;
+    double of_pair = cell_orders_of_pair(gp);
+    plan->learn_bytes = bytes_of(gp, LTH_POSTERIOR_EXACT, plan->learn_rows, LTH_F64);
+    plan->bytes = bytes_of(gp, plan->posterior, plan->rows, plan->store);
+    plan->learn_pairs = learn * (learn + 1) / 2;
+    plan->pairs = plan->posterior == LTH_POSTERIOR_INDUCING ? n * m : n * (n + 1) / 2;
+    plan->learn_cell_orders = of_pair * plan->learn_pairs;
+    plan->cell_orders = of_pair * plan->pairs;
+}
+
+lth_status lth__gp_plan(const lth_gp *gp, const lth_gp_options *options, lth_gp_plan *plan,
+                        lth_error *err) {
+    choose(gp, options, plan);
+    LTH_TRY(check(gp, options, plan, err));
+    fill_costs(gp, plan);
+    return LTH_OK;
+}
+
+bool lth__gp_learns_at_once(const lth_gp_plan *plan) {
+    return plan->posterior == LTH_POSTERIOR_EXACT && plan->learn_rows == plan->rows;
+}
+
+/* ---- Before the work ---- */
+
+static const char *const names[] = {"auto", "exact", "conjugate gradients", "inducing rows"};
+
+static void tell(const lth_gp *gp, const lth_gp_options *options, const lth_gp_plan *plan,
+                 bool learns) {
+    lth_ctx *ctx = (lth_ctx *)&gp->ctx;
+    char needed[16], left[16];
+    if (options->posterior == LTH_POSTERIOR_AUTO && plan->posterior != LTH_POSTERIOR_EXACT) {
+        double exact = bytes_of(gp, LTH_POSTERIOR_EXACT, gp->rows, LTH_F64);
+        lth__print_size(exact, needed);
+        lth__print_size(plan->available, left);
+        lth__log(ctx, LTH_LOG_WARNING,
+                 "the exact posterior of %zu rows needs %s, %s are available%s: taking %s",
+                 gp->rows, needed, left, gp->likelihood->of_labels ? ", and many factors" : "",
+                 names[plan->posterior]);
+    }
+    if (learns && !options->learn_rows && plan->learn_rows < gp->rows)
+        lth__log(ctx, LTH_LOG_WARNING,
+                 "parameters are learned from %zu of the %zu rows; learn-rows says from how many",
+                 plan->learn_rows, gp->rows);
+}
+
+static lth_status check_memory(double bytes, const char *what, lth_error *err) {
+    static const char advice[] = "use fewer rows (--where, --learn-rows), --posterior cg or "
+                                 "inducing, or a machine with more memory";
+    return lth__memory_check(bytes < 1e18 ? (size_t)bytes : SIZE_MAX, what, advice, err);
+}
+
+lth_status lth__gp_plan_check(const lth_gp *gp, const lth_gp_options *options,
+                              const lth_gp_plan *plan, bool learns, lth_error *err) {
+    static const char *const whats[] = {"", "an exact Gaussian process on that many rows",
+                                        "the matrix of that many rows",
+                                        "a Gaussian process with that many inducing rows"};
+    if (learns) LTH_TRY(check_memory(plan->learn_bytes, "learning from that many rows", err));
+    LTH_TRY(check_memory(plan->bytes, whats[plan->posterior], err));
+    tell(gp, options, plan, learns);
+    return LTH_OK;
+}
+
+/* ---- Of a table ---- */
+
+/* Seconds for a value of the kernel, for a value with its gradient, and for an operation of the
+ * algebra, on all threads. */
+typedef struct rates {
+    double value, gradient, operation;
+} rates;
+
+static lth_status time_kernel(const lth_gp *gp, rates *r, lth_error *err) {
+    enum { MOST = 256 };
+    size_t n = gp->rows < MOST ? gp->rows : MOST, *row = lth__alloc(n, sizeof *row);
+    double *K = lth__calloc(n * n + 1, sizeof *K);
+    double *gradient = lth__alloc(gp->kernel->param_count + 1, sizeof *gradient);
+    lth_items *some = NULL;
+    lth_status status = row && K && gradient ? LTH_OK : lth__fail_memory(err, n * n * sizeof *K);
+    if (status == LTH_OK) status = lth__gp_draw_rows(gp, n, row, err);
+    if (status == LTH_OK) status = lth__items_pick(gp->items, row, n, &some, err);
+    double began = lth__seconds(), pairs = (double)n * (double)(n + 1) / 2;
+    if (status == LTH_OK) status = lth_gram(gp->kernel, some, NULL, K, n, err);
+    r->value = (lth__seconds() - began) / pairs;
+    began = lth__seconds();
+    if (status == LTH_OK) status = lth_gram_pull(gp->kernel, some, NULL, K, n, gradient, err);
+    r->gradient = r->value + (lth__seconds() - began) / pairs;
+    lth_items_free(some);
+    lth__free(row);
+    lth__free(K);
+    lth__free(gradient);
+    return status;
+}
+
+static lth_status time_algebra(const lth_gp *gp, rates *r, lth_error *err) {
+    enum { N = 768 };
+    lth_ctx ctx = gp->ctx;
+    double *A = lth__calloc((size_t)N * N, sizeof *A);
+    if (!A) return lth__fail_memory(err, (size_t)N * N * sizeof *A);
+    for (size_t i = 0; i < N; i++) A[i * N + i] = 1;
+    double began = lth__seconds();
+    lth_status status = lth__cholesky(&ctx, N, A, err);
+    r->operation = (lth__seconds() - began) * 3 / ((double)N * N * N);
+    lth__free(A);
+    return status;
+}
+
+static void estimate(const lth_gp *gp, const rates *r, lth_gp_plan *plan) {
+    double n = (double)plan->rows, learn = (double)plan->learn_rows, m = (double)plan->inducing;
+    double problems = gp->likelihood->of_labels ? 4 * (double)gp->latents : 1;
+    double algebra = problems * n * n * n;   /* factor and inverse */
+    if (plan->posterior == LTH_POSTERIOR_CG) /* 30 steps for each probe, 3 for the target */
+        algebra = 30 * 2 * n * n * (double)(gp->how.probes + gp->latents);
+    if (plan->posterior == LTH_POSTERIOR_INDUCING) algebra = (problems + 2) * n * m * m;
+    plan->learn_seconds = evaluations * (problems * learn * learn * learn * r->operation +
+                                         plan->learn_pairs * r->gradient);
+    plan->seconds = plan->pairs * r->value + algebra * r->operation;
+}
+
+static lth_status plan_model(const lth_gp *gp, const lth_gp_options *options, lth_gp_plan *plan,
+                             lth_error *err) {
+    rates r = {0};
+    LTH_TRY(lth__gp_plan(gp, options, plan, err));
+    LTH_TRY(time_kernel(gp, &r, err));
+    LTH_TRY(time_algebra(gp, &r, err));
+    estimate(gp, &r, plan);
+    if (!options->learn) plan->learn_seconds = 0;
+    return LTH_OK;
+}
+
+lth_status lth_gp_plan_fit(lth_ctx *ctx, const char *expression, const lth_table *table,
+                           const char *const *targets, size_t target_count,
+                           const lth_gp_options *given, lth_gp_plan *out, size_t size,
+                           lth_error *err) {
+    lth_gp_options options = lth__gp_options_complete(given);
+    lth__source s;
+    lth_gp *gp = NULL;
+    lth_gp_plan plan;
+    if (target_count == 0) return lth__fail(err, LTH_EARG, "no target column is named");
+    lth_status status = lth__source_open(&s, ctx, expression, table, options.vectors, err);
+    if (status == LTH_OK)
+        status = lth__gp_begin(&s, table, targets, target_count, &options, &gp, err);
+    if (status == LTH_OK) status = plan_model(gp, &options, &plan, err);
+    if (status == LTH_OK) lth__copy_struct(out, size, &plan, sizeof plan);
+    lth_gp_free(gp);
+    lth__source_close(&s);
+    return status;
+}

@@ -1,0 +1,214 @@
+/* The gradient of an evidence by inducing rows: a second pass over all rows makes the weights of
+ * covariances, which are pulled back slice by slice (see inducing.h).
+ *
+ * Covariances are c = scale k + shift. The derivative by `scale` needs no kernel value more, since
+ * W_nm . c_m(x_n) = x_n . a_n, and likewise sum W_mm C_mm = -(trace of what is in brackets)/2.
+ */
+#include <string.h>
+
+#include "base/parallel.h"
+#include "model/common/linalg.h"
+#include "model/gp/inducing.h"
+
+enum { ROWS = 128 };
+
+typedef struct pulling {
+    lth_gp *gp;
+    lth__inducing_state *s;
+    const lth__blas *blas;
+    lth__row_weights_fn *weigh;
+    size_t params, shared; /* of the kernel; latent functions of a factor */
+    double *inverse;       /* [factor] B^-1                                */
+    double *gradient;      /* of the kernel's parameters, so far           */
+    double *by_slice;      /* of a slice                                   */
+    double own[LTH__MOST_OWN];
+    double inner, weights; /* sums of W c, and of W */
+
+    /* Of a slice: */
+    const lth__slice *slice;
+    double *X, *U;            /* [row][m]: x_n, later W; room      */
+    double *mean, *q, *p, *h; /* [row][shared], [row]              */
+    double *sum_h;            /* [row], of all factors             */
+    double *piece;            /* [piece][own, then inner, weights] */
+    lth__inducing_sum sum;    /* of h a a^T                        */
+} pulling;
+
+enum { OF_PIECE = LTH__MOST_OWN + 2 };
+
+/* ---- Weights of a piece of a slice ---- */
+
+static lth__slice piece_of(const lth__slice *s, size_t m, size_t index) {
+    size_t first = index * ROWS, rows = s->rows - first < ROWS ? s->rows - first : ROWS;
+    return (lth__slice){.first = s->first + first,
+                        .rows = rows,
+                        .A = s->A + first * m,
+                        .d = s->d + first,
+                        .self = s->self + first};
+}
+
+static double dot(const double *a, const double *b, size_t n) {
+    double sum = 0;
+    for (size_t i = 0; i < n; i++) sum += a[i] * b[i];
+    return sum;
+}
+
+/* X += g b^T - p B^-1 a of the factor's latent functions. */
+static void add_factor(const pulling *j, size_t factor, const lth__slice *s, size_t at,
+                       double *own) {
+    size_t m = j->s->m, t = j->shared, latents = j->s->latents, first = factor * t;
+    double *U = j->U + at * m, *X = j->X + at * m, *g = j->mean + at * t;
+    double *q = j->q + at, *p = j->p + at, *h = j->h + at;
+    const double *b = j->s->b + first;
+    j->blas->gemm_nn(s->rows, m, m, 1, s->A, m, j->inverse + factor * m * m, m, 0, U, m);
+    j->blas->gemm_nn(s->rows, t, m, 1, s->A, m, b, latents, 0, g, t);
+    for (size_t r = 0; r < s->rows; r++) q[r] = dot(s->A + r * m, U + r * m, m);
+    j->weigh(j->gp, s, first, t, g, q, p, h, own);
+    j->blas->gemm_nt(s->rows, m, t, 1, g, t, b, latents, 1, X, m);
+    for (size_t r = 0; r < s->rows; r++) {
+        j->sum_h[at + r] += h[r];
+        for (size_t k = 0; k < m; k++) X[r * m + k] -= p[r] * U[r * m + k];
+    }
+}
+
+static lth_status weigh_piece(void *user, size_t index, unsigned worker, lth_error *err) {
+    (void)worker, (void)err;
+    const pulling *j = user;
+    size_t m = j->s->m, at = index * ROWS;
+    lth__slice s = piece_of(j->slice, m, index);
+    double *X = j->X + at * m, *own = j->piece + index * OF_PIECE;
+    memset(own, 0, OF_PIECE * sizeof *own);
+    memset(X, 0, s.rows * m * sizeof *X);
+    memset(j->sum_h + at, 0, s.rows * sizeof *j->sum_h);
+    for (size_t f = 0; f < j->s->factors; f++) add_factor(j, f, &s, at, own);
+    for (size_t r = 0; r < s.rows; r++) {
+        for (size_t k = 0; k < m; k++) X[r * m + k] += j->sum_h[at + r] * s.A[r * m + k];
+        own[LTH__MOST_OWN] += dot(X + r * m, s.A + r * m, m);
+    }
+    j->blas->solve_right_transposed(s.rows, m, j->s->basis->L, m, X, m);
+    for (size_t i = 0; i < s.rows * m; i++) own[LTH__MOST_OWN + 1] += X[i];
+    return LTH_OK;
+}
+
+static void add_gradient(pulling *j) {
+    for (size_t p = 0; p < j->params; p++) j->gradient[p] += j->by_slice[p];
+}
+
+static void add_pieces(pulling *j, size_t pieces) {
+    for (size_t i = 0; i < pieces; i++) {
+        const double *x = j->piece + i * OF_PIECE;
+        for (size_t k = 0; k < LTH__MOST_OWN; k++) j->own[k] += x[k];
+        j->inner += x[LTH__MOST_OWN];
+        j->weights += x[LTH__MOST_OWN + 1];
+    }
+}
+
+static lth_status take(void *user, const lth__slice *slice, lth_error *err) {
+    pulling *j = user;
+    const lth_kernel *kernel = j->gp->kernel;
+    size_t m = j->s->m, pieces = (slice->rows + ROWS - 1) / ROWS;
+    j->slice = slice;
+    LTH_TRY(lth__parallel_for(kernel->ctx, NULL, pieces, NULL, weigh_piece, j, err));
+    add_pieces(j, pieces);
+    LTH_TRY(lth__inducing_add(j->gp, &j->sum, slice, j->sum_h, NULL, err));
+    LTH_TRY(lth_gram_pull(kernel, slice->items, j->s->basis->items, j->X, m, j->by_slice, err));
+    add_gradient(j);
+    for (size_t r = 0; r < slice->rows; r++) {
+        double w = j->sum_h[r] *= -0.5;
+        j->inner += w * slice->self[r];
+        j->weights += w;
+    }
+    LTH_TRY(lth_gram_diagonal_pull(kernel, slice->items, j->sum_h, j->by_slice, err));
+    add_gradient(j);
+    return LTH_OK;
+}
+
+/* ---- Weights among the inducing rows ---- */
+
+/* What is in the brackets of W_mm, both triangles, in place of the sum of h a a^T. */
+static void fill_brackets(pulling *j) {
+    size_t m = j->s->m, latents = j->s->latents;
+    double *T = j->sum.S, t = (double)j->shared;
+    for (size_t r = 0; r < m; r++) {
+        for (size_t c = 0; c <= r; c++) {
+            double *cell = &T[r * m + c];
+            *cell += dot(j->s->b + r * latents, j->s->b + c * latents, latents);
+            for (size_t f = 0; f < j->s->factors; f++)
+                *cell += t * (j->inverse[(f * m + r) * m + c] - (r == c));
+            T[c * m + r] = *cell;
+        }
+    }
+}
+
+static lth_status pull_basis(pulling *j, lth_error *err) {
+    size_t m = j->s->m;
+    const lth__basis *basis = j->s->basis;
+    double *W = j->sum.S;
+    fill_brackets(j);
+    for (size_t i = 0; i < m; i++) j->inner -= 0.5 * W[i * m + i];
+    j->blas->solve_transposed(m, m, basis->L, m, W, m);
+    j->blas->solve_right_transposed(m, m, basis->L, m, W, m);
+    for (size_t i = 0; i < m * m; i++) {
+        W[i] *= -0.5;
+        j->weights += W[i];
+    }
+    for (size_t i = 0; i < m; i++) j->inner -= basis->jitter * W[i * m + i];
+    LTH_TRY(lth_gram_pull(j->gp->kernel, basis->items, NULL, W, m, j->by_slice, err));
+    add_gradient(j);
+    return LTH_OK;
+}
+
+/* ---- All of it ---- */
+
+static lth_status make_room(pulling *j, lth_error *err) {
+    size_t m = j->s->m, rows = lth__inducing_rows(m);
+    if (rows > j->gp->rows) rows = j->gp->rows;
+    size_t pieces = (rows + ROWS - 1) / ROWS;
+    j->inverse = lth__alloc(j->s->factors * m * m, sizeof *j->inverse);
+    j->by_slice = lth__alloc(j->params + 1, sizeof *j->by_slice);
+    j->X = lth__alloc(rows * m, sizeof *j->X);
+    j->U = lth__alloc(rows * m, sizeof *j->U);
+    j->mean = lth__alloc(rows * (j->shared + 4), sizeof *j->mean);
+    j->piece = lth__alloc(pieces * OF_PIECE, sizeof *j->piece);
+    j->sum = (lth__inducing_sum){.m = m, .S = lth__calloc(m * m, sizeof(double)), .room = j->U};
+    if (!j->inverse || !j->by_slice || !j->X || !j->U || !j->mean || !j->piece || !j->sum.S)
+        return lth__fail_memory(err, 2 * rows * m * sizeof *j->X);
+    j->q = j->mean + rows * j->shared;
+    j->p = j->q + rows;
+    j->h = j->p + rows;
+    j->sum_h = j->h + rows;
+    return LTH_OK;
+}
+
+static lth_status pull(pulling *j, lth_error *err) {
+    size_t m = j->s->m;
+    LTH_TRY(lth__blas_get(&j->blas, err));
+    LTH_TRY(make_room(j, err));
+    for (size_t f = 0; f < j->s->factors; f++)
+        LTH_TRY(lth__cholesky_inverse(j->gp->kernel->ctx, m, j->s->LB + f * m * m,
+                                      j->inverse + f * m * m, err));
+    LTH_TRY(lth__inducing_pass(j->gp, true, take, j, err));
+    return pull_basis(j, err);
+}
+
+lth_status lth__inducing_pull(lth_gp *gp, double *gradient, lth_error *err) {
+    lth__inducing_state *s = gp->solution;
+    bool numbers = s->factors < s->latents || gp->likelihood == &lth__gaussian;
+    pulling j = {.gp = gp,
+                 .s = s,
+                 .weigh = numbers ? lth__inducing_number_weights : lth__inducing_site_weights,
+                 .params = gp->kernel->param_count,
+                 .shared = s->latents / s->factors,
+                 .gradient = gradient};
+    memset(gradient, 0, lth__gp_param_count(gp) * sizeof *gradient);
+    lth_status status = pull(&j, err);
+    void *blocks[] = {j.inverse, j.by_slice, j.X, j.U, j.mean, j.piece, j.sum.S};
+    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) lth__free(blocks[i]);
+    LTH_TRY(status);
+    size_t own = lth__gp_own_count(gp);
+    for (size_t i = 0; i < own; i++) gradient[j.params + i] = j.own[i];
+    if (gp->likelihood->own_units) /* `scale` is the last of them */
+        gradient[j.params + own - 1] =
+            (j.inner - gp->mean->variance * j.weights) / lth__gp_scale(gp);
+    for (size_t p = 0; p < j.params; p++) gradient[p] *= lth__gp_scale(gp);
+    return LTH_OK;
+}

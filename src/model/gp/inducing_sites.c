@@ -1,0 +1,218 @@
+/* Inducing rows for likelihoods that are not Gaussian: of each latent function f the best normal
+ * distribution of the inducing rows' f, by the bound
+ *
+ *     evidence >= sum_n E log p(y_n | f_n) - (tr B^-1 + |b|^2 - M + log |B|)/2
+ *     f_n has the mean a_n . b and the variance d_n + q_n,   q_n = a_n^T B^-1 a_n
+ *
+ * It has one site for each row, l and D, which are moved to where their own expectations ask for:
+ * natural gradients with step `rho` (Khan and Lin 2017; Adam et al. 2021)
+ *
+ *     g = dE/dmean,  D' = -2 dE/dvariance:   (l, D) <- (1 - rho) (l, D) + rho (g + D' mean, D')
+ *
+ * One pass over the rows judges the sites it began with and sums up the next. tr B^-1 = M - sum D
+ * q.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/parallel.h"
+#include "engine/blas.h"
+#include "model/gp/inducing.h"
+
+enum { ROWS = 128, MOST_STEPS = 200 };
+static const double close_enough = 1e-7;
+
+typedef struct sites {
+    lth_gp *gp;
+    lth__inducing_state *s;
+    const lth__blas *blas;
+    lth__quadrature rule;
+    size_t latent;
+    double *next, *now, *before; /* [l, D][n]; `next` is the state's own */
+    double rho;
+    lth__inducing_sum sum; /* of the next sites */
+    const lth__slice *slice;
+    double *piece; /* [piece][OF_PIECE] */
+    double expected, explained, left, gap;
+} sites;
+
+enum { EXPECTED, EXPLAINED, LEFT, GAP, OF_PIECE };
+
+/* ---- One pass ---- */
+
+/* Of row r, with q = a^T B^-1 a and this mean. */
+static void move_site(const sites *x, size_t row, double mean, double q, double d, double *sums) {
+    const lth_gp *gp = x->gp;
+    size_t n = gp->rows;
+    double *l = &x->next[row], *D = &x->next[n + row];
+    double y = gp->y[x->latent * n + row];
+    lth__expected e = lth__likelihood_expect(gp->likelihood, gp->own, &x->rule, y, mean, d + q);
+    double to_D = e.by_variance < 0 ? -2 * e.by_variance : 0, to_l = e.by_mean + to_D * mean;
+    double gap = fmax(fabs(to_l - *l), fabs(to_D - *D));
+    sums[EXPECTED] += e.value;
+    sums[EXPLAINED] += *D * q;
+    sums[LEFT] += *D * d;
+    if (!(gap <= sums[GAP])) sums[GAP] = gap;
+    x->now[row] = *l;
+    x->now[n + row] = *D;
+    *l += x->rho * (to_l - *l);
+    *D += x->rho * (to_D - *D);
+}
+
+static lth_status move_piece(void *user, size_t index, unsigned worker, lth_error *err) {
+    (void)worker, (void)err;
+    const sites *x = user;
+    size_t m = x->s->m, at = index * ROWS, latents = x->s->latents;
+    size_t rows = x->slice->rows - at < ROWS ? x->slice->rows - at : ROWS;
+    const double *A = x->slice->A + at * m, *b = x->s->b + x->latent;
+    double *U = x->sum.room + at * m, mean[ROWS], *sums = x->piece + index * OF_PIECE;
+    memcpy(U, A, rows * m * sizeof *U);
+    memset(sums, 0, OF_PIECE * sizeof *sums);
+    x->blas->solve_right(rows, m, x->s->LB + x->latent * m * m, m, U, m);
+    x->blas->gemm_nn(rows, 1, m, 1, A, m, b, latents, 0, mean, 1);
+    for (size_t r = 0; r < rows; r++) {
+        double q = 0;
+        for (size_t k = 0; k < m; k++) q += U[r * m + k] * U[r * m + k];
+        move_site(x, x->slice->first + at + r, mean[r], q, x->slice->d[at + r], sums);
+    }
+    return LTH_OK;
+}
+
+/* Sums of the sites as they are in `next`. */
+static lth_status sum_up(void *user, const lth__slice *slice, lth_error *err) {
+    const sites *x = user;
+    return lth__inducing_add(x->gp, &x->sum, slice, x->next + x->gp->rows + slice->first,
+                             x->next + slice->first, err);
+}
+
+static lth_status judge_and_move(void *user, const lth__slice *slice, lth_error *err) {
+    sites *x = user;
+    size_t pieces = (slice->rows + ROWS - 1) / ROWS;
+    x->slice = slice;
+    LTH_TRY(lth__parallel_for(x->gp->kernel->ctx, NULL, pieces, NULL, move_piece, x, err));
+    for (size_t i = 0; i < pieces; i++) {
+        const double *sums = x->piece + i * OF_PIECE;
+        x->expected += sums[EXPECTED];
+        x->explained += sums[EXPLAINED];
+        x->left += sums[LEFT];
+        if (!(sums[GAP] <= x->gap)) x->gap = sums[GAP];
+    }
+    return sum_up(x, slice, err);
+}
+
+static lth_status pass(sites *x, lth__slice_fn *take, lth_error *err) {
+    size_t m = x->s->m;
+    memset(x->sum.S, 0, m * m * sizeof *x->sum.S);
+    memset(x->sum.R, 0, m * sizeof *x->sum.R);
+    x->expected = x->explained = x->left = x->gap = 0;
+    return lth__inducing_pass(x->gp, true, take, x, err);
+}
+
+/* ---- Steps ---- */
+
+static double penalty(const sites *x, double log_determinant) {
+    double square = 0;
+    for (size_t k = 0; k < x->s->m; k++) {
+        double b = x->s->b[k * x->s->latents + x->latent];
+        square += b * b;
+    }
+    return 0.5 * (square - x->explained + log_determinant);
+}
+
+/* The step went too far: half of the way, and shorter ones from now on. */
+static lth_status step_back(sites *x, lth_error *err) {
+    for (size_t i = 0; i < 2 * x->gp->rows; i++) x->next[i] = (x->before[i] + x->now[i]) / 2;
+    x->rho /= 2;
+    return pass(x, sum_up, err);
+}
+
+static lth_status settle_sites(sites *x, double *bound, lth_error *err) {
+    double log_determinant, best = -INFINITY;
+    for (size_t step = 0; step < MOST_STEPS; step++) {
+        LTH_TRY(lth__inducing_solve(x->gp, x->latent, 1, x->sum.S, x->sum.R, x->latent, 1,
+                                    &log_determinant, err));
+        LTH_TRY(pass(x, judge_and_move, err));
+        double found = x->expected - penalty(x, log_determinant);
+        if (!isfinite(found)) return LTH_ENUMERIC;
+        if (found < best - 1e-9 * (1 + fabs(best)) && x->rho > 0.05) {
+            LTH_TRY(step_back(x, err));
+            continue;
+        }
+        best = *bound = found;
+        if (x->gap < close_enough) break;
+        double *old = x->before;
+        x->before = x->now;
+        x->now = old;
+    }
+    return LTH_OK;
+}
+
+/* Where they ended last, if that was anywhere. */
+static lth_status begin(sites *x, lth_error *err) {
+    bool finite = true, any = false;
+    for (size_t i = 0; i < 2 * x->gp->rows; i++) {
+        finite &= isfinite(x->next[i]) != 0;
+        any |= x->next[i] != 0;
+    }
+    if (!finite) memset(x->next, 0, 2 * x->gp->rows * sizeof *x->next);
+    return finite && any ? pass(x, sum_up, err) : LTH_OK; /* sums are 0 */
+}
+
+static lth_status make_room(sites *x, lth_error *err) {
+    size_t m = x->s->m, n = x->gp->rows, rows = lth__inducing_rows(m);
+    if (rows > n) rows = n;
+    x->sum = (lth__inducing_sum){.m = m,
+                                 .t = 1,
+                                 .S = lth__calloc(m * m, sizeof(double)),
+                                 .R = lth__calloc(m, sizeof(double)),
+                                 .room = lth__alloc(rows * m, sizeof(double))};
+    x->now = lth__alloc(2 * n, sizeof *x->now);
+    x->before = lth__alloc(2 * n, sizeof *x->before);
+    x->piece = lth__alloc((rows + ROWS - 1) / ROWS * OF_PIECE, sizeof *x->piece);
+    bool ok = x->sum.S && x->sum.R && x->sum.room && x->now && x->before && x->piece;
+    return ok ? LTH_OK : lth__fail_memory(err, rows * m * sizeof(double));
+}
+
+/* ---- All latent functions ---- */
+
+static lth_status solve_latent(lth_gp *gp, size_t latent, double *bound, lth_error *err) {
+    lth__inducing_state *s = gp->solution;
+    sites x = {.gp = gp, .s = s, .latent = latent, .rho = 1};
+    x.next = s->sites + latent * 2 * gp->rows;
+    lth__quadrature_make(&x.rule);
+    lth_status status = lth__blas_get(&x.blas, err);
+    if (status == LTH_OK) status = make_room(&x, err);
+    if (status == LTH_OK) status = begin(&x, err);
+    if (status == LTH_OK) status = settle_sites(&x, bound, err);
+    if (status == LTH_OK) s->left_to_noise += x.left / (double)(gp->rows * gp->latents);
+    void *blocks[] = {x.sum.S, x.sum.R, x.sum.room, x.now, x.before, x.piece};
+    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) lth__free(blocks[i]);
+    return status;
+}
+
+lth_status lth__inducing_sites(lth_gp *gp, double *evidence, lth_error *err) {
+    lth__inducing_state *s = gp->solution;
+    double sum = 0, bound = 0;
+    s->left_to_noise = 0;
+    for (size_t i = 0; i < gp->latents; i++) {
+        LTH_TRY(solve_latent(gp, i, &bound, err));
+        sum += bound;
+    }
+    *evidence = sum;
+    return LTH_OK;
+}
+
+/* p = h = D; the likelihoods have no parameters that are learned here. */
+void lth__inducing_site_weights(const lth_gp *gp, const lth__slice *s, size_t first, size_t t,
+                                double *mean, const double *q, double *p, double *h, double *own) {
+    (void)t, (void)own; /* each latent function has a factor of its own */
+    lth__quadrature rule;
+    lth__quadrature_make(&rule);
+    for (size_t r = 0; r < s->rows; r++) {
+        double y = gp->y[first * gp->rows + s->first + r];
+        lth__expected e = lth__likelihood_expect(gp->likelihood, gp->own, &rule, y, mean[r],
+                                                 s->d[r] + (q[r] > 0 ? q[r] : 0));
+        mean[r] = e.by_mean;
+        p[r] = h[r] = e.by_variance < 0 ? -2 * e.by_variance : 0;
+    }
+}
