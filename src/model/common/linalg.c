@@ -281,49 +281,45 @@ lth_status lth__packed_invert(lth_ctx *ctx, const lth__packed *L, lth_error *err
 
 /* ---- The diagonal of the inverse: the squares of M's columns ---- */
 
+enum { COLUMNS = 64 }; /* of M at a time: each thread holds as many */
+
 typedef struct measuring {
     const lth__blas *blas;
     const lth__packed *L;
-    double *inverse; /* of each square, a block for each panel */
     double *out;
 } measuring;
 
-static lth_status measure_square(void *user, size_t index, unsigned worker, lth_error *err) {
-    (void)worker, (void)err;
-    const measuring *j = user;
-    invert_square(j->blas, j->L, index, j->inverse + (index << (2 * j->L->shift)));
-    return LTH_OK;
-}
-
-/* One block of columns of M from the diagonal down: M_ij = -L_ii^-1 sum over k < i of L_ik M_kj.
- * The last block of `M` is room for the sum. */
-static void fill_column(const measuring *j, size_t column, double *M) {
+/* Columns first .. first + cols - 1 of M from the diagonal down, panel by panel: L_ii M_ij is the
+ * identity's, less the sum over k < i of L_ik M_kj. */
+static void fill_columns(const measuring *j, size_t first, size_t cols, double *M) {
     const lth__packed *L = j->L;
-    size_t height = lth__packed_height(L), cells = height * height, first = first_row(L, column);
-    size_t cols = lth__packed_rows(L, column), panels = lth__packed_panels(L);
-    double *sum = M + (panels - column) * cells;
-    copy_rows(cols, cols, j->inverse + column * cells, height, M, height);
-    for (size_t i = column + 1; i < panels; i++) {
-        size_t rows = lth__packed_rows(L, i);
-        j->blas->gemm_nn(rows, cols, first_row(L, i) - first, 1, part(L, i, first),
-                         lth__packed_stride(L, i), M, height, 0, sum, height);
-        j->blas->gemm_nn(rows, cols, rows, -1, j->inverse + i * cells, height, sum, height, 0,
-                         M + (i - column) * cells, height);
+    for (size_t p = first >> L->shift; p < lth__packed_panels(L); p++) {
+        size_t ld = lth__packed_stride(L, p), top = first_row(L, p);
+        size_t rows = lth__packed_rows(L, p), skip = top < first ? first - top : 0;
+        const double *A = part(L, p, first) + skip * ld;
+        double *at = M + (top + skip - first) * cols;
+        if (top <= first) { /* the panel of the diagonal itself */
+            memset(at, 0, (rows - skip) * cols * sizeof *at);
+            for (size_t c = 0; c < cols; c++) at[c * cols + c] = 1;
+            j->blas->solve(rows - skip, cols, A, ld, at, cols);
+        } else {
+            j->blas->gemm_nn(rows, cols, top - first, -1, A, ld, M, cols, 0, at, cols);
+            j->blas->solve(rows, cols, square(L, p), ld, at, cols);
+        }
     }
 }
 
-static lth_status measure_column(void *user, size_t index, unsigned worker, lth_error *err) {
+static lth_status measure_columns(void *user, size_t index, unsigned worker, lth_error *err) {
     (void)worker;
     const measuring *j = user;
-    const lth__packed *L = j->L;
-    size_t height = lth__packed_height(L), first = first_row(L, index);
-    size_t cols = lth__packed_rows(L, index);
-    double *M = make_blocks(L, lth__packed_panels(L) - index + 1, err), *out = j->out + first;
-    if (!M) return LTH_ENOMEM;
-    fill_column(j, index, M);
+    size_t first = index * COLUMNS, rows = j->L->n - first;
+    size_t cols = rows < COLUMNS ? rows : COLUMNS;
+    double *M = lth__alloc(rows * cols, sizeof *M), *out = j->out + first;
+    if (!M) return lth__fail_memory(err, rows * cols * sizeof *M);
+    fill_columns(j, first, cols, M);
     memset(out, 0, cols * sizeof *out);
-    for (size_t r = 0; r < L->n - first; r++) {
-        for (size_t c = 0; c < cols; c++) out[c] += M[r * height + c] * M[r * height + c];
+    for (size_t r = 0; r < rows; r++) {
+        for (size_t c = 0; c < cols; c++) out[c] += M[r * cols + c] * M[r * cols + c];
     }
     lth__free(M);
     return LTH_OK;
@@ -332,15 +328,9 @@ static lth_status measure_column(void *user, size_t index, unsigned worker, lth_
 lth_status lth__packed_inverse_diagonal(lth_ctx *ctx, const lth__packed *L, double *out,
                                         lth_error *err) {
     measuring j = {.L = L, .out = out};
-    size_t panels = lth__packed_panels(L);
     LTH_TRY(lth__blas_get(&j.blas, err));
-    j.inverse = make_blocks(L, panels, err);
-    if (!j.inverse) return LTH_ENOMEM;
-    lth_status status = lth__parallel_for(ctx, NULL, panels, NULL, measure_square, &j, err);
-    if (status == LTH_OK)
-        status = lth__parallel_for(ctx, NULL, panels, NULL, measure_column, &j, err);
-    lth__free(j.inverse);
-    return status;
+    return lth__parallel_for(ctx, NULL, (L->n + COLUMNS - 1) / COLUMNS, NULL, measure_columns, &j,
+                             err);
 }
 
 /* ---- Whole matrices ---- */

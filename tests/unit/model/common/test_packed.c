@@ -48,9 +48,8 @@ static lth_ctx *context(unsigned threads) {
 }
 
 /* What is above the diagonal must not be read. */
-static lth__packed pack(size_t n, const double *A, lth_precision precision) {
-    lth__packed p = lth__packed_layout(n);
-    size_t count = lth__packed_count(n);
+static lth__packed pack_in(lth__packed p, const double *A, lth_precision precision) {
+    size_t n = p.n, count = lth__packed_row(&p, n - 1) + n;
     if (precision == LTH_F32) {
         p.singles = malloc((count + 1) * sizeof *p.singles);
         for (size_t i = 0; i < count; i++) p.singles[i] = NAN;
@@ -69,6 +68,10 @@ static lth__packed pack(size_t n, const double *A, lth_precision precision) {
         }
     }
     return p;
+}
+
+static lth__packed pack(size_t n, const double *A, lth_precision precision) {
+    return pack_in(lth__packed_layout(n), A, precision);
 }
 
 static void unpack_free(lth__packed *p) {
@@ -300,12 +303,13 @@ static void check_solves(const lth__packed *p, const double *inverse, const doub
     }
 }
 
-static void check_factor(lth_ctx *ctx, size_t n) {
+static void check_factor(lth_ctx *ctx, lth__packed layout) {
+    size_t n = layout.n;
     lth__random random;
     lth__random_seed(&random, n);
     double *A = random_definite(&random, n), *L = naive_factor(n, A), *X = naive_inverse(n, L);
     double *diagonal = room(n), log_determinant = 0;
-    lth__packed p = pack(n, A, LTH_F64);
+    lth__packed p = pack_in(layout, A, LTH_F64);
     assert_int_equal(lth__packed_factor(ctx, &p, NULL), LTH_OK);
     check_lower(&p, L, 1e-13);
     for (size_t i = 0; i < n; i++) { /* 0 above the diagonal, inside of the panel */
@@ -328,8 +332,10 @@ static void check_factor(lth_ctx *ctx, size_t n) {
 static void test_factor(void **state) {
     (void)state;
     lth_ctx *ctx = context(2);
-    for (size_t s = 0; s < SIZES; s++) check_factor(ctx, sizes[s]);
-    check_factor(ctx, 5 * H + 1); /* more panels than are inverted at once */
+    for (size_t s = 0; s < SIZES; s++) check_factor(ctx, lth__packed_layout(sizes[s]));
+    check_factor(ctx, lth__packed_layout(5 * H + 1)); /* more than are inverted at once */
+    check_factor(ctx, (lth__packed){.n = 5 * H + 1, .shift = 7}); /* as large matrices are */
+    check_factor(ctx, (lth__packed){.n = 4 * H + 3, .shift = 8});
     lth_ctx_free(ctx);
 }
 
