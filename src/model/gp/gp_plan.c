@@ -12,8 +12,8 @@
 #include "model/gp/gp_classes.h"
 
 /* Unless the caller says how many rows to learn from: all, where that is an hour's work of one core
- * that does 4e10 operations and 4e9 cell-orders a second, 100 evaluations with their gradients; else
- * as many as take it ten minutes. */
+ * that does 4e10 operations and 4e9 cell-orders a second, 100 evaluations with their gradients;
+ * else as many as take it ten minutes. */
 static const double most_seconds = 3600, fewer_seconds = 600;
 static const double evaluations = 100, flops = 4e10, cell_orders = 4e9;
 static const double gradient_cost = 4; /* value and pull-back, in values */
