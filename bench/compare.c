@@ -115,6 +115,7 @@ static void measure_all(const plan *p, const char *part, report *r) {
         {"start-up and memory", measure_processes},
         {"memory of learning", measure_fit_memory},
         {"classification", measure_classification},
+        {"features of some rows", measure_features},
         {"the engine and a plain loop", measure_engine},
         {"soft matching", measure_soft},
         {"gradients", measure_gradient},

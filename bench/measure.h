@@ -33,6 +33,7 @@ void measure_fit_memory(const plan *p, report *r);
 void measure_trees(const plan *p, report *r); /* rows 16 to 18 */
 
 void measure_classification(const plan *p, report *r); /* row 19 */
+void measure_features(const plan *p, report *r);       /* row 20 */
 
 void measure_inducing(const plan *p, report *r); /* row 21 */
 

@@ -218,6 +218,9 @@ const option option_table[] = {
      "svm: kernel: from the Gram matrix; linear: for inner products of sparse features, a weight "
      "for each; origin: labels, without a threshold (default auto: linear where it can be, for "
      "more than 2,000 rows)"},
+    {0, "features", OPTION_NUMBER, "M", FIELD(features), LEARNING, 1000000,
+     "svm: M rows stand for all: each row is described by its similarities with these, without a "
+     "Gram matrix, for tables of many rows"},
     {0, "inner-folds", OPTION_NUMBER, "K", FIELD(inner_folds), LEARNING, 1000000,
      "svm: folds of the training rows that a grid is judged by (default 3)"},
     {0, "multi", OPTION_CHOICE, "ovo|ovr", FIELD(multi), LEARNING, 0,
@@ -542,6 +545,7 @@ int options_parse(int argc, char **argv, options *out) {
                      .patterns = NOT_GIVEN,
                      .rows = NOT_GIVEN,
                      .inner_folds = NOT_GIVEN,
+                     .features = NOT_GIVEN,
                      .draws = 1,
                      .port = 8080,
                      .host = "127.0.0.1",

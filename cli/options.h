@@ -38,7 +38,7 @@ typedef struct options {
     const char *C, *epsilon, *nu, *class_weights; /* of a support vector machine */
     list set;
     bool probability;
-    uint64_t inner_folds;
+    uint64_t inner_folds, features;
     int task, svm, multi, solver;
     bool per_order, no_learn, latent, unscaled, center;
     list target, fix, prior;

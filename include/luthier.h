@@ -735,6 +735,8 @@ typedef struct lth_svm_options {
     const char *class_weights; /* "balanced", or "NAME=W,NAME=W": factors of C; NULL = all 1    */
     const char *vectors;       /* file of word vectors; NULL = none                             */
     lth_svm_solver solver;     /* default AUTO                                                  */
+    size_t features; /* rows that stand for all: each row is described by its similarities with
+                        so many of them, without a Gram matrix; 0 (default) = none do           */
 } lth_svm_options;
 
 LTH_API void lth_svm_options_init(lth_svm_options *options);
@@ -763,8 +765,9 @@ typedef struct lth_svm_report {
     size_t points;         /* of the grid                                                */
     size_t inner_folds;
     double seconds;
-    bool linear;    /* LTH_SVM_LINEAR was used: the model has weights of features */
-    size_t weights; /* those that are not 0, of all problems                      */
+    bool linear;     /* LTH_SVM_LINEAR was used: the model has weights of features */
+    size_t weights;  /* those that are not 0, of all problems                      */
+    size_t features; /* rows that stand for all, which are the support rows; 0 = none do */
 } lth_svm_report;
 LTH_API const lth_svm_report *lth_svm_reported(const lth_svm *svm);
 

@@ -42,8 +42,12 @@ static const char *given_for_gp(const options *o) {
 
 int check_model_options(const options *o, bool svm) {
     const char *foreign = svm ? given_for_gp(o) : given_for_svm(o);
+    if (!svm && o->features != NOT_GIVEN)
+        return usage_error(o->command,
+                           "--features goes with --model svm; a Gaussian process has --inducing");
     if (foreign)
         return usage_error(o->command, "--%s goes with --model %s", foreign, svm ? "gp" : "svm");
+    if (o->features == 0) return usage_error(o->command, "--features wants 1 row at least");
     return EXIT_DONE;
 }
 
@@ -79,6 +83,7 @@ int fill_svm_options(learning *l) {
     to->class_weights = o->class_weights;
     to->set = o->set.at;
     to->set_count = o->set.count;
+    if (o->features != NOT_GIVEN) to->features = (size_t)o->features;
     if (o->inner_folds != NOT_GIVEN) to->inner_folds = (size_t)o->inner_folds;
     int code = EXIT_DONE;
     const char *texts[] = {o->C, o->epsilon, o->nu}, *names[] = {"C", "epsilon", "nu"};

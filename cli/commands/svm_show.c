@@ -26,6 +26,7 @@ static void print_machine(const lth_svm *svm, const lth_svm_report *r) {
                : r->one_vs_rest ? "each class against the rest"
                                 : "in pairs");
     if (r->linear) printf("solver\tlinear\nweights\t%zu\n", r->weights);
+    if (r->features > 0) puts("solver\tfeatures");
     if (!r->regression) printf("probabilities\t%s\n", r->probability ? "yes" : "no");
     printf("rows\t%zu\nsupport rows\t%zu\n", r->rows, r->support);
     if (r->points > 1) {
@@ -116,7 +117,8 @@ static void put_machine(json_writer *w, const lth_svm_report *r) {
     json_put_count(w, "rows", r->rows);
     json_put_count(w, "support", r->support);
     json_put_count(w, "problems", r->problems);
-    json_put_text(w, "solver", r->linear ? "linear" : "kernel");
+    const char *solver = r->linear ? "linear" : r->features > 0 ? "features" : "kernel";
+    json_put_text(w, "solver", solver);
     json_put_count(w, "weights", r->weights);
 }
 

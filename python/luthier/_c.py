@@ -135,7 +135,7 @@ class SvmOptions(Structure):
                 ("epsilon", c_void_p), ("epsilon_count", c_size_t), ("nu", c_void_p),
                 ("nu_count", c_size_t), ("set", POINTER(c_char_p)), ("set_count", c_size_t),
                 ("inner_folds", c_size_t), ("class_weights", c_char_p), ("vectors", c_char_p),
-                ("solver", Enum)]
+                ("solver", Enum), ("features", c_size_t)]
 
 
 class SvmReport(Structure):
@@ -144,7 +144,8 @@ class SvmReport(Structure):
                 ("C", c_double), ("epsilon", c_double), ("nu", c_double), ("inner", c_double),
                 ("rows", c_size_t), ("support", c_size_t), ("classes", c_size_t),
                 ("problems", c_size_t), ("points", c_size_t), ("inner_folds", c_size_t),
-                ("seconds", c_double), ("linear", c_bool), ("weights", c_size_t)]
+                ("seconds", c_double), ("linear", c_bool), ("weights", c_size_t),
+                ("features", c_size_t)]
 
 
 class SvmClass(Structure):

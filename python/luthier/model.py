@@ -211,10 +211,10 @@ def _in_place(call, rows, first, options):
     try:
         return call(rows, **options)
     except Error as failure:
-        if not failure.line or failure.file or not first:
+        if failure.file or first == 0:
             raise
-        raise Error(f"{failure} (counted from row {first})", failure.status, failure.line + first,
-                    failure.column) from None
+        raise Error(f"{failure} (counted from row {first})", failure.status,
+                    failure.line and failure.line + first, failure.column) from None
 
 
 def strings(values, what):

@@ -95,6 +95,8 @@ def _svm(pointer):
         lines.append(f"problems\t{r.problems}, {how}")
     if r.linear:
         lines += ["solver\tlinear", f"weights\t{r.weights}"]
+    if r.features:
+        lines.append("solver\tfeatures")
     if not r.regression:
         lines.append("probabilities\t" + ("yes" if r.probability else "no"))
     lines += [f"rows\t{r.rows}", f"support rows\t{r.support}"]

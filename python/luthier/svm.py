@@ -49,6 +49,8 @@ class _SVM(model.Model):
         if self.solver not in _SOLVERS:
             raise Error(f"solver wants one of {', '.join(_SOLVERS)}; not {self.solver!r}")
         options.solver = _SOLVERS[self.solver]
+        if self.features is not None:
+            options.features = model.positive(self.features, "features", 1)
         keep = []
         for name, value in lists.items():
             keep.append(_values(value, name))
@@ -108,6 +110,8 @@ class SVC(ClassifierMixin, model.Classes, _SVM):
         Calibrate probabilities, for `predict_proba`.
     solver : {"auto", "kernel", "linear", "origin"}
         Linear: without a Gram matrix, for kernels that are inner products of sparse features. Origin: without a threshold.
+    features : int, optional
+        So many rows stand for all: each row is described by its similarities with these, without a Gram matrix. For many rows.
     vectors, n_jobs, random_state, verbose, precision, device
         As for `GPRegressor`.
 
@@ -127,7 +131,7 @@ class SVC(ClassifierMixin, model.Classes, _SVM):
 
     def __init__(self, kernel="ssk(text)", *, C=1.0, nu=None, grid=None, inner_folds=3,
                  class_weight=None, multi_class="ovo", probability=False, solver="auto",
-                 vectors=None, n_jobs=None, random_state=None, verbose=0, precision="double",
+                 features=None, vectors=None, n_jobs=None, random_state=None, verbose=0, precision="double",
                  device="cpu"):
         self.kernel = kernel
         self.C = C
@@ -138,6 +142,7 @@ class SVC(ClassifierMixin, model.Classes, _SVM):
         self.multi_class = multi_class
         self.probability = probability
         self.solver = solver
+        self.features = features
         self.vectors = vectors
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -244,7 +249,7 @@ class SVR(RegressorMixin, _SVM):
 
     Parameters
     ----------
-    kernel, C, grid, inner_folds, solver, vectors, n_jobs, random_state, verbose, precision, device
+    kernel, C, grid, inner_folds, solver, features, vectors, n_jobs, random_state, verbose, precision, device
         As for `SVC`.
     epsilon : float or list of float
         Errors up to this are free.
@@ -258,7 +263,7 @@ class SVR(RegressorMixin, _SVM):
     """
 
     def __init__(self, kernel="ssk(text)", *, C=1.0, epsilon=0.1, nu=None, grid=None,
-                 inner_folds=3, solver="auto", vectors=None, n_jobs=None, random_state=None,
+                 inner_folds=3, solver="auto", features=None, vectors=None, n_jobs=None, random_state=None,
                  verbose=0, precision="double", device="cpu"):
         self.kernel = kernel
         self.C = C
@@ -267,6 +272,7 @@ class SVR(RegressorMixin, _SVM):
         self.grid = grid
         self.inner_folds = inner_folds
         self.solver = solver
+        self.features = features
         self.vectors = vectors
         self.n_jobs = n_jobs
         self.random_state = random_state

@@ -22,7 +22,7 @@ extern "C" {
 #endif
 
 enum {
-    LTH__DEVICE_VERSION = 3,
+    LTH__DEVICE_VERSION = 4,
     LTH__DEVICE_ORDERS = 16, /* longest subsequence that a device compares */
     LTH__DEVICE_THETA = 3,
     LTH__DEVICE_GPUS = 16,   /* of one context            */
@@ -115,6 +115,9 @@ typedef struct lth__device_wrapper {
 typedef struct lth__device_table {
     int version;
     const char *name; /* "cuda" */
+    /* Rows of the panels in which a large symmetric matrix is kept, as the device likes them (see
+     * kernel/device/device_packed.h); the variable LTH_PANEL_ROWS asks for others, in tests. */
+    size_t panel_rows;
 
     lth_status (*open)(int index, lth__device **out, lth_error *err);
     void (*close)(lth__device *d);
@@ -161,31 +164,37 @@ typedef struct lth__device_table {
     lth_status (*multiply)(lth__device *d, double *Y, const double *X, size_t count,
                            lth_error *err);
     lth_status (*scale)(lth__device *d, double *Y, size_t count, double by, lth_error *err);
+    /* Y = X in single precision, and back. */
+    lth_status (*narrow)(lth__device *d, float *Y, const double *X, size_t count, lth_error *err);
+    lth_status (*widen)(lth__device *d, double *Y, const float *X, size_t count, lth_error *err);
     /* `Y` NULL = ones. */
     lth_status (*dot)(lth__device *d, const double *X, const double *Y, size_t count, double *out,
                       lth_error *err);
     /* The first number that is not finite, or `count`. */
     lth_status (*find_infinite)(lth__device *d, const double *X, size_t count, size_t *out,
                                 lth_error *err);
-    /* C = A B^T, and C = A B: A is m x k, C m x n, all without gaps. */
-    lth_status (*gemm_nt)(lth__device *d, size_t m, size_t n, size_t k, const double *A,
-                          const double *B, double *C, lth_error *err);
-    lth_status (*gemm_nn)(lth__device *d, size_t m, size_t n, size_t k, const double *A,
-                          const double *B, double *C, lth_error *err);
 
-    /* A symmetric n x n matrix. G += value on its diagonal; its trace; its factor L in place (lower
-     * triangle, zeros above) with the logarithm of its determinant, LTH_ENUMERIC when it is not
-     * positive definite; B = (L L^T)^-1 B for n x m; the inverse from the factor, both sides; and
-     * X = (A A^T - m X) / 2 for A of n x m. */
-    lth_status (*add_diagonal)(lth__device *d, size_t n, double *G, double value, lth_error *err);
-    lth_status (*trace)(lth__device *d, size_t n, const double *G, double *out, lth_error *err);
-    lth_status (*cholesky)(lth__device *d, size_t n, double *G, double *log_determinant,
-                           lth_error *err);
-    lth_status (*solve)(lth__device *d, size_t n, size_t m, const double *L, double *B,
-                        lth_error *err);
-    lth_status (*inverse)(lth__device *d, size_t n, const double *L, double *out, lth_error *err);
-    lth_status (*weigh)(lth__device *d, size_t n, size_t m, const double *A, double *X,
-                        lth_error *err);
+    /* Parts of matrices. C = alpha op(A) op(B) + beta C for C of m x n and k sums, where op
+     * transposes or does nothing; Y = a op(X) + b Y for Y of rows x cols, which may be X when it is
+     * not transposed; X_rc *= row[r] col[c], with row and col on the device; G += value on the
+     * diagonal of n x n. What has the factor 0 is not read. */
+    lth_status (*gemm)(lth__device *d, bool A_transposed, bool B_transposed, size_t m, size_t n,
+                       size_t k, double alpha, const double *A, size_t lda, const double *B,
+                       size_t ldb, double beta, double *C, size_t ldc, lth_error *err);
+    lth_status (*combine)(lth__device *d, size_t rows, size_t cols, bool transposed, double a,
+                          const double *X, size_t ldx, double b, double *Y, size_t ldy,
+                          lth_error *err);
+    lth_status (*scale_sides)(lth__device *d, size_t rows, size_t cols, double *X, size_t ld,
+                              const double *row, const double *col, lth_error *err);
+    lth_status (*add_diagonal)(lth__device *d, size_t n, double *G, size_t ld, double value,
+                               lth_error *err);
+
+    /* Of at most `panel_rows` rows. The factor U of a symmetric G = U^T U in its place, upper
+     * triangle, zeros below; LTH_ENUMERIC when G is not positive definite. And B = U^-1 B, or
+     * B = U^-T B, for n x m. */
+    lth_status (*cholesky)(lth__device *d, size_t n, double *G, size_t ld, lth_error *err);
+    lth_status (*solve)(lth__device *d, bool transposed, size_t n, size_t m, const double *U,
+                        size_t ldu, double *B, size_t ldb, lth_error *err);
 } lth__device_table;
 
 /* The one symbol that a plug-in exports, lth__device_table_get. */

@@ -9,7 +9,7 @@ typedef struct conformance_options {
     const char *device;
     size_t gpus; /* that it names */
     bool must;   /* it was asked for: where it cannot be opened, that is a failure */
-    bool quick, speed;
+    bool quick, speed, large;
     size_t rows; /* of tables */
 } conformance_options;
 

@@ -131,6 +131,21 @@ def test_without_a_threshold(texts):
         lt.SVR(KERNEL, solver="origin").fit(texts, np.arange(len(texts)))
 
 
+def test_features_of_some_rows(texts, moods, scores):
+    some = lt.SVC(KERNEL, features=5, C=10, probability=True).fit(texts, moods)
+    assert some.n_support_rows_ == 5 and some.predict_proba(texts).shape == (len(texts), 2)
+    every = lt.SVR(KERNEL, features=len(texts)).fit(texts, scores)
+    machine = lt.SVR(KERNEL).fit(texts, scores)
+    np.testing.assert_allclose(every.predict(texts), machine.predict(texts), atol=0.05)
+    some.show(shown := io.StringIO())
+    assert "solver\tfeatures\n" in shown.getvalue()
+    for wrong in (0, -1, 2.5, "all"):
+        with pytest.raises(lt.Error, match="features wants a whole number of at least 1"):
+            lt.SVC(KERNEL, features=wrong).fit(texts, moods)
+    with pytest.raises(lt.Error, match="no nu-SVC"):
+        lt.SVC(KERNEL, features=5, nu=0.3).fit(texts, moods)
+
+
 
 @pytest.mark.parametrize("model", models(), ids=lambda m: type(m).__name__)
 def test_copies_predict_the_same(model, texts, scores, moods, tmp_path):
@@ -368,8 +383,8 @@ def test_predict_iter_mistakes():
         m.predict_iter("a")
     with pytest.raises(AttributeError):
         m.predict_iter(["a"], method="predict_nothing")
-    results = m.predict_iter(iter(["a", "b", "c", "d", None]), chunk=2)
+    results = m.predict_iter(iter(["a", "b", "c", "d", "e", None]), chunk=2)
     assert len(next(results)) == 2 and len(next(results)) == 2
     with pytest.raises(lt.Error, match="counted from row 4") as failure:
         next(results)
-    assert failure.value.line == 5
+    assert failure.value.line == 6

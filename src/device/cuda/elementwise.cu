@@ -49,6 +49,19 @@ lth_status scale(lth__device *, double *Y, size_t count, double by, lth_error *e
     return run<Op::scale>(Y, nullptr, count, by, err);
 }
 
+template <typename To, typename From> __global__ void convert_all(To *Y, const From *X, size_t count) {
+    for (size_t i = blockIdx.x * size_t(threads) + threadIdx.x; i < count; i += size_t(gridDim.x) * threads) Y[i] = To(X[i]);
+}
+
+lth_status narrow(lth__device *, float *Y, const double *X, size_t count, lth_error *err) {
+    convert_all<<<blocks_for(count), threads>>>(Y, X, count);
+    return launched("precision", err);
+}
+lth_status widen(lth__device *, double *Y, const float *X, size_t count, lth_error *err) {
+    convert_all<<<blocks_for(count), threads>>>(Y, X, count);
+    return launched("precision", err);
+}
+
 __global__ void dot_blocks(const double *X, const double *Y, size_t count, double *part) {
     double sum = 0;
     for (size_t i = blockIdx.x * size_t(threads) + threadIdx.x; i < count; i += size_t(gridDim.x) * threads)
@@ -198,6 +211,8 @@ void set_elementwise(lth__device_table *t) {
     t->add = on<add>;
     t->multiply = on<multiply>;
     t->scale = on<scale>;
+    t->narrow = on<narrow>;
+    t->widen = on<widen>;
     t->dot = on<dot>;
     t->find_infinite = on<find_infinite>;
     t->wrap = on<wrap>;

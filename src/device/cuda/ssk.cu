@@ -8,7 +8,7 @@
 
 struct lth__device_strings {
     size_t count = 0;
-    std::vector<uint32_t> length;
+    std::vector<uint32_t> length, order; // order: items, the longest first
     luthier::Room<uint32_t> symbols, rank;
     luthier::Room<uint64_t> start;
 };
@@ -82,9 +82,10 @@ class Launcher {
     }
 
     static std::vector<uint32_t> by_length(const lth__device_strings *s, size_t first, size_t count) {
-        std::vector<uint32_t> items(count);
-        for (size_t i = 0; i < count; i++) items[i] = uint32_t(first + i);
-        std::stable_sort(items.begin(), items.end(), [s](uint32_t a, uint32_t b) { return s->length[a] > s->length[b]; });
+        std::vector<uint32_t> items;
+        items.reserve(count);
+        for (uint32_t i : s->order)
+            if (i >= first && i - first < count) items.push_back(i);
         return items;
     }
 
@@ -197,10 +198,11 @@ lth_status make_strings(lth__device *, const uint32_t *symbols, const size_t *st
     std::vector<uint64_t> begin(count + 1);
     for (size_t i = 0; i <= count; i++) begin[i] = start[i] - start[0];
     for (size_t i = 0; i < count; i++) s->length.push_back(uint32_t(begin[i + 1] - begin[i]));
-    std::vector<uint32_t> order(count), rank(count);
-    for (size_t i = 0; i < count; i++) order[i] = uint32_t(i);
-    std::stable_sort(order.begin(), order.end(), [s](uint32_t a, uint32_t b) { return s->length[a] > s->length[b]; });
-    for (size_t i = 0; i < count; i++) rank[order[i]] = uint32_t(i);
+    std::vector<uint32_t> rank(count);
+    for (size_t i = 0; i < count; i++) s->order.push_back(uint32_t(i));
+    std::stable_sort(s->order.begin(), s->order.end(),
+                     [s](uint32_t a, uint32_t b) { return s->length[a] > s->length[b]; });
+    for (size_t i = 0; i < count; i++) rank[s->order[i]] = uint32_t(i);
     lth_status status = s->symbols.put(symbols + start[0], begin[count], err);
     if (status == LTH_OK) status = s->start.put(begin.data(), count + 1, err);
     if (status == LTH_OK) status = s->rank.put(rank.data(), count, err);

@@ -170,7 +170,7 @@ static double *kept_aids(const lth__node *node, const lth__eval *eval, const lth
 
 size_t lth__wrapper_memo_planes(const lth__node *node, const lth__eval *eval) {
     const state *st = eval->state[node->index];
-    return st->wrapper->has_aid;
+    return st->wrapper->has_aid && eval->rows->count <= LTH__MEMO_ROWS;
 }
 
 /* Where the row meets itself, which is not for the wrapper's loops; past the end if it does not. */

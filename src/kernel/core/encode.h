@@ -35,6 +35,7 @@ typedef struct lth__features {
 struct lth_items {
     struct lth_encoder *encoder;
     bool borrowed; /* the arrays of its fields and features belong to other items */
+    bool quiet;    /* no warnings: they are part of items that were evaluated before */
     size_t count;
     lth__sequences *fields;  /* as many as the kernel has fields */
     lth__features *features; /* by node; empty for those that are no sparse feature maps */

@@ -59,7 +59,7 @@ static void copy_both_ways(const work *w, const lth__tile_place *place, const lt
 }
 
 /* Put a tile's values into one of the caller's matrices. Of a symmetric one with its items sorted
- * only the side that was computed; mirror() does the other. */
+ * only the side that was computed; lth__work_mirror() does the other. */
 static void scatter(const work *w, const lth__tile_place *place, const lth__tile *tile,
                     const double *from, double *to, size_t ld) {
     if (w->tiling.symmetric && !w->eval.by_size) {
@@ -216,59 +216,11 @@ lth_status lth__work_open(work *w, const lth_kernel *kernel, const lth_items *ro
                           .rows = rows,
                           .cols = cols ? cols : rows,
                           .gradients = gradients,
+                          .quiet = rows->quiet,
                           .kept = w->kept};
     if (!w->each) LTH_TRY(lth__device_eval_create(&w->eval, &w->eval.device, err));
     LTH_TRY(lth__eval_prepare(&w->eval, err));
     return w->eval.device ? LTH_OK : make_tiling(w, err);
-}
-
-/* ---- The other side of a symmetric matrix ---- */
-
-enum { MIRROR = 32 }; /* rows to a job, columns to a square that stays in the cache */
-
-typedef struct mirror_job {
-    const work *w;
-    double *K;
-    size_t ld;
-    uint32_t *position; /* of each item in w->tiling.rows.item */
-} mirror_job;
-
-/* Entries in rows and columns first .. first+MIRROR of K and of its transpose: whichever of the two
- * was computed is copied to the other. */
-static lth_status mirror_rows(void *user, size_t index, unsigned worker, lth_error *err) {
-    (void)worker, (void)err;
-    const mirror_job *m = user;
-    size_t n = m->w->tiling.rows.count, first = index * MIRROR;
-    size_t last = first + MIRROR < n ? first + MIRROR : n;
-    for (size_t left = 0; left < last; left += MIRROR) {
-        for (size_t i = first; i < last; i++) {
-            size_t end = left + MIRROR < i ? left + MIRROR : i;
-            for (size_t j = left; j < end; j++) {
-                double *below = &m->K[i * m->ld + j], *above = &m->K[j * m->ld + i];
-                if (m->position[i] < m->position[j])
-                    *above = *below;
-                else
-                    *below = *above;
-            }
-        }
-    }
-    return LTH_OK;
-}
-
-static lth_status mirror(const work *w, double *K, size_t ld, size_t planes, lth_error *err) {
-    size_t n = w->tiling.rows.count;
-    if (!w->eval.by_size) return LTH_OK; /* copy_both_ways() has done it */
-    mirror_job m = {.w = w, .ld = ld, .position = lth__alloc(n, sizeof *m.position)};
-    if (!m.position) return lth__fail_memory(err, n * sizeof *m.position);
-    for (size_t i = 0; i < n; i++) m.position[w->tiling.rows.item[i]] = (uint32_t)i;
-    lth_status status = LTH_OK;
-    for (size_t p = 0; p < planes && status == LTH_OK; p++) {
-        m.K = K + p * n * n;
-        status = lth__parallel_for(w->eval.ctx, "Gram matrix", (n + MIRROR - 1) / MIRROR, NULL,
-                                   mirror_rows, &m, err);
-    }
-    lth__free(m.position);
-    return status;
 }
 
 /* ---- Running ---- */
@@ -292,7 +244,7 @@ static lth_status tile_and_run(work *w, lth_error *err) {
 lth_status lth__work_matrix(work *w, lth_error *err) {
     if (w->eval.device) return lth__device_gram(w->eval.device, w->K, w->ld, err);
     LTH_TRY(run_tiles(w, err));
-    return w->tiling.symmetric ? mirror(w, w->K, w->ld, 1, err) : LTH_OK;
+    return w->tiling.symmetric ? lth__work_mirror(w, w->K, w->ld, 1, err) : LTH_OK;
 }
 
 lth_status lth_gram(const lth_kernel *kernel, const lth_items *rows, const lth_items *cols,
@@ -316,7 +268,7 @@ lth_status lth_gram_orders(const lth_kernel *kernel, const lth_items *rows, cons
     else if (status == LTH_OK)
         status = tile_and_run(&w, err);
     if (status == LTH_OK && w.tiling.symmetric)
-        status = mirror(&w, K, rows->count, lth_kernel_orders(kernel), err);
+        status = lth__work_mirror(&w, K, rows->count, lth_kernel_orders(kernel), err);
     lth__work_close(&w);
     return status;
 }
@@ -406,7 +358,7 @@ lth_status lth_gram_gradients(const lth_kernel *kernel, const lth_items *rows,
     lth_status status = lth__work_open(&w, kernel, rows, cols, true, err);
     if (status == LTH_OK) status = run_tiles(&w, err);
     if (status == LTH_OK && w.tiling.symmetric)
-        status = mirror(&w, G, rows->count, kernel->param_count, err);
+        status = lth__work_mirror(&w, G, rows->count, kernel->param_count, err);
     lth__work_close(&w);
     return status;
 }
@@ -439,13 +391,19 @@ static size_t planes_of(const work *w, size_t n) {
     return node->family->memo_planes ? node->family->memo_planes(node, &w->eval) : 0;
 }
 
-/* Keep what can be kept, if it takes no more than half of the free memory; going without is no
- * error. */
+/* Half of what is free beside the matrix, whose memory may not have been touched yet. */
+static size_t memory_for_memo(const work *w) {
+    size_t free = lth__memory_available();
+    size_t matrix = lth__packed_bytes(w->tiling.rows.count, sizeof(double));
+    return free > matrix ? (free - matrix) / 2 : 0;
+}
+
+/* Keep what can be kept, if there is memory for it; going without is no error. */
 static void make_memo(lth__gram *g) {
     const work *w = &g->w;
     size_t pairs = count_pairs(w), nodes = w->eval.kernel->node_count, planes = 0;
     for (size_t n = 0; n < nodes; n++) planes += planes_of(w, n);
-    if (planes == 0 || pairs > lth__memory_available() / 2 / sizeof(double) / planes) return;
+    if (planes == 0 || pairs > memory_for_memo(w) / sizeof(double) / planes) return;
     g->memo = lth__calloc(nodes, sizeof *g->memo);
     bool ok = g->memo != NULL;
     for (size_t n = 0; ok && n < nodes; n++) {
@@ -534,13 +492,18 @@ static lth_status tile_once(lth__gram *g, lth_error *err) {
 lth_status lth__gram_values(lth__gram *g, double *K, size_t ld, lth_error *err) {
     work *w = &g->w;
     LTH_TRY(prepare_again(g, err));
-    if (w->eval.device) return lth__device_square(w->eval.device, K, err);
+    if (w->eval.device) return lth__device_packed_values(w->eval.device, K, err);
     LTH_TRY(tile_once(g, err));
     w->K = K;
     w->packed_K = NULL;
     w->ld = ld;
     LTH_TRY(run_tiles(w, err));
-    return w->tiling.symmetric ? mirror(w, K, ld, 1, err) : LTH_OK;
+    return w->tiling.symmetric ? lth__work_mirror(w, K, ld, 1, err) : LTH_OK;
+}
+
+lth_status lth__gram_values_single(lth__gram *g, float *K, lth_error *err) {
+    LTH_TRY(prepare_again(g, err));
+    return lth__device_packed_singles(g->w.eval.device, K, err);
 }
 
 lth_status lth__gram_values_packed(lth__gram *g, const lth__packed *K, lth_error *err) {
@@ -567,7 +530,7 @@ static lth_status pull_tiles(work *w, double *grad, lth_error *err) {
 lth_status lth__gram_pull(lth__gram *g, double *W, size_t ld, double *grad, lth_error *err) {
     work *w = &g->w;
     if (w->eval.device) {
-        LTH_TRY(lth__device_square_pull(w->eval.device, W, grad, err));
+        LTH_TRY(lth__device_packed_pull(w->eval.device, W, grad, err));
         return check_gradient(w->eval.kernel, grad, err);
     }
     w->W = W;

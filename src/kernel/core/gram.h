@@ -16,13 +16,16 @@ void lth__gram_free(lth__gram *g);
 /* For one evaluation: nothing is kept for the next. */
 void lth__gram_keep_nothing(lth__gram *g);
 
-/* The device that computes it, or NULL. Then the matrices below lie in its memory, without gaps. */
+/* The device that computes it, or NULL. Then the matrices below lie in its memory, packed as
+ * kernel/device/device_packed.h says. */
 lth__device_eval *lth__gram_device(const lth__gram *g);
 
 /* Like lth_gram() and lth_gram_pull(). W is symmetric where the matrix is, and may be overwritten.
  * The pull-back is at the values of the last lth__gram_values(). */
 lth_status lth__gram_values(lth__gram *g, double *K, size_t ld, lth_error *err);
 lth_status lth__gram_pull(lth__gram *g, double *W, size_t ld, double *grad, lth_error *err);
+/* The values in single precision, where a device computes them. */
+lth_status lth__gram_values_single(lth__gram *g, float *K, lth_error *err);
 /* The same for the rows against themselves, with the lower triangle packed in host memory (of a
  * Gram matrix that no device computes); K also in single precision. */
 lth_status lth__gram_values_packed(lth__gram *g, const lth__packed *K, lth_error *err);

@@ -130,6 +130,10 @@ typedef struct lth__memo {
 
 enum { LTH__MEMO_KEYS = 3 };
 
+/* What is soon computed again is kept of so many rows at most: beyond, a model spends its time on
+ * the matrix as a whole, and a plane takes as much memory as that. */
+enum { LTH__MEMO_ROWS = 4096 };
+
 /* Where derivatives go: summed over all pairs of the tile, or one matrix for each parameter. */
 typedef struct lth__sink {
     double *sum;  /* [parameters], or NULL                              */

@@ -32,6 +32,7 @@ static lth_status prepare_diagonal(const lth_kernel *kernel, const lth_items *it
                         .rows = items,
                         .cols = items,
                         .only_diagonal = true,
+                        .quiet = items->quiet,
                         .keeps = keeps};
     return lth__eval_prepare(eval, err);
 }

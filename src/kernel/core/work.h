@@ -28,6 +28,10 @@ lth_status lth__work_open(lth__work *w, const lth_kernel *kernel, const lth_item
 lth_status lth__work_matrix(lth__work *w, lth_error *err);
 void lth__work_close(lth__work *w);
 
+/* Fill the side of a symmetric matrix, or of several, that was not computed. */
+lth_status lth__work_mirror(const lth__work *w, double *K, size_t ld, size_t planes,
+                            lth_error *err);
+
 /* A tile's values to their places in a packed triangle, and the weights of its pairs from there. */
 lth_status lth__packed_scatter(const lth__packed *a, const lth__tile_place *place,
                                const lth__tile *tile, double *from, lth_error *err);

@@ -54,10 +54,12 @@ lth_status lth__device_gram_orders(lth__device_eval *e, double *K, lth_error *er
 lth_status lth__device_gram_pull(lth__device_eval *e, const double *W, size_t ld, double *grad,
                                  lth_error *err);
 
-/* The whole of a symmetric matrix that stays on the device, and the pull-back of a symmetric W
- * there, which is overwritten. */
-lth_status lth__device_square(lth__device_eval *e, double *K, lth_error *err);
-lth_status lth__device_square_pull(lth__device_eval *e, double *W, double *grad, lth_error *err);
+/* A symmetric matrix that stays on the device (device_packed.h), and the pull-back of symmetric
+ * weights there, which are overwritten. */
+lth_status lth__device_packed_values(lth__device_eval *e, double *K, lth_error *err);
+/* The same values in single precision. */
+lth_status lth__device_packed_singles(lth__device_eval *e, float *K, lth_error *err);
+lth_status lth__device_packed_pull(lth__device_eval *e, double *W, double *grad, lth_error *err);
 
 /* The sequences of a field on the device: side 0 = rows, 1 = columns. */
 lth_status lth__device_sequences(lth__device_eval *e, size_t field, int side,

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/parallel.h"
-#include "kernel/device/device_eval.h"
+#include "kernel/device/device_packed.h"
 
 /* Work of a panel: a few seconds on a large GPU, so that the caller can be asked whether to go on;
  * and from what work on several GPUs are worth while, and also the way to the host and back. */
@@ -14,6 +14,7 @@ enum { PANELS_TO_A_GPU = 4 }; /* where there are several, at least: so that all 
 typedef struct sharing {
     lth__device_eval *first;
     size_t rows, count; /* of a panel; panels */
+    bool packed;        /* they are pieces of a packed matrix */
     lth_status (*run)(struct sharing *s, lth__device_eval *e, const lth__panel *p, size_t index,
                       lth_error *err);
     /* Values: planes of them, computed by `compute`. */
@@ -36,6 +37,34 @@ static lth__panel panel_at(const lth__eval *eval, size_t first, size_t rows) {
                         .cols = eval->cols->count - left,
                         .same = symmetric,
                         .symmetric = symmetric};
+}
+
+/* The panels of a packed matrix in pieces of so many rows: how many, and one of them. */
+static size_t count_pieces(const lth__device_eval *e, size_t rows) {
+    size_t n = e->eval->rows->count, height = e->t->panel_rows, panels = lth__device_panels(e, n);
+    size_t last = n - (panels - 1) * height;
+    return (panels - 1) * ((height + rows - 1) / rows) + (last + rows - 1) / rows;
+}
+
+/* `all`: the panel that it is a piece of. Like any panel of a symmetric matrix it has the columns
+ * from its own rows on. */
+static lth__panel piece_at(const lth__device_eval *e, size_t rows, size_t index,
+                           lth__device_rows *all) {
+    size_t n = e->eval->rows->count, each = (e->t->panel_rows + rows - 1) / rows;
+    *all = lth__device_rows_of(e, n, index / each);
+    size_t top = index % each * rows, left = all->count - top;
+    return panel_at(e->eval, all->first + top, left < rows ? left : rows);
+}
+
+/* Where its first number is in the packed matrix, whose rows there are all->ld apart. */
+static size_t offset_of(const lth__panel *p, const lth__device_rows *all) {
+    return all->offset + (p->first_row - all->first) * (all->ld + 1);
+}
+
+static lth__panel panel_of(const sharing *s, size_t index) {
+    lth__device_rows all;
+    return s->packed ? piece_at(s->first, s->rows, index, &all)
+                     : panel_at(s->first->eval, index * s->rows, s->rows);
 }
 
 /* ---- How large, and for how many ---- */
@@ -84,7 +113,7 @@ static lth_status run_panel(void *user, size_t index, unsigned worker, lth_error
     sharing *s = user;
     lth__device_eval *e = s->first;
     for (unsigned i = 0; i < worker; i++) e = e->next;
-    lth__panel p = panel_at(e->eval, index * s->rows, s->rows);
+    lth__panel p = panel_of(s, index);
     LTH_TRY(lth__parallel_ask(e->eval->ctx));
     return s->run(s, e, &p, index, err);
 }
@@ -94,7 +123,7 @@ static lth_status share(sharing *s, size_t handles, lth_error *err) {
     double *cost = lth__alloc(s->count, sizeof *cost);
     if (!cost) return lth__fail_memory(err, s->count * sizeof *cost);
     for (size_t i = 0; i < s->count; i++) {
-        lth__panel p = panel_at(eval, i * s->rows, s->rows);
+        lth__panel p = panel_of(s, i);
         cost[i] = (double)p.rows * (double)p.cols;
     }
     lth_status status =
@@ -246,60 +275,278 @@ static lth_status run_pull(sharing *s, lth__device_eval *e, const lth__panel *p,
     return status;
 }
 
+static lth_status share_pull(sharing *s, size_t handles, double *grad, lth_error *err) {
+    size_t params = s->first->eval->kernel->param_count;
+    s->sums = lth__calloc(s->count * params, sizeof *s->sums);
+    if (!s->sums) return lth__fail_memory(err, s->count * params * sizeof *s->sums);
+    lth_status status = share(s, handles, err);
+    memset(grad, 0, params * sizeof *grad);
+    for (size_t i = 0; i < s->count * params && status == LTH_OK; i++)
+        grad[i % params] += s->sums[i];
+    lth__free(s->sums);
+    return status;
+}
+
 lth_status lth__device_gram_pull(lth__device_eval *e, const double *W, size_t ld, double *grad,
                                  lth_error *err) {
-    size_t handles = count_handles(e), params = e->eval->kernel->param_count;
+    size_t handles = count_handles(e);
     sharing s = {.first = e, .run = run_pull, .W = W, .ld = ld};
     choose_panels(&s, matrices_needed(e), handles);
-    s.sums = lth__calloc(s.count * params, sizeof *s.sums);
-    if (!s.sums) return lth__fail_memory(err, s.count * params * sizeof *s.sums);
+    return share_pull(&s, handles, grad, err);
+}
+
+/* ---- A symmetric matrix that stays on the device, packed ---- */
+
+/* A small one is computed as a whole, which is quicker than many panels, and then packed: up to so
+ * many bytes, where it does not take so long that the caller wants to be asked. */
+static const double whole_bytes = 1 << 30;
+
+static bool is_whole(const lth__device_eval *e) {
+    size_t n = e->eval->rows->count;
+    return (double)n * (double)n * sizeof(double) <= whole_bytes &&
+           lth__device_work(e->eval) <= panel_work &&
+           rows_that_fit(e, 1 + matrices_needed(e), 1) >= n;
+}
+
+/* Where other GPUs can help, panels go by way of the host: if there is much to do, or if the whole
+ * would not fit at once anyway. */
+static bool is_shared(const lth__device_eval *e) {
+    return count_handles(e) > 1 && e->eval->ctx->gpu->gpus > 1 &&
+           (lth__device_work(e->eval) > carried_work ||
+            rows_that_fit(e, matrices_needed(e), 1) < e->eval->rows->count);
+}
+
+static sharing cut_packed(lth__device_eval *e, size_t handles) {
+    size_t rows = rows_of_panels(e, matrices_needed(e), handles);
+    sharing s = {.first = e, .packed = true};
+    s.rows = rows < e->t->panel_rows ? rows : e->t->panel_rows;
+    s.count = count_pieces(e, s.rows);
+    return s;
+}
+
+static lth_status alloc_packed(const lth__device_eval *e, double **out, size_t *bytes,
+                               lth_error *err) {
+    size_t count = lth__device_packed_count(e, e->eval->rows->count);
+    *bytes = count * sizeof **out;
+    *out = lth__alloc(count, sizeof **out);
+    return *out ? LTH_OK : lth__fail_memory(err, *bytes);
+}
+
+static lth_status values_as_whole(lth__device_eval *e, double *K, lth_error *err) {
+    size_t n = e->eval->rows->count;
+    lth__panel all = panel_at(e->eval, 0, n);
+    if (lth__device_panels(e, n) == 1) return root_values(e, &all, K, err);
+    double *square;
+    LTH_TRY(lth__device_matrix(e, n * n, &square, err));
+    lth_status status = root_values(e, &all, square, err);
+    for (size_t k = 0; k < lth__device_panels(e, n) && status == LTH_OK; k++) {
+        lth__device_rows p = lth__device_rows_of(e, n, k);
+        status = e->t->combine(e->d, p.count, p.ld, false, 1, square + p.first * (n + 1), n, 0,
+                               K + p.offset, p.ld, err);
+    }
+    lth__device_drop(e, square);
+    return status;
+}
+
+static lth_status run_packed_values(sharing *s, lth__device_eval *e, const lth__panel *p,
+                                    size_t index, lth_error *err) {
+    lth__device_rows all;
+    double *on_device;
+    piece_at(e, s->rows, index, &all);
+    LTH_TRY(lth__device_matrix(e, p->rows * p->cols, &on_device, err));
+    lth_status status = root_values(e, p, on_device, err);
+    if (status == LTH_OK)
+        status = e->t->download_panel(e->d, s->K + offset_of(p, &all), all.ld, on_device, p->cols,
+                                      p->rows, p->cols, err);
+    lth__device_drop(e, on_device);
+    return status;
+}
+
+/* Blocks on the diagonal are whole: what is below a piece there is what is beside it. */
+static lth_status mirror_pieces(const sharing *s, double *K, lth_error *err) {
+    lth__device_eval *e = s->first;
+    for (size_t i = 0; i < s->count; i++) {
+        lth__device_rows all;
+        lth__panel p = piece_at(e, s->rows, i, &all);
+        size_t below = all.first + all.count - p.first_row - p.rows;
+        double *corner = K + offset_of(&p, &all);
+        if (below > 0)
+            LTH_TRY(e->t->combine(e->d, below, p.rows, true, 1, corner + p.rows, all.ld, 0,
+                                  corner + p.rows * all.ld, all.ld, err));
+    }
+    return LTH_OK;
+}
+
+static lth_status share_values(lth__device_eval *e, double *K, lth_error *err) {
+    size_t handles = count_handles(e), bytes;
+    sharing s = cut_packed(e, handles);
+    s.run = run_packed_values;
+    LTH_TRY(alloc_packed(e, &s.K, &bytes, err));
     lth_status status = share(&s, handles, err);
-    memset(grad, 0, params * sizeof *grad);
-    for (size_t i = 0; i < s.count * params && status == LTH_OK; i++) grad[i % params] += s.sums[i];
-    lth__free(s.sums);
+    if (status == LTH_OK) status = e->t->upload(e->d, K, s.K, bytes, err);
+    if (status == LTH_OK) status = mirror_pieces(&s, K, err);
+    lth__free(s.K);
     return status;
 }
 
-/* ---- A square that stays on the device ---- */
-
-/* Panels go by way of the host: where the whole does not fit at once, where it takes so long that
- * the caller wants to be asked, and where other GPUs can help. */
-static bool goes_in_panels(const lth__device_eval *e) {
-    size_t n = e->eval->rows->count, gpus = count_handles(e) > 1 ? e->eval->ctx->gpu->gpus : 1;
-    double work = lth__device_work(e->eval);
-    return work > panel_work || (gpus > 1 && work > carried_work) ||
-           rows_that_fit(e, matrices_needed(e), 1) < n;
+/* Where it lies, if it is a whole panel there. */
+static lth_status piece_values(lth__device_eval *e, const lth__panel *p,
+                               const lth__device_rows *all, double *K, lth_error *err) {
+    double *place = K + offset_of(p, all), *piece;
+    if (p->rows == all->count) return root_values(e, p, place, err);
+    LTH_TRY(lth__device_matrix(e, p->rows * p->cols, &piece, err));
+    lth_status status = root_values(e, p, piece, err);
+    if (status == LTH_OK)
+        status =
+            e->t->combine(e->d, p->rows, p->cols, false, 1, piece, p->cols, 0, place, all->ld, err);
+    lth__device_drop(e, piece);
+    return status;
 }
 
-static lth_status square_by_host(lth__device_eval *e, double *K, lth_error *err) {
+lth_status lth__device_packed_values(lth__device_eval *e, double *K, lth_error *err) {
+    if (is_shared(e)) return share_values(e, K, err);
+    if (is_whole(e)) return values_as_whole(e, K, err);
+    sharing s = cut_packed(e, 1);
+    for (size_t i = 0; i < s.count; i++) {
+        lth__device_rows all;
+        lth__panel p = piece_at(e, s.rows, i, &all);
+        LTH_TRY(lth__parallel_ask(e->eval->ctx));
+        LTH_TRY(piece_values(e, &p, &all, K, err));
+    }
+    return mirror_pieces(&s, K, err);
+}
+
+/* What is finite in double precision need not be in single. */
+static lth_status narrow_values(lth__device_eval *e, const lth__panel *p, double *values, float *K,
+                                lth_error *err) {
+    size_t count = p->rows * p->cols, first;
+    LTH_TRY(e->t->narrow(e->d, K, values, count, err));
+    LTH_TRY(e->t->widen(e->d, values, K, count, err));
+    LTH_TRY(e->t->find_infinite(e->d, values, count, &first, err));
+    if (first == count) return LTH_OK;
+    return lth__fail(err, LTH_ENUMERIC,
+                     "the kernel of rows %zu and %zu is too large for single precision",
+                     p->first_row + first / p->cols + 1, p->first_col + first % p->cols + 1);
+}
+
+/* All that its rows have in the packed matrix, without gaps. */
+static lth__panel whole_rows(lth__panel p, const lth__device_rows *all) {
+    p.symmetric = p.rows == all->count;
+    p.first_col = all->first;
+    p.cols = all->ld;
+    return p;
+}
+
+lth_status lth__device_packed_singles(lth__device_eval *e, float *K, lth_error *err) {
+    sharing s = cut_packed(e, 1);
+    double *values;
+    LTH_TRY(lth__device_matrix(e, s.rows * e->eval->rows->count, &values, err));
+    lth_status status = LTH_OK;
+    for (size_t i = 0; i < s.count && status == LTH_OK; i++) {
+        lth__device_rows all;
+        lth__panel p = whole_rows(piece_at(e, s.rows, i, &all), &all);
+        size_t offset = all.offset + (p.first_row - all.first) * all.ld;
+        status = lth__parallel_ask(e->eval->ctx);
+        if (status == LTH_OK) status = root_values(e, &p, values, err);
+        if (status == LTH_OK) status = narrow_values(e, &p, values, K + offset, err);
+    }
+    lth__device_drop(e, values);
+    return status;
+}
+
+/* Both sides of W, without gaps. */
+static lth_status unpack_weights(lth__device_eval *e, const double *W, double *square,
+                                 lth_error *err) {
     size_t n = e->eval->rows->count;
-    double *here = lth__alloc(n * n, sizeof *here);
-    if (!here) return lth__fail_memory(err, n * n * sizeof *here);
-    lth_status status = lth__device_gram(e, here, n, err);
-    if (status == LTH_OK) status = e->t->upload(e->d, K, here, n * n * sizeof *here, err);
-    lth__free(here);
-    return status;
+    for (size_t k = 0; k < lth__device_panels(e, n); k++) {
+        lth__device_rows p = lth__device_rows_of(e, n, k);
+        double *corner = square + p.first * (n + 1);
+        size_t right = p.ld - p.count;
+        LTH_TRY(
+            e->t->combine(e->d, p.count, p.ld, false, 1, W + p.offset, p.ld, 0, corner, n, err));
+        if (right > 0)
+            LTH_TRY(e->t->combine(e->d, right, p.count, true, 1, W + p.offset + p.count, p.ld, 0,
+                                  corner + p.count * n, n, err));
+    }
+    return LTH_OK;
 }
 
-static lth_status pull_by_host(lth__device_eval *e, const double *W, double *grad, lth_error *err) {
+static lth_status pull_as_whole(lth__device_eval *e, double *W, double *grad, lth_error *err) {
     size_t n = e->eval->rows->count;
-    double *here = lth__alloc(n * n, sizeof *here);
-    if (!here) return lth__fail_memory(err, n * n * sizeof *here);
-    lth_status status = e->t->download(e->d, here, W, n * n * sizeof *here, err);
-    if (status == LTH_OK) status = lth__device_gram_pull(e, here, n, grad, err);
-    lth__free(here);
-    return status;
-}
-
-lth_status lth__device_square(lth__device_eval *e, double *K, lth_error *err) {
-    if (goes_in_panels(e)) return square_by_host(e, K, err);
-    lth__panel all = panel_at(e->eval, 0, e->eval->rows->count);
-    return root_values(e, &all, K, err);
-}
-
-lth_status lth__device_square_pull(lth__device_eval *e, double *W, double *grad, lth_error *err) {
-    if (goes_in_panels(e)) return pull_by_host(e, W, grad, err);
-    lth__panel all = panel_at(e->eval, 0, e->eval->rows->count);
+    const lth__node *root = e->eval->kernel->root;
+    lth__panel all = panel_at(e->eval, 0, n);
     memset(grad, 0, e->eval->kernel->param_count * sizeof *grad);
-    return lth__device_pull(e->eval->kernel->root, e, &all, W, NULL, grad, err);
+    if (lth__device_panels(e, n) == 1) return lth__device_pull(root, e, &all, W, NULL, grad, err);
+    double *square;
+    LTH_TRY(lth__device_matrix(e, n * n, &square, err));
+    lth_status status = unpack_weights(e, W, square, err);
+    if (status == LTH_OK) status = lth__device_pull(root, e, &all, square, NULL, grad, err);
+    lth__device_drop(e, square);
+    return status;
+}
+
+/* Pairs to the right of a panel's own items come once, and have the weights of both. */
+static lth_status pull_weights(lth__device_eval *e, const lth__panel *p, double *W, double *grad,
+                               lth_error *err) {
+    double *right = W + p->rows;
+    if (p->cols > p->rows)
+        LTH_TRY(e->t->combine(e->d, p->rows, p->cols - p->rows, false, 2, right, p->cols, 0, right,
+                              p->cols, err));
+    return lth__device_pull(e->eval->kernel->root, e, p, W, NULL, grad, err);
+}
+
+static lth_status pull_piece(lth__device_eval *e, const lth__panel *p, const lth__device_rows *all,
+                             double *W, double *grad, lth_error *err) {
+    double *place = W + offset_of(p, all), *piece;
+    if (p->rows == all->count) return pull_weights(e, p, place, grad, err);
+    LTH_TRY(lth__device_matrix(e, p->rows * p->cols, &piece, err));
+    lth_status status =
+        e->t->combine(e->d, p->rows, p->cols, false, 1, place, all->ld, 0, piece, p->cols, err);
+    if (status == LTH_OK) status = pull_weights(e, p, piece, grad, err);
+    lth__device_drop(e, piece);
+    return status;
+}
+
+static lth_status run_packed_pull(sharing *s, lth__device_eval *e, const lth__panel *p,
+                                  size_t index, lth_error *err) {
+    lth__device_rows all;
+    double *on_device, *sums = s->sums + index * e->eval->kernel->param_count;
+    piece_at(e, s->rows, index, &all);
+    const double *W = s->W + offset_of(p, &all);
+    LTH_TRY(lth__device_matrix(e, p->rows * p->cols, &on_device, err));
+    lth_status status = LTH_OK;
+    for (size_t r = 0; r < p->rows && status == LTH_OK; r++)
+        status =
+            e->t->upload(e->d, on_device + r * p->cols, W + r * all.ld, p->cols * sizeof *W, err);
+    if (status == LTH_OK) status = pull_weights(e, p, on_device, sums, err);
+    lth__device_drop(e, on_device);
+    return status;
+}
+
+static lth_status share_packed_pull(lth__device_eval *e, const double *W, double *grad,
+                                    lth_error *err) {
+    size_t handles = count_handles(e), bytes;
+    sharing s = cut_packed(e, handles);
+    double *here;
+    s.run = run_packed_pull;
+    LTH_TRY(alloc_packed(e, &here, &bytes, err));
+    s.W = here;
+    lth_status status = e->t->download(e->d, here, W, bytes, err);
+    if (status == LTH_OK) status = share_pull(&s, handles, grad, err);
+    lth__free(here);
+    return status;
+}
+
+lth_status lth__device_packed_pull(lth__device_eval *e, double *W, double *grad, lth_error *err) {
+    if (is_shared(e)) return share_packed_pull(e, W, grad, err);
+    if (is_whole(e)) return pull_as_whole(e, W, grad, err);
+    sharing s = cut_packed(e, 1);
+    memset(grad, 0, e->eval->kernel->param_count * sizeof *grad);
+    for (size_t i = 0; i < s.count; i++) {
+        lth__device_rows all;
+        lth__panel p = piece_at(e, s.rows, i, &all);
+        LTH_TRY(lth__parallel_ask(e->eval->ctx));
+        LTH_TRY(pull_piece(e, &p, &all, W, grad, err));
+    }
+    return LTH_OK;
 }

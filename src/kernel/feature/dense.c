@@ -172,8 +172,7 @@ static lth_status multiply(const lth__node *node, const lth__eval *eval, const l
 
 /* Without length scales, what was computed once is right for ever. */
 static size_t memo_planes(const lth__node *node, const lth__eval *eval) {
-    (void)eval;
-    return node->param_count == 0;
+    return node->param_count == 0 && eval->rows->count <= LTH__MEMO_ROWS;
 }
 
 static lth_status tile_values(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
@@ -233,7 +232,8 @@ static lth_status device_tile(const lth__node *node, lth__device_eval *e, const 
     device_features x = {0};
     lth_status status = upload_panel(e, st, p, &x, err);
     if (status == LTH_OK)
-        status = e->t->gemm_nt(e->d, p->rows, p->cols, st->width, x.rows, x.cols, K, err);
+        status = e->t->gemm(e->d, false, true, p->rows, p->cols, st->width, 1, x.rows, st->width,
+                            x.cols, st->width, 0, K, p->cols, err);
     drop(e, &x);
     return status;
 }
@@ -246,7 +246,8 @@ static lth_status pull_scales(const lth__node *node, lth__device_eval *e, const 
     size_t count = p->rows * st->width;
     LTH_TRY(upload_panel(e, st, p, x, err));
     LTH_TRY(lth__device_matrix(e, count, &x->product, err));
-    LTH_TRY(e->t->gemm_nn(e->d, p->rows, st->width, p->cols, W, x->cols, x->product, err));
+    LTH_TRY(e->t->gemm(e->d, false, false, p->rows, st->width, p->cols, 1, W, p->cols, x->cols,
+                       st->width, 0, x->product, st->width, err));
     LTH_TRY(e->t->download(e->d, on_host, x->product, count * sizeof *on_host, err));
     const double *rows = st->rows.x + p->first_row * st->width;
     for (size_t i = 0; i < count; i++) {

@@ -126,6 +126,7 @@ static lth_status find_candidates(choice *c, const lth_items *items, lth_error *
     c->d = c->variance + c->candidates;
     c->sum = c->d + c->candidates;
     LTH_TRY(lth__items_pick(items, c->row, c->candidates, &c->items, err));
+    c->items->quiet = true;
     LTH_TRY(lth__prepared_create(c->kernel, c->items, &c->prepared, err));
     LTH_TRY(lth_gram_diagonal(c->kernel, c->items, c->variance, err));
     for (size_t i = 0; i < c->candidates; i++) {

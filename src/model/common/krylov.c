@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/parallel.h"
 
 /* ---- Tridiagonal matrices: rotations that chase a shift off the diagonal ---- */
 
@@ -211,7 +210,6 @@ static lth_status descend(gradients *g, size_t most, size_t *steps, lth_error *e
     if (all_done(g)) return LTH_OK;
     LTH_TRY(turn(g, true, err));
     while (*steps < most) {
-        LTH_TRY(lth__parallel_ask(g->k->ctx));
         LTH_TRY(walk(g, err));
         ++*steps;
         if (g->history) LTH_TRY(record(g, err));

@@ -156,8 +156,12 @@ void lth__packed_solve_right(const lth__blas *blas, const lth__packed *L, size_t
 /* ---- Inverse in place: M = L^-1 from the last block of columns to the first, then M^T M from the
  *      first panels to the last ---- */
 
-/* Rows of M^T M that are made at once: with several panels there is enough for many threads. */
-enum { TOGETHER = 256 };
+/* Panels of M^T M that are made at once: where there are few, one would not do for many threads. */
+static size_t panels_together(const lth__packed *L) {
+    enum { FEW = 32, ROWS = 256 };
+    size_t panels = lth__packed_panels(L), count = ROWS >> L->shift;
+    return panels >= FEW ? 1 : panels < count ? panels : count;
+}
 
 typedef struct inverting {
     const lth__blas *blas;
@@ -260,9 +264,8 @@ static lth_status multiply_panels(lth_ctx *ctx, inverting *j, lth_error *err) {
 
 lth_status lth__packed_invert(lth_ctx *ctx, const lth__packed *L, lth_error *err) {
     inverting j = {.L = L};
-    size_t panels = lth__packed_panels(L), most = TOGETHER >> L->shift;
+    size_t panels = lth__packed_panels(L), most = panels_together(L);
     LTH_TRY(lth__blas_get(&j.blas, err));
-    if (most > panels) most = panels;
     j.room = make_blocks(L, most * panels + 1, err);
     if (!j.room) return LTH_ENOMEM;
     j.inverse = j.room + ((most * panels) << (2 * L->shift));

@@ -67,6 +67,9 @@ lth__matrix lth__matrix_on_host(lth_ctx *ctx, size_t n, double *cells);
  * yet. In single precision it has no factor, and of the table above only reserve, affine,
  * add_diagonal, trace, diagonal and multiply. */
 lth__matrix lth__matrix_store(lth_ctx *ctx, size_t n, lth_precision precision);
+/* The same where the Gram matrix is computed. */
+lth__matrix lth__matrix_store_beside(lth_ctx *ctx, const lth__gram *gram, size_t n,
+                                     lth_precision precision);
 void lth__matrix_free(lth__matrix *A);
 /* The bytes it takes, SIZE_MAX when these cannot be counted. */
 size_t lth__matrix_store_bytes(size_t n, lth_precision precision);
@@ -80,6 +83,7 @@ lth_status lth__matrix_pull(lth__matrix *W, lth__gram *gram, double *gradient, l
 /* Its lower triangle in host memory, freed with lth__free(); it has none afterwards. */
 lth_status lth__matrix_take(lth__matrix *A, double **out, lth_error *err);
 
-extern const lth__matrix_table lth__matrix_on_device, lth__matrix_in_single;
+extern const lth__matrix_table lth__matrix_on_device, lth__matrix_in_single,
+    lth__matrix_on_device_in_single;
 
 #endif

@@ -162,7 +162,6 @@ static lth_status choose(choice *c, lth__random *random, lth_error *err) {
     double rounding = (c->G->singles ? 1e-6 : 1e-12) * total(c), n = (double)c->n;
     double enough = fmax(rounding, 1e-7 * c->noise * n);
     while (c->count < c->rank && total(c) > enough) {
-        LTH_TRY(lth__parallel_ask(c->G->ctx));
         propose(c, random);
         LTH_TRY(residual_columns(c, err));
         for (size_t j = 0; j < c->proposed; j++) {

@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "model/common/linalg.h"
 
-enum { BATCH = 16, COLS = 32 };
+enum { BATCH = LTH__PROBE_BATCH, COLS = 32 };
 
 static size_t smaller(size_t a, size_t b) {
     return a < b ? a : b;

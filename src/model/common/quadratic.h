@@ -21,6 +21,9 @@
 #include "model/common/krylov.h"
 #include "model/common/precondition.h"
 
+/* Probes that are drawn at once. */
+enum { LTH__PROBE_BATCH = 32 };
+
 typedef struct lth__quadratic {
     size_t n, rank, probes;
     float *M, *F;   /* n x rank              */

@@ -14,12 +14,15 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <zlib.h>
 
 #include "base/file.h"
+#include "base/parallel.h"
+#include "base/team.h"
 #include "base/text.h"
 
 enum { MAX_RANK = 3, PREFIX = 8, ALIGNMENT = 8, MAX_HEADER = 100000000 };
@@ -95,9 +98,42 @@ static uLong crc_description(uLong crc, const lth__tensor *tensor) {
     return crc;
 }
 
+/* A CRC takes longer than writing a file to memory: of large arrays threads take pieces. */
+enum { PIECES = 64, MOST_MEMBERS = 16 };
+static const size_t large = (size_t)1 << 24;
+
+typedef struct pieces {
+    const Bytef *data;
+    size_t bytes, each; /* of all but the last, which may have fewer */
+    atomic_size_t next;
+    uLong crc[PIECES];
+} pieces;
+
+static size_t piece_bytes(const pieces *p, size_t index) {
+    size_t first = index * p->each;
+    return first + p->each < p->bytes ? p->each : p->bytes - first;
+}
+
+static void crc_pieces(void *user, unsigned member) {
+    (void)member;
+    pieces *p = user;
+    for (size_t i; (i = atomic_fetch_add(&p->next, 1)) < PIECES;)
+        p->crc[i] = crc32_z(0, p->data + i * p->each, piece_bytes(p, i));
+}
+
+static uLong crc_large(uLong crc, const void *data, size_t bytes) {
+    pieces p = {.data = data, .bytes = bytes, .each = (bytes + PIECES - 1) / PIECES};
+    unsigned members = lth__cpu_count();
+    lth__team_run(members < MOST_MEMBERS ? members : MOST_MEMBERS, crc_pieces, &p);
+    for (size_t i = 0; i < PIECES; i++)
+        crc = crc32_combine(crc, p.crc[i], (z_off_t)piece_bytes(&p, i));
+    return crc;
+}
+
 static uLong crc_data(uLong crc, const lth__tensor *tensor) {
     size_t bytes = 0;
     data_size(tensor, &bytes);
+    if (bytes >= large) return crc_large(crc, tensor->data, bytes);
     return bytes > 0 ? crc32_z(crc, tensor->data, bytes) : crc;
 }
 

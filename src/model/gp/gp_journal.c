@@ -95,12 +95,11 @@ static lth_status identify(const lth_gp *gp, const lth_gp_options *options, cons
                            lth__string *to, lth_error *err) {
     uint64_t rows;
     LTH_TRY(hash_rows(gp, &rows, err));
-    size_t length = lth_kernel_print(gp->kernel, NULL, 0);
-    char *kernel = lth__alloc(length + 1, 1);
-    if (!kernel) return lth__fail_memory(err, length + 1);
-    lth_kernel_print(gp->kernel, kernel, length + 1);
-    lth__string_format(to, "luthier %s\nkernel %s\nrows %zu %016llx\n", lth_version(), kernel,
-                       gp->rows, (unsigned long long)rows);
+    size_t length = lth_kernel_print(gp->kernel, NULL, 0); /* 0 = out of memory */
+    char *kernel = lth__calloc(length + 1, 1);
+    to->failed |= length == 0 || !kernel || lth_kernel_print(gp->kernel, kernel, length + 1) == 0;
+    lth__string_format(to, "luthier %s\nkernel %s\nrows %zu %016llx\n", lth_version(),
+                       kernel ? kernel : "", gp->rows, (unsigned long long)rows);
     put_options(to, gp, options, plan);
     lth__free(kernel);
     return to->failed ? lth__fail_memory(err, 0) : LTH_OK;

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/clock.h"
+#include "engine/device.h"
 #include "model/common/linalg.h"
 #include "model/gp/gp_classes.h"
 
@@ -16,7 +17,8 @@
  * else as many as take it ten minutes. */
 static const double most_seconds = 3600, fewer_seconds = 600;
 static const double evaluations = 100, flops = 4e10, cell_orders = 4e9;
-static const double gradient_cost = 4; /* value and pull-back, in values */
+static const double gradient_cost = 4;   /* value and pull-back, in values */
+static const double device_speed = 1000; /* a GPU beside such a core */
 enum { LEAST_LEARN_ROWS = 1000, MOST_LAPLACE_ROWS = 10000 };
 
 const lth__posterior *lth__gp_posterior(lth_posterior which, bool labels) {
@@ -38,11 +40,30 @@ static double cell_orders_of_pair(const lth_gp *gp) {
     return 2 * lth_gram_cell_orders(gp->kernel, gp->items, NULL) / (n * (n + 1));
 }
 
+static bool is_on_device(const lth_gp *gp) {
+    return gp->ctx.gpu && gp->ctx.gpu->gpus > 0;
+}
+
+/* Of the host, where models end up, and of the device that keeps their matrix while they learn. */
+static double available_to(const lth_gp *gp) {
+    size_t host = lth__memory_available(), device = SIZE_MAX, total;
+    char name[8];
+    if (is_on_device(gp)) {
+        lth__gpu *gpu = gp->ctx.gpu;
+        lth__device_enter(gpu);
+        gpu->table->describe(gpu->handle[0], name, sizeof name, &device, &total);
+        lth__device_leave(gpu);
+    }
+    size_t least = host < device ? host : device;
+    return least == SIZE_MAX ? INFINITY : (double)least;
+}
+
 /* Nominal seconds of a search on n rows. */
 static double learning_time(const lth_gp *gp, double of_pair, double n) {
     double problems = gp->likelihood->of_labels ? 4 * (double)gp->latents : 1;
     double values = of_pair * n * n / 2 / cell_orders;
-    return evaluations * (problems * n * n * n / flops + gradient_cost * values);
+    double seconds = evaluations * (problems * n * n * n / flops + gradient_cost * values);
+    return is_on_device(gp) ? seconds / device_speed : seconds;
 }
 
 /* ---- The choice ---- */
@@ -80,9 +101,7 @@ static size_t choose_learn_rows(const lth_gp *gp, const lth_gp_plan *plan) {
 }
 
 static void choose(const lth_gp *gp, const lth_gp_options *options, lth_gp_plan *plan) {
-    size_t available = lth__memory_available();
-    *plan = (lth_gp_plan){.rows = gp->rows,
-                          .available = available == SIZE_MAX ? INFINITY : (double)available};
+    *plan = (lth_gp_plan){.rows = gp->rows, .available = available_to(gp)};
     choose_posterior(gp, options, plan);
     plan->learn_rows = options->learn_rows ? options->learn_rows : choose_learn_rows(gp, plan);
     if (plan->learn_rows > gp->rows) plan->learn_rows = gp->rows;

@@ -19,7 +19,7 @@
 #include "model/gp/gp.h"
 
 enum { MOST_RANK = 300, LEAST_RANK = 32, MOST_STEPS = 1000, MOST_PROBE_STEPS = 100 };
-static const double PROBE_TOLERANCE = 1e-4; /* far below what so few probes can tell */
+static const double PROBE_TOLERANCE = 1e-3; /* far below what so few probes can tell */
 
 typedef struct cg {
     double *alpha;   /* rows x latents        */
@@ -60,11 +60,15 @@ static size_t rank_for(size_t n) {
     return rank < MOST_RANK ? rank : MOST_RANK;
 }
 
-/* The matrix, and beside it the preconditioner and what is kept for variances. */
+/* The matrix, and beside it the preconditioner, what is kept for variances, and a batch of probes:
+ * room for their products with the matrix, for conjugate gradients, and some twenty of the vectors
+ * in single precision that these leave behind. */
 static size_t bytes(const lth_gp *gp) {
-    size_t cell = gp->how.store == LTH_F32 ? sizeof(float) : sizeof(double), n = gp->rows;
-    size_t matrix = lth__packed_bytes(n, cell);
-    size_t beside = (4 * rank_for(n) + 4 * gp->how.probes + 8 * gp->latents) * sizeof(double);
+    enum { BY_PROBE = 34 };
+    size_t n = gp->rows, matrix = lth__matrix_store_bytes(n, gp->how.store);
+    size_t beside =
+        (2 * rank_for(n) + gp->how.probes + BY_PROBE * LTH__PROBE_BATCH + 8 * gp->latents) *
+        sizeof(double);
     return matrix > SIZE_MAX / 2 || n > SIZE_MAX / 2 / beside ? SIZE_MAX : matrix + n * beside;
 }
 
@@ -74,9 +78,7 @@ static size_t bytes(const lth_gp *gp) {
 static lth_status make_matrix(lth_gp *gp, lth__gram *gram, double *noise, lth_error *err) {
     cg *c = gp->solution;
     double trace, n = (double)gp->rows;
-    if (!c->G.table)
-        c->G = lth__gram_device(gram) ? lth__matrix_beside(&gp->ctx, gram, gp->rows)
-                                      : lth__matrix_store(&gp->ctx, gp->rows, gp->how.store);
+    if (!c->G.table) c->G = lth__matrix_store_beside(&gp->ctx, gram, gp->rows, gp->how.store);
     LTH_TRY(lth__matrix_gram(&c->G, gram, err));
     LTH_TRY(c->G.table->trace(&c->G, &trace, err));
     *noise = gp->own[0] + gp->jitter * trace / n;
@@ -251,19 +253,27 @@ static void weigh(const lth_gp *gp, size_t i, double *w) {
 
 /* ---- In a file ---- */
 
+/* A span of nothing has no arrays. */
 static void save(const lth_gp *gp, lth__saver *s) {
     const cg *c = gp->solution;
     const lth__quadratic *q = c->quadratic;
     size_t n = gp->rows;
+    uint64_t *sizes = lth__saver_keep(s, lth__alloc(2, sizeof *sizes));
+    s->ok = s->ok && sizes;
+    if (!s->ok) return;
+    sizes[0] = q->rank;
+    sizes[1] = q->probes;
     lth__saver_put(s, "y", LTH__F64, gp->latents, n, gp->y);
     lth__saver_put(s, "alpha", LTH__F64, n, gp->latents, c->alpha);
-    lth__saver_put(s, "inverse", LTH__F64, n, 0, c->inverse);
-    lth__saver_put(s, "lambda", LTH__F64, n, 0, q->lambda);
-    lth__saver_put(s, "span", LTH__F32, n, q->rank, q->M);
-    lth__saver_put(s, "span_image", LTH__F32, n, q->rank, q->F);
-    lth__saver_put(s, "span_gram", LTH__F64, q->rank, q->rank, q->C);
-    lth__saver_put(s, "probes", LTH__F32, n, q->probes, q->U);
-    lth__saver_put(s, "probe_controls", LTH__F32, n, q->probes, q->W);
+    lth__saver_put(s, "cg.sizes", LTH__U64, 2, 0, sizes);
+    lth__saver_put(s, "cg.inverse", LTH__F64, n, 0, c->inverse);
+    lth__saver_put(s, "cg.lambda", LTH__F64, n, 0, q->lambda);
+    lth__saver_put(s, "cg.probes", LTH__F32, n, q->probes, q->U);
+    lth__saver_put(s, "cg.controls", LTH__F32, n, q->probes, q->W);
+    if (q->rank == 0) return;
+    lth__saver_put(s, "cg.span", LTH__F32, n, q->rank, q->M);
+    lth__saver_put(s, "cg.span_image", LTH__F32, n, q->rank, q->F);
+    lth__saver_put(s, "cg.span_gram", LTH__F64, q->rank, q->rank, q->C);
 }
 
 static lth_status load_singles(const lth__loader *l, const char *name, size_t rows, size_t cols,
@@ -290,24 +300,31 @@ static lth_status load_doubles(const lth__loader *l, const char *name, size_t ra
     return LTH_OK;
 }
 
+static lth_status load_span(const lth__loader *l, lth__quadratic *q) {
+    if (q->rank == 0) return LTH_OK;
+    LTH_TRY(load_singles(l, "cg.span", q->n, q->rank, q->M));
+    LTH_TRY(load_singles(l, "cg.span_image", q->n, q->rank, q->F));
+    return load_doubles(l, "cg.span_gram", 2, q->rank, q->rank, -INFINITY, q->C);
+}
+
+/* The arrays are looked for before there is room for their copies: the file says how large. */
 static lth_status load_quadratic(lth_gp *gp, const lth__loader *l) {
     cg *c = gp->solution;
-    const lth__tensor *span, *probes;
+    const lth__tensor *t;
     size_t n = gp->rows;
-    LTH_TRY(lth__loader_get(l, "span", LTH__F32, 2, n, LTH_NONE, &span));
-    LTH_TRY(lth__loader_get(l, "probes", LTH__F32, 2, n, LTH_NONE, &probes));
-    size_t rank = span->shape[1], count = probes->shape[1];
-    if (rank > n || count == 0) return lth__loader_damaged(l, "probes");
-    LTH_TRY(lth__quadratic_reserve(n, rank, count, &c->quadratic, l->err));
+    LTH_TRY(lth__loader_get(l, "cg.sizes", LTH__U64, 1, 2, 0, &t));
+    uint64_t rank = ((const uint64_t *)t->data)[0], probes = ((const uint64_t *)t->data)[1];
+    if (rank > n || probes == 0) return lth__loader_damaged(l, "cg.sizes");
+    if (rank > 0) LTH_TRY(lth__loader_get(l, "cg.span", LTH__F32, 2, n, rank, &t));
+    LTH_TRY(lth__loader_get(l, "cg.probes", LTH__F32, 2, n, probes, &t));
+    LTH_TRY(lth__quadratic_reserve(n, rank, probes, &c->quadratic, l->err));
     lth__quadratic *q = c->quadratic;
-    LTH_TRY(load_doubles(l, "lambda", 1, n, 0, 1e-300, q->lambda));
-    LTH_TRY(load_singles(l, "span", n, rank, q->M));
-    LTH_TRY(load_singles(l, "span_image", n, rank, q->F));
-    LTH_TRY(load_doubles(l, "span_gram", 2, rank, rank, -INFINITY, q->C));
-    LTH_TRY(load_singles(l, "probes", n, count, q->U));
-    LTH_TRY(load_singles(l, "probe_controls", n, count, q->W));
+    LTH_TRY(load_doubles(l, "cg.lambda", 1, n, 0, 1e-300, q->lambda));
+    LTH_TRY(load_span(l, q));
+    LTH_TRY(load_singles(l, "cg.probes", n, probes, q->U));
+    LTH_TRY(load_singles(l, "cg.controls", n, probes, q->W));
     lth_status status = lth__quadratic_invert(q, &gp->ctx, l->err);
-    return status == LTH_ENUMERIC ? lth__loader_damaged(l, "span_gram") : status;
+    return status == LTH_ENUMERIC ? lth__loader_damaged(l, "cg.span_gram") : status;
 }
 
 static lth_status load(lth_gp *gp, const lth__loader *l) {
@@ -320,7 +337,7 @@ static lth_status load(lth_gp *gp, const lth__loader *l) {
     cg *c = gp->solution = create(gp->rows, gp->latents);
     if (!c) return lth__fail_memory(l->err, gp->rows * gp->latents * sizeof(double));
     LTH_TRY(load_doubles(l, "alpha", 2, gp->rows, gp->latents, -INFINITY, c->alpha));
-    LTH_TRY(load_doubles(l, "inverse", 1, gp->rows, 0, 1e-300, c->inverse));
+    LTH_TRY(load_doubles(l, "cg.inverse", 1, gp->rows, 0, 1e-300, c->inverse));
     return load_quadratic(gp, l);
 }
 

@@ -58,6 +58,18 @@ static void drop_rows(lth__svm_machine *m) {
     }
 }
 
+/* With the rows of a basis there is no need of its features. */
+static void drop_weights(lth__svm_machine *m) {
+    for (size_t p = 0; p < m->part_count; p++) {
+        lth__svm_solution *s = &m->parts[p].solution;
+        lth__free(s->feature);
+        lth__free(s->weight);
+        s->feature = NULL;
+        s->weight = NULL;
+        s->weight_count = 0;
+    }
+}
+
 /* Rows of the machine become numbers of support rows, and the items are picked. */
 static lth_status keep_support(lth_svm *svm, const lth_items *all, lth_error *err) {
     size_t rows = all->count;
@@ -177,7 +189,7 @@ static void fill_report(lth_svm *svm, const fitting *f) {
                                    .multi_label = f->target.labels.multi,
                                    .one_vs_rest = f->options.one_vs_rest,
                                    .probability = f->target.probability,
-                                   .linear = f->gram.linear,
+                                   .linear = f->gram.linear && f->gram.basis == 0,
                                    .C = c->setting.C,
                                    .epsilon = c->setting.epsilon,
                                    .nu = c->setting.nu,
@@ -186,8 +198,8 @@ static void fill_report(lth_svm *svm, const fitting *f) {
                                    .classes = c->machine.classes,
                                    .problems = c->machine.part_count,
                                    .points = f->kernels.count * f->settings.count,
-                                   .inner_folds = f->options.inner_folds,
-                                   .weights = count_weights(&c->machine)};
+                                   .inner_folds = f->options.inner_folds};
+    if (svm->report.linear) svm->report.weights = count_weights(&c->machine);
     lth__svm_report_texts(&svm->report, f->options.nu_svm);
 }
 
@@ -223,6 +235,7 @@ static lth_status copy_points(lth_svm *svm, const fitting *f, lth_error *err) {
 
 /* Kernel, encoder and items are taken over from the grid, the machine from the choice. */
 static lth_status make_model(lth_svm *svm, fitting *f, const char *target, lth_error *err) {
+    lth__svm_features_free(&f->gram.features); /* they are of a kernel that may go */
     LTH_TRY(lth__svm_kernels_take(&f->kernels, f->choice.point, err));
     lth__svm_encoded *current = &f->kernels.current;
     svm->kernel = current->kernel;
@@ -238,6 +251,10 @@ static lth_status make_model(lth_svm *svm, fitting *f, const char *target, lth_e
     LTH_TRY(copy_points(svm, f, err));
     if (!svm->report.regression) LTH_TRY(count_class_support(svm, &f->target, err));
     LTH_TRY(keep_support(svm, svm->items, err));
+    if (f->gram.basis > 0) {
+        svm->report.features = svm->report.support;
+        drop_weights(&svm->machine);
+    }
     if (svm->support) LTH_TRY(lth__prepared_create(svm->kernel, svm->support, &svm->prepared, err));
     if (svm->report.linear) drop_rows(&svm->machine);
     if (lth__kernel_needs_all_rows(svm->kernel)) return LTH_OK;

@@ -1,4 +1,4 @@
-/* Inside support vector machines: the Gram matrix as LIBSVM reads it or the features in its place,
+/* Inside support vector machines: the Gram matrix as LIBSVM reads it or features in its place,
  * single problems, machines made of them, the grid of kernels, and the choice among its points. */
 #ifndef LTH_SVM_H
 #define LTH_SVM_H
@@ -7,11 +7,12 @@
 #include "kernel/core/encode.h"
 #include "kernel/core/gram.h"
 #include "model/common/any_model.h"
+#include "model/common/basis.h"
 #include "model/common/labels.h"
 
 struct svm_node;
 
-/* ---- Features (svm_features.c) ---- */
+/* ---- Features (svm_features.c, svm_dense.c) ---- */
 
 /* Each row as a vector whose inner products are the kernel: the features of some maps, one map's
  * beside the other's. Row i has scale[i] weight at the number feature * map_count + map. The
@@ -21,9 +22,13 @@ typedef struct lth__svm_map {
     double *scale;
 } lth__svm_map;
 
+/* Without maps, those of a basis: row i has `width` numbers. */
 typedef struct lth__svm_features {
     size_t rows, width, map_count;
     lth__svm_map *maps;
+    lth__basis *basis;
+    float *dense;   /* single, because all rows have theirs at once */
+    double *square; /* the squared length of each row               */
 } lth__svm_features;
 
 /* Whether the kernel is such an inner product. */
@@ -32,8 +37,19 @@ bool lth__svm_is_linear(const lth_kernel *kernel);
 lth_status lth__svm_features_make(const lth_kernel *kernel, const lth_items *items,
                                   lth__svm_features *out, lth_error *err);
 void lth__svm_features_free(lth__svm_features *f);
-/* The squared length of a row. */
+/* The squared length of a row; its product with weights; w += factor times the row. */
 double lth__svm_features_square(const lth__svm_features *f, size_t row);
+double lth__svm_features_dot(const lth__svm_features *f, size_t row, const double *w);
+void lth__svm_features_add(const lth__svm_features *f, size_t row, double factor, double *w);
+
+/* Of any kernel: of a basis of at most `count` rows; `kernel` must live as long. */
+lth_status lth__svm_dense_make(const lth_kernel *kernel, const lth_items *items, size_t count,
+                               lth__svm_features *out, lth_error *err);
+double lth__svm_dense_dot(const lth__svm_features *f, size_t row, const double *w);
+void lth__svm_dense_add(const lth__svm_features *f, size_t row, double factor, double *w);
+/* The weights w as coefficients of the rows of the basis. */
+lth_status lth__svm_dense_unfold(const lth__svm_features *f, const double *w, double *coef,
+                                 lth_error *err);
 
 /* ---- The Gram matrix (svm_gram.c) ---- */
 
@@ -41,7 +57,8 @@ typedef struct lth__svm_gram {
     lth_ctx *ctx;
     size_t rows;
     double *cells;
-    bool linear; /* no cells; the features stand for them */
+    bool linear;  /* no cells; the features stand for them */
+    size_t basis; /* rows that a basis may have; 0 = the kernel's own features */
     lth__svm_features features;
 } lth__svm_gram;
 
@@ -84,7 +101,8 @@ typedef struct lth__svm_problem {
 } lth__svm_problem;
 
 /* f(x) = sum_i coef_i k(x, row_i) - rho, where a linear kernel has sum_i weight_i x[feature_i] for
- * the sum; features in ascending order. */
+ * the sum; features in ascending order. With a basis both sums are the same, and the rows are its.
+ */
 typedef struct lth__svm_solution {
     size_t count, *row;
     double *coef, rho;

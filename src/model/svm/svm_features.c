@@ -54,9 +54,40 @@ static double map_square(const lth__svm_map *m, size_t row) {
 }
 
 double lth__svm_features_square(const lth__svm_features *f, size_t row) {
+    if (f->dense) return f->square[row];
     double sum = 0;
     for (size_t m = 0; m < f->map_count; m++) sum += map_square(&f->maps[m], row);
     return sum;
+}
+
+double lth__svm_features_dot(const lth__svm_features *x, size_t row, const double *w) {
+    if (x->dense) return lth__svm_dense_dot(x, row, w);
+    double total = 0;
+    for (size_t m = 0; m < x->map_count; m++) {
+        const lth__features *f = x->maps[m].features;
+        const double *weight = f->weight, *at = w + m;
+        size_t i = f->start[row], end = f->start[row + 1], stride = x->map_count;
+        double sum[4] = {0}; /* an addition need not wait for the one before it */
+        for (; i + 4 <= end; i += 4) {
+            for (size_t k = 0; k < 4; k++) sum[k] += weight[i + k] * at[f->feature[i + k] * stride];
+        }
+        for (; i < end; i++) sum[0] += weight[i] * at[f->feature[i] * stride];
+        total += x->maps[m].scale[row] * (sum[0] + sum[1] + (sum[2] + sum[3]));
+    }
+    return total;
+}
+
+void lth__svm_features_add(const lth__svm_features *x, size_t row, double factor, double *w) {
+    if (x->dense) {
+        lth__svm_dense_add(x, row, factor, w);
+        return;
+    }
+    for (size_t m = 0; m < x->map_count; m++) {
+        const lth__features *f = x->maps[m].features;
+        double scale = factor * x->maps[m].scale[row];
+        for (size_t i = f->start[row]; i < f->start[row + 1]; i++)
+            w[f->feature[i] * x->map_count + m] += scale * f->weight[i];
+    }
 }
 
 static lth_status add_map(builder *b, const lth__node *node, lth_error *err) {
@@ -142,6 +173,9 @@ lth_status lth__svm_features_make(const lth_kernel *kernel, const lth_items *ite
 void lth__svm_features_free(lth__svm_features *f) {
     for (size_t m = 0; m < f->map_count; m++) lth__free(f->maps[m].scale);
     lth__free(f->maps);
+    lth__free(f->dense);
+    lth__free(f->square);
+    lth__basis_free(f->basis);
     *f = (lth__svm_features){0};
 }
 
@@ -156,9 +190,32 @@ static lth_status could_be_linear(const lth__svm_kernels *k, bool *out, lth_erro
     return LTH_OK;
 }
 
+/* Features of a basis: 4 bytes each. */
+static lth_status dense_room(const lth__svm_kernels *k, const lth_svm_options *o,
+                             lth__svm_gram *out, lth_error *err) {
+    size_t rows = lth_table_rows(k->table), count = o->features;
+    if (o->solver == LTH_SVM_KERNEL || o->solver == LTH_SVM_LINEAR)
+        return lth__fail(err, LTH_EARG, "features of some rows go with the solver auto or origin");
+    if (o->nu_svm)
+        return lth__fail(err, LTH_EARG,
+                         "with features of some rows there is no nu-SVC and no "
+                         "nu-SVR");
+    if (count > rows) {
+        lth__log(k->ctx, LTH_LOG_WARNING, "there are %zu rows: features of all of them", rows);
+        count = rows;
+    }
+    if (count > SIZE_MAX / sizeof(float) / rows)
+        return lth__fail(err, LTH_EARG, "%zu features of %zu rows are too many", count, rows);
+    LTH_TRY(lth__memory_check(rows * count * sizeof(float), "the features",
+                              "use fewer features, or fewer rows (--where)", err));
+    *out = (lth__svm_gram){.ctx = k->ctx, .rows = rows, .linear = true, .basis = count};
+    return LTH_OK;
+}
+
 lth_status lth__svm_kernels_room(const lth__svm_kernels *k, const lth_svm_options *o,
                                  lth__svm_gram *out, lth_error *err) {
     size_t rows = lth_table_rows(k->table);
+    if (o->features > 0) return dense_room(k, o, out, err);
     bool linear = false, wanted = o->solver == LTH_SVM_LINEAR;
     if (o->solver == LTH_SVM_AUTO || wanted) LTH_TRY(could_be_linear(k, &linear, err));
     if (wanted && !linear)

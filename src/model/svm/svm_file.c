@@ -70,6 +70,13 @@ static void save_report(lth__saver *s, const lth_svm *svm) {
         double all[POINT_NUMBERS] = {p->C, p->epsilon, p->nu, p->score};
         memcpy(grid + i * POINT_NUMBERS, all, sizeof all);
     }
+    if (r->features > 0) {
+        uint64_t *features = lth__saver_keep(s, lth__alloc(1, sizeof *features));
+        s->ok = s->ok && features;
+        if (!s->ok) return;
+        *features = r->features;
+        lth__saver_put(s, "features", LTH__U64, 1, 0, features);
+    }
     lth__saver_put(s, "report", LTH__F64, REPORT_NUMBERS, 0, x);
     lth__saver_put(s, "class", LTH__U64, r->classes, 2, class);
     lth__saver_put(s, "grid", LTH__F64, r->points, POINT_NUMBERS, grid);
@@ -344,6 +351,15 @@ static lth_status load_support(const loader *l) {
     return LTH_OK;
 }
 
+/* Files have it only where some rows stand for all. */
+static lth_status load_features(const loader *l) {
+    const lth__tensor *t;
+    if (!lth__tensors_find(l->in.file, "features")) return LTH_OK;
+    LTH_TRY(lth__loader_get(&l->in, "features", LTH__U64, 1, 1, 0, &t));
+    l->svm->report.features = (size_t) * (const uint64_t *)t->data;
+    return l->svm->report.features == l->svm->report.support ? LTH_OK : damaged(l, "its features");
+}
+
 static lth_status load_all(loader *l) {
     lth_svm *svm = l->svm;
     LTH_TRY(lth__loader_kernel(&l->in, &svm->ctx, "svm", "it is not a support vector machine",
@@ -356,6 +372,7 @@ static lth_status load_all(loader *l) {
     LTH_TRY(load_grid(l));
     LTH_TRY(load_classes(l));
     LTH_TRY(load_support(l));
+    LTH_TRY(load_features(l));
     LTH_TRY(load_machine(l));
     LTH_TRY(lth__loader_fields(&l->in, l->items, &svm->items));
     if (svm->report.linear) return LTH_OK;

@@ -33,7 +33,8 @@ lth_status lth__svm_gram_create(lth_ctx *ctx, size_t rows, lth__svm_gram *out, l
     bool countable = rows < (size_t)1 << 30; /* also in bytes */
     size_t cells = countable ? (rows + rows % 2) * (rows + 1) + 1 : SIZE_MAX / sizeof(double);
     LTH_TRY(lth__memory_check(cells * sizeof(double), "the Gram matrix",
-                              "use fewer rows (--where), or a machine with more memory", err));
+                              "use --features, fewer rows (--where), or a machine with more memory",
+                              err));
     lth__svm_gram g = {.ctx = ctx, .rows = rows, .cells = lth__alloc(cells, sizeof *g.cells)};
     if (!g.cells) return lth__fail_memory(err, cells * sizeof(double));
     *out = g;

@@ -467,8 +467,11 @@ static lth_status sum_planes(const lth__svm_kernels *k, size_t point, double *K,
 lth_status lth__svm_kernels_gram(lth__svm_kernels *k, size_t point, lth__svm_gram *gram,
                                  lth_error *err) {
     if (gram->linear) {
+        lth__svm_features_free(&gram->features); /* they are of the kernel that goes */
         LTH_TRY(lth__svm_kernels_take(k, point, err));
-        lth__svm_features_free(&gram->features);
+        if (gram->basis > 0)
+            return lth__svm_dense_make(k->current.kernel, k->current.items, gram->basis,
+                                       &gram->features, err);
         return lth__svm_features_make(k->current.kernel, k->current.items, &gram->features, err);
     }
     size_t ld, group = point / k->orders;

@@ -7,9 +7,11 @@
  *     numbers              -C <= beta_i <= C
  *
  * Every x_i has one more feature, which is 1: its weight is the offset, which counts in |w|^2 like
- * the others. One beta_i at a time is moved to where the sum is least, which costs the features of
- * its row; a pass takes all rows in random order. Rows that are likely to stay at a bound are left
- * out until the others are done (shrinking).
+ * the others. With the features of a basis the offset is free, as LIBSVM's is: it moves on by what
+ * sum_i beta_i pulls at it until that sum is 0 (the method of multipliers), and the one more
+ * feature is as long as the others together are on average. One beta_i at a time is moved to where
+ * the sum is least, which costs the features of its row; a pass takes all rows in random order.
+ * Rows that are likely to stay at a bound are left out until the others are done (shrinking).
  *
  * The order is drawn from a generator of the problem's own, so that the result is the same for any
  * number of threads.
@@ -22,47 +24,24 @@
 #include "model/svm/svm.h"
 
 /* How far a beta may be from its best place, by the slope there, in units of the largest target:
- * for labels, where this is 1, and for numbers. */
+ * for labels, where this is 1, and for numbers; and ten times as far with the features of a basis,
+ * which are themselves less exact than that. */
 static const double tolerance[] = {1e-3, 1e-4};
 /* It gives up after both: small problems may take many passes. */
 enum { MOST_PASSES = 1000, MOST_STEPS = 20000000 };
+enum { ROWS_BETWEEN = 1024 }; /* asking whether to go on */
 
 typedef struct descent {
     const lth__svm_problem *problem;
     const lth__svm_features *x;
     double C[2], epsilon; /* C of y > 0, and of the others */
     bool regression;
-    double *w, offset, *beta, *curvature; /* weights; by row of the problem: beta, |x|^2 + 1 */
+    double unit; /* the square of the feature that all rows have */
+    bool free_offset;
+    double *w, offset, *beta, *curvature; /* weights; by row of the problem: beta, |x|^2 + unit */
     size_t *active, active_count;
     lth__random random;
 } descent;
-
-/* ---- Rows ---- */
-
-static double dot(const lth__svm_features *x, size_t row, const double *w) {
-    double total = 0;
-    for (size_t m = 0; m < x->map_count; m++) {
-        const lth__features *f = x->maps[m].features;
-        const double *weight = f->weight, *at = w + m;
-        size_t i = f->start[row], end = f->start[row + 1], stride = x->map_count;
-        double sum[4] = {0}; /* an addition need not wait for the one before it */
-        for (; i + 4 <= end; i += 4) {
-            for (size_t k = 0; k < 4; k++) sum[k] += weight[i + k] * at[f->feature[i + k] * stride];
-        }
-        for (; i < end; i++) sum[0] += weight[i] * at[f->feature[i] * stride];
-        total += x->maps[m].scale[row] * (sum[0] + sum[1] + (sum[2] + sum[3]));
-    }
-    return total;
-}
-
-static void add_row(const lth__svm_features *x, size_t row, double factor, double *w) {
-    for (size_t m = 0; m < x->map_count; m++) {
-        const lth__features *f = x->maps[m].features;
-        double scale = factor * x->maps[m].scale[row];
-        for (size_t i = f->start[row]; i < f->start[row + 1]; i++)
-            w[f->feature[i] * x->map_count + m] += scale * f->weight[i];
-    }
-}
 
 /* ---- Descent ---- */
 
@@ -79,12 +58,13 @@ static double best_beta(const descent *d, double pull, double curvature, double 
     return fmin(fmax(copysign(size, pull), lo), hi);
 }
 
-/* Take all active rows once; returns the largest slope that was met. Rows at a bound whose slack is
- * over `last`, that of the pass before, are active no more. */
-static double pass(descent *d, double last) {
+/* Take all active rows once; `worst` is the largest slope that was met. Rows at a bound whose slack
+ * is over `last`, that of the pass before, are active no more. */
+static lth_status pass(descent *d, double last, double *worst) {
     const lth__svm_problem *p = d->problem;
-    double worst = 0;
+    *worst = 0;
     for (size_t s = 0; s < d->active_count; s++) {
+        if (s % ROWS_BETWEEN == 0) LTH_TRY(lth__parallel_ask(p->gram->ctx));
         size_t other = s + (size_t)lth__random_below(&d->random, d->active_count - s);
         size_t i = d->active[other];
         d->active[other] = d->active[s];
@@ -92,7 +72,7 @@ static double pass(descent *d, double last) {
         double C = d->C[!(p->y[i] > 0)], beta = d->beta[i];
         double lo = d->regression || p->y[i] < 0 ? -C : 0;
         double hi = d->regression || p->y[i] > 0 ? C : 0;
-        double slope = dot(d->x, p->row[i], d->w) + d->offset - p->y[i];
+        double slope = lth__svm_features_dot(d->x, p->row[i], d->w) + d->offset - p->y[i];
         double slack = slack_of(d, slope, beta, lo, hi);
         if (slack > last) {
             d->active[s--] = d->active[--d->active_count];
@@ -100,14 +80,22 @@ static double pass(descent *d, double last) {
             continue;
         }
         if (slack >= 0) continue;
-        worst = fmax(worst, -slack);
+        *worst = fmax(*worst, -slack);
         double new = best_beta(d, d->curvature[i] * beta - slope, d->curvature[i], lo, hi);
         if (new == beta) continue;
         d->beta[i] = new;
-        d->offset += new - beta;
-        add_row(d->x, p->row[i], new - beta, d->w);
+        d->offset += d->unit * (new - beta);
+        lth__svm_features_add(d->x, p->row[i], new - beta, d->w);
     }
-    return worst;
+    return LTH_OK;
+}
+
+/* How far an offset that is free moves on. */
+static double release_offset(descent *d) {
+    double sum = 0;
+    for (size_t i = 0; d->free_offset && i < d->problem->count; i++) sum += d->beta[i];
+    d->offset += d->unit * sum;
+    return fabs(d->unit * sum);
 }
 
 /* `finished`: it came as close as it should. */
@@ -115,22 +103,33 @@ static lth_status descend(descent *d, bool *finished) {
     const lth__svm_problem *p = d->problem;
     double largest = 0, last = INFINITY;
     for (size_t i = 0; i < p->count; i++) largest = fmax(largest, fabs(p->y[i]));
+    const double enough = (d->x->basis ? 10 : 1) * tolerance[d->regression] * largest;
     size_t steps = 0;
     for (size_t passes = 0; passes < MOST_PASSES || steps < MOST_STEPS; passes++) {
         steps += d->active_count;
         bool all = d->active_count == p->count;
-        double worst = pass(d, last);
-        bool close = worst <= tolerance[d->regression] * largest;
-        *finished = close && all;
+        double worst;
+        LTH_TRY(pass(d, last, &worst));
+        bool close = worst <= enough;
+        *finished = close && all && release_offset(d) <= enough;
         if (*finished) break;
         last = close ? INFINITY : worst;
         if (close) d->active_count = p->count;
-        LTH_TRY(lth__parallel_ask(p->gram->ctx));
     }
     return LTH_OK;
 }
 
 /* ---- The solution ---- */
+
+/* The square of the feature that all rows have. */
+static double choose_unit(const descent *d, const lth__svm_setting *s) {
+    const lth__svm_problem *p = d->problem;
+    double sum = 0;
+    if (s->origin) return 0;
+    if (!d->free_offset) return 1;
+    for (size_t i = 0; i < p->count; i++) sum += lth__svm_features_square(d->x, p->row[i]);
+    return sum > 0 ? sum / (double)p->count : 1;
+}
 
 static lth_status prepare(descent *d, const lth__svm_setting *s, lth_error *err) {
     const lth__svm_problem *p = d->problem;
@@ -139,6 +138,8 @@ static lth_status prepare(descent *d, const lth__svm_setting *s, lth_error *err)
         d->C[side] = s->C * (s->regression ? 1 : p->weight[side]);
     d->regression = s->regression;
     d->epsilon = s->regression ? s->epsilon : 0;
+    d->free_offset = d->x->basis && !s->origin;
+    d->unit = choose_unit(d, s);
     d->w = lth__calloc(d->x->width, sizeof *d->w);
     d->beta = lth__calloc(n, sizeof *d->beta);
     d->curvature = lth__alloc(n, sizeof *d->curvature);
@@ -146,7 +147,7 @@ static lth_status prepare(descent *d, const lth__svm_setting *s, lth_error *err)
     if (!d->w || !d->beta || !d->curvature || !d->active)
         return lth__fail_memory(err, d->x->width * sizeof *d->w);
     for (size_t i = 0; i < n; i++) {
-        d->curvature[i] = 1 + lth__svm_features_square(d->x, p->row[i]);
+        d->curvature[i] = d->unit + lth__svm_features_square(d->x, p->row[i]);
         d->active[i] = i;
     }
     d->active_count = n;
@@ -154,31 +155,51 @@ static lth_status prepare(descent *d, const lth__svm_setting *s, lth_error *err)
     return LTH_OK;
 }
 
-static lth_status take_solution(const descent *d, lth__svm_solution *out, lth_error *err) {
+/* The rows whose beta is not 0. */
+static lth_status take_rows(const descent *d, lth__svm_solution *out, lth_error *err) {
     const lth__svm_problem *p = d->problem;
-    lth__svm_solution s = {.rho = -d->offset};
-    for (size_t i = 0; i < p->count; i++) s.count += d->beta[i] != 0;
-    for (size_t i = 0; i < d->x->width; i++) s.weight_count += d->w[i] != 0;
-    s.row = lth__alloc(s.count, sizeof *s.row);
-    s.coef = lth__alloc(s.count, sizeof *s.coef);
-    s.feature = lth__alloc(s.weight_count, sizeof *s.feature);
-    s.weight = lth__alloc(s.weight_count, sizeof *s.weight);
-    if (!s.row || !s.coef || !s.feature || !s.weight) {
-        lth__svm_solution_free(&s);
-        return lth__fail_memory(err, 0);
-    }
+    size_t count = 0;
+    for (size_t i = 0; i < p->count; i++) count += d->beta[i] != 0;
+    LTH_TRY(lth__svm_solution_create(count, out, err));
     for (size_t i = 0, at = 0; i < p->count; i++) {
         if (d->beta[i] == 0) continue;
-        s.row[at] = p->row[i];
-        s.coef[at++] = d->beta[i];
+        out->row[at] = p->row[i];
+        out->coef[at++] = d->beta[i];
     }
-    for (size_t i = 0, at = 0; i < d->x->width; i++) {
-        if (d->w[i] == 0) continue;
-        s.feature[at] = (uint32_t)i;
-        s.weight[at++] = d->w[i];
-    }
-    *out = s;
     return LTH_OK;
+}
+
+static lth_status take_basis(const descent *d, lth__svm_solution *out, lth_error *err) {
+    const lth__basis *basis = d->x->basis;
+    LTH_TRY(lth__svm_solution_create(basis->count, out, err));
+    memcpy(out->row, basis->row, basis->count * sizeof *out->row);
+    return lth__svm_dense_unfold(d->x, d->w, out->coef, err);
+}
+
+static lth_status take_weights(const descent *d, lth__svm_solution *out, lth_error *err) {
+    size_t count = 0;
+    for (size_t i = 0; i < d->x->width; i++) count += d->w[i] != 0;
+    out->feature = lth__alloc(count, sizeof *out->feature);
+    out->weight = lth__alloc(count, sizeof *out->weight);
+    if (!out->feature || !out->weight) return lth__fail_memory(err, count * sizeof *out->weight);
+    for (size_t i = 0; i < d->x->width; i++) {
+        if (d->w[i] == 0) continue;
+        out->feature[out->weight_count] = (uint32_t)i;
+        out->weight[out->weight_count++] = d->w[i];
+    }
+    return LTH_OK;
+}
+
+static lth_status take_solution(const descent *d, lth__svm_solution *out, lth_error *err) {
+    lth__svm_solution s = {0};
+    lth_status status = (d->x->basis ? take_basis : take_rows)(d, &s, err);
+    if (status == LTH_OK) status = take_weights(d, &s, err);
+    s.rho = -d->offset;
+    if (status == LTH_OK)
+        *out = s;
+    else
+        lth__svm_solution_free(&s);
+    return status;
 }
 
 lth_status lth__svm_linear_solve(const lth__svm_problem *problem, const lth__svm_setting *setting,
@@ -205,7 +226,8 @@ lth_status lth__svm_linear_decide(const lth__svm_solution *s, const lth__svm_fea
     if (!w) return LTH_ENOMEM;
     for (size_t i = 0; i < s->weight_count && s->feature[i] < f->width; i++)
         w[s->feature[i]] = s->weight[i];
-    for (size_t i = 0; i < count; i++) out[i * stride] = dot(f, rows[i], w) - s->rho;
+    for (size_t i = 0; i < count; i++)
+        out[i * stride] = lth__svm_features_dot(f, rows[i], w) - s->rho;
     lth__free(w);
     return LTH_OK;
 }

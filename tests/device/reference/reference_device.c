@@ -1,5 +1,6 @@
 /* The table of the reference device. */
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "reference_device.h"
@@ -75,7 +76,12 @@ static lth__device_table table = {
 
 __attribute__((visibility("default"))) lth__device_table_fn lth__device_table_get;
 
+/* So few that small matrices have several panels. */
+static const size_t usual_panel_rows = 7;
+
 static void complete_table(void) {
+    const char *rows = getenv("LTH_PANEL_ROWS");
+    table.panel_rows = rows && atol(rows) > 0 ? (size_t)atol(rows) : usual_panel_rows;
     lth__ref_set_matrices(&table);
 }
 

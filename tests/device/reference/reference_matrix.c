@@ -52,6 +52,24 @@ static lth_status scale(lth__device *d, double *Y, size_t count, double by, lth_
     return LTH_OK;
 }
 
+static lth_status narrow(lth__device *d, float *Y, const double *X, size_t count, lth_error *err) {
+    (void)err;
+    LTH__REF_USE(d);
+    lth__ref_check(d, Y, count * sizeof *Y, "what is narrowed to");
+    lth__ref_check_numbers(d, X, count, "what is narrowed");
+    for (size_t i = 0; i < count; i++) Y[i] = (float)X[i];
+    return LTH_OK;
+}
+
+static lth_status widen(lth__device *d, double *Y, const float *X, size_t count, lth_error *err) {
+    (void)err;
+    LTH__REF_USE(d);
+    lth__ref_check_numbers(d, Y, count, "what is widened to");
+    lth__ref_check(d, X, count * sizeof *X, "what is widened");
+    for (size_t i = 0; i < count; i++) Y[i] = X[i];
+    return LTH_OK;
+}
+
 static lth_status dot(lth__device *d, const double *X, const double *Y, size_t count, double *out,
                       lth_error *err) {
     (void)err;
@@ -72,130 +90,124 @@ static lth_status find_infinite(lth__device *d, const double *X, size_t count, s
     return LTH_OK;
 }
 
-/* ---- Products ---- */
+/* ---- Parts of matrices ---- */
 
-/* B(l, j) is B[l * down + j * right]. */
-static lth_status gemm(lth__device *d, size_t m, size_t n, size_t k, const double *A,
-                       const double *B, size_t down, size_t right, double *C) {
+static void check_part(const lth__device *d, const double *X, size_t ld, size_t rows, size_t cols,
+                       const char *what) {
+    lth__panel p = {.rows = rows, .cols = cols};
+    lth__ref_check_panel(d, X, ld, &p, what);
+}
+
+static void check_op(const lth__device *d, const double *X, size_t ld, size_t rows, size_t cols,
+                     bool transposed, const char *what) {
+    check_part(d, X, ld, transposed ? cols : rows, transposed ? rows : cols, what);
+}
+
+static double at(const double *X, size_t ld, bool transposed, size_t r, size_t c) {
+    return transposed ? X[c * ld + r] : X[r * ld + c];
+}
+
+static lth_status gemm(lth__device *d, bool A_transposed, bool B_transposed, size_t m, size_t n,
+                       size_t k, double alpha, const double *A, size_t lda, const double *B,
+                       size_t ldb, double beta, double *C, size_t ldc, lth_error *err) {
+    (void)err;
     LTH__REF_USE(d);
-    lth__ref_check_numbers(d, A, m * k, "A of a product");
-    lth__ref_check_numbers(d, B, k * n, "B of a product");
-    lth__ref_check_numbers(d, C, m * n, "C of a product");
+    check_op(d, A, lda, m, k, A_transposed, "A of a product");
+    check_op(d, B, ldb, k, n, B_transposed, "B of a product");
+    check_part(d, C, ldc, m, n, "C of a product");
     for (size_t i = 0; i < m; i++) {
         for (size_t j = 0; j < n; j++) {
-            double sum = 0;
-            for (size_t l = 0; l < k; l++) sum += A[i * k + l] * B[l * down + j * right];
-            C[i * n + j] = sum;
+            double sum = 0, *cell = &C[i * ldc + j];
+            for (size_t l = 0; l < k; l++)
+                sum += at(A, lda, A_transposed, i, l) * at(B, ldb, B_transposed, l, j);
+            *cell = alpha * sum + (beta == 0 ? 0 : beta * *cell);
         }
     }
     return LTH_OK;
 }
 
-static lth_status gemm_nt(lth__device *d, size_t m, size_t n, size_t k, const double *A,
-                          const double *B, double *C, lth_error *err) {
-    (void)err;
-    return gemm(d, m, n, k, A, B, 1, k, C);
-}
-
-static lth_status gemm_nn(lth__device *d, size_t m, size_t n, size_t k, const double *A,
-                          const double *B, double *C, lth_error *err) {
-    (void)err;
-    return gemm(d, m, n, k, A, B, n, 1, C);
-}
-
-/* ---- Symmetric matrices ---- */
-
-static lth_status add_diagonal(lth__device *d, size_t n, double *G, double value, lth_error *err) {
+static lth_status combine(lth__device *d, size_t rows, size_t cols, bool transposed, double a,
+                          const double *X, size_t ldx, double b, double *Y, size_t ldy,
+                          lth_error *err) {
     (void)err;
     LTH__REF_USE(d);
-    lth__ref_check_numbers(d, G, n * n, "G");
-    for (size_t i = 0; i < n; i++) G[i * n + i] += value;
+    check_op(d, X, ldx, rows, cols, transposed, "X of a sum");
+    check_part(d, Y, ldy, rows, cols, "Y of a sum");
+    if (X == Y && (transposed || ldx != ldy)) lth__ref_abort("X of a sum is Y, but moved");
+    for (size_t r = 0; r < rows; r++) {
+        for (size_t c = 0; c < cols; c++) {
+            double *cell = &Y[r * ldy + c];
+            *cell = a * at(X, ldx, transposed, r, c) + (b == 0 ? 0 : b * *cell);
+        }
+    }
     return LTH_OK;
 }
 
-static lth_status trace(lth__device *d, size_t n, const double *G, double *out, lth_error *err) {
+static lth_status scale_sides(lth__device *d, size_t rows, size_t cols, double *X, size_t ld,
+                              const double *row, const double *col, lth_error *err) {
     (void)err;
     LTH__REF_USE(d);
-    lth__ref_check_numbers(d, G, n * n, "G");
-    *out = 0;
-    for (size_t i = 0; i < n; i++) *out += G[i * n + i];
+    check_part(d, X, ld, rows, cols, "what is scaled");
+    lth__ref_check_numbers(d, row, rows, "factors of rows");
+    lth__ref_check_numbers(d, col, cols, "factors of columns");
+    for (size_t r = 0; r < rows; r++)
+        for (size_t c = 0; c < cols; c++) X[r * ld + c] *= row[r] * col[c];
     return LTH_OK;
 }
 
-/* What is left of G(i, j) without the part that the columns before j explain. */
-static double rest_of(size_t n, const double *G, size_t i, size_t j) {
-    double sum = G[i * n + j];
-    for (size_t k = 0; k < j; k++) sum -= G[i * n + k] * G[j * n + k];
+static lth_status add_diagonal(lth__device *d, size_t n, double *G, size_t ld, double value,
+                               lth_error *err) {
+    (void)err;
+    LTH__REF_USE(d);
+    check_part(d, G, ld, n, n, "G");
+    for (size_t i = 0; i < n; i++) G[i * ld + i] += value;
+    return LTH_OK;
+}
+
+/* ---- Symmetric matrices of a panel's rows ---- */
+
+/* What is left of G(i, j) without the part that the rows before i explain. */
+static double rest_of(const double *G, size_t ld, size_t i, size_t j) {
+    double sum = G[i * ld + j];
+    for (size_t k = 0; k < i; k++) sum -= G[k * ld + i] * G[k * ld + j];
     return sum;
 }
 
-static lth_status cholesky(lth__device *d, size_t n, double *G, double *log_determinant,
-                           lth_error *err) {
+static lth_status cholesky(lth__device *d, size_t n, double *G, size_t ld, lth_error *err) {
     LTH__REF_USE(d);
-    lth__ref_check_numbers(d, G, n * n, "G");
-    double sum = 0;
-    for (size_t j = 0; j < n; j++) {
-        double square = rest_of(n, G, j, j);
+    check_part(d, G, ld, n, n, "G");
+    for (size_t i = 0; i < n; i++) {
+        double square = rest_of(G, ld, i, i);
         if (!(square > 0 && isfinite(square)))
             return lth__ref_fail(err, LTH_ENUMERIC, "the matrix is not positive definite");
-        G[j * n + j] = sqrt(square);
-        sum += log(square);
-        for (size_t i = j + 1; i < n; i++) {
-            G[i * n + j] = rest_of(n, G, i, j) / G[j * n + j];
-            G[j * n + i] = 0;
+        G[i * ld + i] = sqrt(square);
+        for (size_t j = i + 1; j < n; j++) {
+            G[i * ld + j] = rest_of(G, ld, i, j) / G[i * ld + i];
+            G[j * ld + i] = 0;
         }
     }
-    *log_determinant = sum;
     return LTH_OK;
 }
 
-/* L x = b, then L^T x = b, in place for column c of B. */
-static void solve_column(size_t n, size_t m, const double *L, double *B, size_t c) {
-    for (size_t i = 0; i < n; i++) {
-        for (size_t k = 0; k < i; k++) B[i * m + c] -= L[i * n + k] * B[k * m + c];
-        B[i * m + c] /= L[i * n + i];
-    }
-    for (size_t i = n; i-- > 0;) {
-        for (size_t k = i + 1; k < n; k++) B[i * m + c] -= L[k * n + i] * B[k * m + c];
-        B[i * m + c] /= L[i * n + i];
+/* Column c of B: U^T x = b from the top, or U x = b from the bottom. */
+static void solve_column(bool transposed, size_t n, const double *U, size_t ldu, double *B,
+                         size_t ldb, size_t c) {
+    for (size_t step = 0; step < n; step++) {
+        size_t i = transposed ? step : n - 1 - step, first = transposed ? 0 : i + 1;
+        size_t end = transposed ? i : n;
+        for (size_t k = first; k < end; k++)
+            B[i * ldb + c] -= at(U, ldu, transposed, i, k) * B[k * ldb + c];
+        B[i * ldb + c] /= U[i * ldu + i];
     }
 }
 
-static lth_status solve(lth__device *d, size_t n, size_t m, const double *L, double *B,
-                        lth_error *err) {
+static lth_status solve(lth__device *d, bool transposed, size_t n, size_t m, const double *U,
+                        size_t ldu, double *B, size_t ldb, lth_error *err) {
     (void)err;
     LTH__REF_USE(d);
-    lth__ref_check_numbers(d, L, n * n, "L");
-    lth__ref_check_numbers(d, B, n * m, "B");
-    for (size_t c = 0; c < m; c++) solve_column(n, m, L, B, c);
-    return LTH_OK;
-}
-
-static lth_status inverse(lth__device *d, size_t n, const double *L, double *out, lth_error *err) {
-    (void)err;
-    LTH__REF_USE(d);
-    lth__ref_check_numbers(d, L, n * n, "L");
-    lth__ref_check_numbers(d, out, n * n, "the inverse");
-    for (size_t i = 0; i < n * n; i++) out[i] = i % (n + 1) == 0;
-    for (size_t c = 0; c < n; c++) solve_column(n, n, L, out, c);
-    for (size_t i = 0; i < n; i++)
-        for (size_t j = i + 1; j < n; j++) out[i * n + j] = out[j * n + i];
-    return LTH_OK;
-}
-
-static lth_status weigh(lth__device *d, size_t n, size_t m, const double *A, double *X,
-                        lth_error *err) {
-    (void)err;
-    LTH__REF_USE(d);
-    lth__ref_check_numbers(d, A, n * m, "A");
-    lth__ref_check_numbers(d, X, n * n, "X");
-    for (size_t i = 0; i < n; i++) {
-        for (size_t j = 0; j < n; j++) {
-            double sum = 0;
-            for (size_t k = 0; k < m; k++) sum += A[i * m + k] * A[j * m + k];
-            X[i * n + j] = (sum - (double)m * X[i * n + j]) / 2;
-        }
-    }
+    check_part(d, U, ldu, n, n, "U");
+    check_part(d, B, ldb, n, m, "B");
+    for (size_t c = 0; c < m; c++) solve_column(transposed, n, U, ldu, B, ldb, c);
     return LTH_OK;
 }
 
@@ -205,14 +217,14 @@ void lth__ref_set_matrices(lth__device_table *t) {
     t->add = add;
     t->multiply = multiply;
     t->scale = scale;
+    t->narrow = narrow;
+    t->widen = widen;
     t->dot = dot;
     t->find_infinite = find_infinite;
-    t->gemm_nt = gemm_nt;
-    t->gemm_nn = gemm_nn;
+    t->gemm = gemm;
+    t->combine = combine;
+    t->scale_sides = scale_sides;
     t->add_diagonal = add_diagonal;
-    t->trace = trace;
     t->cholesky = cholesky;
     t->solve = solve;
-    t->inverse = inverse;
-    t->weigh = weigh;
 }

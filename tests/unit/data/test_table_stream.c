@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "base/context.h"
+#include "failing_allocator.h"
 #include "luthier.h"
 
 static lth_ctx ctx;
@@ -159,11 +160,51 @@ static void mistakes(void **state) {
     unlink(path);
 }
 
+static lth_status read_all(const lth_table_options *options, lth_error *err) {
+    lth_table_stream *s = NULL;
+    lth_table *slice = NULL;
+    lth_status status = lth_table_stream_open(&ctx, path, options, &s, err);
+    while (status == LTH_OK) {
+        slice = NULL;
+        status = lth_table_stream_next(s, 2, &slice, err);
+        if (!slice) break;
+        lth_table_free(slice);
+    }
+    assert_null(slice);
+    lth_table_stream_close(s);
+    return status;
+}
+
+static void each_allocation_fails(void **state) {
+    (void)state;
+    lth_table_options options;
+    lth_table_options_init(&options);
+    const char *where = "b=x,y";
+    options.where = &where;
+    options.where_count = 1;
+    write_file(".csv", "a,b\n1,x\n\"2\n2\",y\n3,x\n4,z\n5,x\n");
+    size_t refused = 0;
+    for (size_t k = 1;; k++) {
+        lth_error err = {0};
+        calls = 0;
+        fail_at = k;
+        lth_status status = read_all(&options, &err);
+        bool reached = calls >= k;
+        fail_at = 0;
+        assert_true(status == LTH_OK || status == LTH_ENOMEM);
+        refused += status == LTH_ENOMEM;
+        if (!reached) break;
+    }
+    assert_true(refused > 10);
+    unlink(path);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(formats),
         cmocka_unit_test(long_rows),
         cmocka_unit_test(mistakes),
+        cmocka_unit_test(each_allocation_fails),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,6 +10,8 @@
 #include <cmocka.h>
 
 #include "base/random.h"
+#include "failing_allocator.h"
+#include "model/common/linalg.h"
 #include "model/common/matrix.h"
 
 enum { H = 64, RIGHT = 5 };
@@ -216,12 +218,289 @@ static void test_single(void **state) {
     lth_ctx_free(ctx);
 }
 
+/* ---- Factor and inverse ---- */
+
+/* B B^T / n + I / 2: well conditioned. */
+static double *random_definite(lth__random *random, size_t n) {
+    double *B = random_numbers(random, n * n), *A = room(n * n);
+    for (size_t i = 0; i < n; i++) {
+        for (size_t j = 0; j <= i; j++) {
+            double sum = i == j ? 0.5 : 0;
+            for (size_t k = 0; k < n; k++) sum += B[i * n + k] * B[j * n + k] / (double)n;
+            A[i * n + j] = A[j * n + i] = sum;
+        }
+    }
+    free(B);
+    return A;
+}
+
+/* The lower factor by its definition. */
+static double *naive_factor(size_t n, const double *A) {
+    double *L = room(n * n);
+    for (size_t i = 0; i < n; i++) {
+        for (size_t j = 0; j <= i; j++) {
+            double sum = A[i * n + j];
+            for (size_t k = 0; k < j; k++) sum -= L[i * n + k] * L[j * n + k];
+            L[i * n + j] = i == j ? sqrt(sum) : sum / L[j * n + j];
+        }
+    }
+    return L;
+}
+
+/* L X = B, for B of n x m. */
+static void naive_forward(size_t n, const double *L, size_t m, double *B) {
+    for (size_t i = 0; i < n; i++) {
+        for (size_t k = 0; k < m; k++) {
+            for (size_t j = 0; j < i; j++) B[i * m + k] -= L[i * n + j] * B[j * m + k];
+            B[i * m + k] /= L[i * n + i];
+        }
+    }
+}
+
+/* (L L^T)^-1 = M^T M. */
+static double *naive_inverse(size_t n, const double *L) {
+    double *M = room(n * n), *X = room(n * n);
+    for (size_t i = 0; i < n; i++) M[i * n + i] = 1;
+    naive_forward(n, L, n, M);
+    for (size_t i = 0; i < n; i++) {
+        for (size_t j = 0; j < n; j++) {
+            for (size_t k = i > j ? i : j; k < n; k++) X[i * n + j] += M[k * n + i] * M[k * n + j];
+        }
+    }
+    free(M);
+    return X;
+}
+
+static void check_lower(const lth__packed *p, const double *wanted, double tolerance) {
+    for (size_t i = 0; i < p->n; i++)
+        check_near(p->cells + lth__packed_row(p, i), wanted + i * p->n, i + 1, tolerance);
+}
+
+static void check_solves(const lth__packed *p, const double *inverse, const double *L,
+                         lth__random *random) {
+    size_t n = p->n;
+    const lth__blas *blas;
+    assert_int_equal(lth__blas_get(&blas, NULL), LTH_OK);
+    for (size_t m = 1; m <= RIGHT; m += RIGHT - 1) {
+        double *B = random_numbers(random, n * m), *wanted = room(n * m), *V = room(n * m);
+        multiply_plainly(n, inverse, m, B, wanted);
+        for (size_t i = 0; i < n * m; i++) V[i % m * n + i / m] = B[i]; /* its transpose */
+        naive_forward(n, L, m, B);
+        lth__packed_solve_right(blas, p, m, V);
+        for (size_t i = 0; i < n * m; i++) check_near(&V[i % m * n + i / m], &B[i], 1, 1e-12);
+        for (size_t i = 0; i < n * m; i++) { /* L (L^-1 B) is B again */
+            V[i] = 0;
+            for (size_t j = 0; j <= i / m; j++) V[i] += L[i / m * n + j] * B[j * m + i % m];
+        }
+        assert_int_equal(lth__packed_solve(p, m, V, NULL), LTH_OK);
+        check_near(V, wanted, n * m, 1e-11);
+        free(B);
+        free(V);
+        free(wanted);
+    }
+}
+
+static void check_factor(lth_ctx *ctx, size_t n) {
+    lth__random random;
+    lth__random_seed(&random, n);
+    double *A = random_definite(&random, n), *L = naive_factor(n, A), *X = naive_inverse(n, L);
+    double *diagonal = room(n), log_determinant = 0;
+    lth__packed p = pack(n, A, LTH_F64);
+    assert_int_equal(lth__packed_factor(ctx, &p, NULL), LTH_OK);
+    check_lower(&p, L, 1e-13);
+    for (size_t i = 0; i < n; i++) { /* 0 above the diagonal, inside of the panel */
+        log_determinant += 2 * log(L[i * n + i]);
+        for (size_t j = i + 1; j < lth__packed_cols(&p, i >> p.shift); j++)
+            assert_true(p.cells[lth__packed_row(&p, i) + j] == 0);
+    }
+    double got = lth__packed_log_determinant(&p);
+    check_near(&got, &log_determinant, 1, 1e-12 * (double)n);
+    check_solves(&p, X, L, &random);
+    assert_int_equal(lth__packed_inverse_diagonal(ctx, &p, diagonal, NULL), LTH_OK);
+    for (size_t i = 0; i < n; i++) check_near(&diagonal[i], &X[i * n + i], 1, 1e-12);
+    assert_int_equal(lth__packed_invert(ctx, &p, NULL), LTH_OK);
+    check_lower(&p, X, 1e-12);
+    unpack_free(&p);
+    double *all[] = {A, L, X, diagonal};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
+}
+
+static void test_factor(void **state) {
+    (void)state;
+    lth_ctx *ctx = context(2);
+    for (size_t s = 0; s < SIZES; s++) check_factor(ctx, sizes[s]);
+    check_factor(ctx, 5 * H + 1); /* more panels than are inverted at once */
+    lth_ctx_free(ctx);
+}
+
+static void test_nothing(void **state) {
+    (void)state;
+    lth_ctx *ctx = context(1);
+    double none = 7;
+    lth__packed p = lth__packed_layout(0);
+    p.cells = &none;
+    assert_int_equal(lth__packed_factor(ctx, &p, NULL), LTH_OK);
+    assert_int_equal(lth__packed_solve(&p, 1, &none, NULL), LTH_OK);
+    assert_int_equal(lth__packed_invert(ctx, &p, NULL), LTH_OK);
+    assert_int_equal(lth__packed_inverse_diagonal(ctx, &p, &none, NULL), LTH_OK);
+    assert_true(lth__packed_log_determinant(&p) == 0 && none == 7);
+    lth_ctx_free(ctx);
+}
+
+/* One direction without length, of negative length, or not a number: in the first, a middle and the
+ * last panel. */
+static void test_not_positive_definite(void **state) {
+    (void)state;
+    static const double bad[] = {0, -1e-3, NAN};
+    lth_ctx *ctx = context(2);
+    for (size_t s = 0; s < SIZES; s++) {
+        size_t n = sizes[s], places[] = {0, n / 2, n - 1};
+        lth__random random;
+        lth__random_seed(&random, n);
+        double *A = random_definite(&random, n);
+        for (size_t i = 0; i < 9; i++) {
+            lth__packed p = pack(n, A, LTH_F64);
+            size_t place = places[i / 3];
+            p.cells[lth__packed_row(&p, place) + place] = bad[i % 3];
+            assert_int_equal(lth__packed_factor(ctx, &p, NULL), LTH_ENUMERIC);
+            unpack_free(&p);
+        }
+        free(A);
+    }
+    lth_ctx_free(ctx);
+}
+
+/* Factor, diagonal and inverse one after the other. */
+static lth_status run_all(lth_ctx *ctx, const lth__packed *p, double *diagonal, lth_error *err) {
+    LTH_TRY(lth__packed_factor(ctx, p, err));
+    LTH_TRY(lth__packed_inverse_diagonal(ctx, p, diagonal, err));
+    return lth__packed_invert(ctx, p, err);
+}
+
+static void test_same_bits_for_any_threads(void **state) {
+    (void)state;
+    size_t n = 6 * H + 5, count = lth__packed_count(n);
+    lth__random random;
+    lth__random_seed(&random, 7);
+    double *A = random_definite(&random, n), *first = room(count), *diagonals = room(2 * n);
+    for (unsigned threads = 1; threads <= 5; threads++) {
+        lth_ctx *ctx = context(threads);
+        lth__packed p = pack(n, A, LTH_F64);
+        assert_int_equal(run_all(ctx, &p, diagonals + (threads > 1) * n, NULL), LTH_OK);
+        if (threads == 1) memcpy(first, p.cells, count * sizeof *first);
+        for (size_t i = 0; i < n; i++) {
+            size_t row = lth__packed_row(&p, i);
+            assert_memory_equal(first + row, p.cells + row, (i + 1) * sizeof *first);
+        }
+        if (threads > 1) assert_memory_equal(diagonals, diagonals + n, n * sizeof *diagonals);
+        unpack_free(&p);
+        lth_ctx_free(ctx);
+    }
+    free(A);
+    free(first);
+    free(diagonals);
+}
+
+static void test_allocations_may_fail(void **state) {
+    (void)state;
+    size_t n = 2 * H + 1, k = 0;
+    lth_ctx *ctx = context(1);
+    lth__random random;
+    lth__random_seed(&random, 8);
+    double *A = random_definite(&random, n), *x = random_numbers(&random, n), *y = room(n);
+    lth_status status = LTH_ENOMEM;
+    for (k = 1; status != LTH_OK; k++) {
+        lth__packed p = pack(n, A, LTH_F64);
+        lth_error err = {0};
+        calls = 0;
+        fail_at = k;
+        status = run_all(ctx, &p, y, &err);
+        fail_at = 0;
+        assert_true(status == LTH_OK || (status == LTH_ENOMEM && err.message[0]));
+        unpack_free(&p);
+    }
+    assert_true(k > 8);
+    status = LTH_ENOMEM;
+    for (k = 1; status != LTH_OK; k++) {
+        lth__matrix a = lth__matrix_store(ctx, n, k % 2 ? LTH_F32 : LTH_F64);
+        calls = 0;
+        fail_at = k;
+        status = a.table->reserve(&a, NULL);
+        if (status == LTH_OK) status = a.table->affine(&a, 0, 1, NULL);
+        if (status == LTH_OK) status = a.table->multiply(&a, 1, x, y, NULL);
+        fail_at = 0;
+        assert_true(status == LTH_OK || status == LTH_ENOMEM);
+        lth__matrix_free(&a);
+    }
+    assert_true(k > 3);
+    free(A);
+    free(x);
+    free(y);
+    lth_ctx_free(ctx);
+}
+
+/* ---- The other words of the table ---- */
+
+static void test_elementwise(void **state) {
+    (void)state;
+    size_t n = 2 * H + 7, m = 3;
+    lth_ctx *ctx = context(3);
+    lth__random random;
+    lth__random_seed(&random, 9);
+    double *A = random_symmetric(&random, n), *B = random_symmetric(&random, n);
+    double *V = random_numbers(&random, n * m), *w = V, *u = V + n, *g = V + 2 * n, is, should = 0;
+    lth__packed pa = pack(n, A, LTH_F64), pb = pack(n, B, LTH_F64);
+    lth__matrix a = lth__matrix_on_host(ctx, n, pa.cells),
+                b = lth__matrix_on_host(ctx, n, pb.cells);
+    lth__matrix c = lth__matrix_on_host(ctx, n, NULL);
+#define EACH(target, i, j, expression)                                                             \
+    for (size_t i = 0; i < n; i++)                                                                 \
+        for (size_t j = 0; j < n; j++) target[i * n + j] = (expression)
+    assert_int_equal(a.table->inner(&a, &b, 0.25, &is, NULL), LTH_OK);
+    for (size_t i = 0; i < n * n; i++) should += A[i] * (B[i] - 0.25);
+    check_near(&is, &should, 1, 1e-10);
+    assert_int_equal(a.table->affine(&a, 2, 0.5, NULL), LTH_OK);
+    EACH(A, i, j, 2 * A[i * n + j] + 0.5);
+    assert_int_equal(a.table->add_diagonal(&a, 3, NULL), LTH_OK);
+    EACH(A, i, j, A[i * n + j] + (i == j ? 3 : 0));
+    assert_int_equal(a.table->scale(&a, w, NULL), LTH_OK);
+    EACH(A, i, j, A[i * n + j] * w[i] * w[j]);
+    assert_int_equal(a.table->add_weights(&a, &b, w, u, g, NULL), LTH_OK);
+    EACH(A, i, j, A[i * n + j] + 0.5 * (w[i] * w[j] - B[i * n + j] + u[i] * g[j] + g[i] * u[j]));
+    assert_int_equal(a.table->weigh(&a, m, V, NULL), LTH_OK);
+    EACH(A, i, j,
+         0.5 * (V[i * m] * V[j * m] + V[i * m + 1] * V[j * m + 1] + V[i * m + 2] * V[j * m + 2] -
+                3 * A[i * n + j]));
+    check_lower(&pa, A, 1e-12);
+    assert_int_equal(a.table->sandwich(&a, u, &c, NULL), LTH_OK);
+    EACH(B, i, j, u[i] * A[i * n + j] * u[j] + (i == j ? 1 : 0));
+    lth__packed pc = lth__matrix_packed(&c);
+    check_lower(&pc, B, 1e-12);
+    assert_int_equal(c.table->fill(&c, 4, NULL), LTH_OK);
+    EACH(B, i, j, 4);
+    check_lower(&pc, B, 0);
+#undef EACH
+    lth__matrix_free(&c);
+    unpack_free(&pa);
+    unpack_free(&pb);
+    free(A);
+    free(B);
+    free(V);
+    lth_ctx_free(ctx);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_layout),
         cmocka_unit_test(test_products),
         cmocka_unit_test(test_products_of_any_threads),
         cmocka_unit_test(test_single),
+        cmocka_unit_test(test_factor),
+        cmocka_unit_test(test_nothing),
+        cmocka_unit_test(test_not_positive_definite),
+        cmocka_unit_test(test_same_bits_for_any_threads),
+        cmocka_unit_test(test_allocations_may_fail),
+        cmocka_unit_test(test_elementwise),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "failing_allocator.h"
 #include "gp_support.h"
 #include "model/gp/gp.h"
 
@@ -157,6 +158,23 @@ static void test_part(void **state) {
     check_cuts(f, 5);
 }
 
+/* Then from all rows, by a bound: inducing rows are those of the first evaluation, and sites go on
+ * where they were. */
+static void test_two_searches(void **state) {
+    (void)state;
+    static const lth_bound bounds[] = {LTH_BOUND_FITC, LTH_BOUND_TITSIAS, LTH_BOUND_TITSIAS};
+    static const char *const targets[] = {"y", "y", "two"};
+    for (size_t i = 0; i < 3; i++) {
+        fit f = make_fit("ssk(text, order=2)", targets[i]);
+        f.options.learn_rows = 12;
+        f.options.posterior = LTH_POSTERIOR_INDUCING;
+        f.options.inducing = 8;
+        f.options.bound = bounds[i];
+        f.options.max_iter = 8;
+        check_cuts(f, 5);
+    }
+}
+
 /* ---- Refusals ---- */
 
 static void check_refused(const fit *f, const char *why) {
@@ -274,12 +292,53 @@ static void test_full_disk(void **state) {
     end_fit(&f);
 }
 
+/* From half of a journal; it is whole whatever fails. */
+static void each_allocation_fails(void **state) {
+    (void)state;
+    fit f = make_fit("rbf(f1)", "y");
+    f.options.restarts = 0;
+    f.options.max_iter = 2;
+    lth_table_free(f.table);
+    f.table = support_rows(f.ctx, 0, 6);
+    free(model_of(&f).data);
+    support_bytes journal = support_slurp("journal");
+    size_t refused = 0;
+    for (size_t k = 1;; k++) {
+        lth_error err = {0};
+        lth_gp *gp = NULL;
+        spill("journal", journal.data, journal.size - 200);
+        calls = 0;
+        fail_at = k;
+        lth_status status = run(&f, &gp, &err);
+        bool reached = calls >= k;
+        fail_at = 0;
+        if (status != LTH_OK && status != LTH_ENOMEM)
+            fail_msg("allocation %zu: status %d: %s", k, status, err.message);
+        assert_true((gp != NULL) == (status == LTH_OK));
+        refused += status == LTH_ENOMEM;
+        lth_gp_free(gp);
+        support_bytes left = support_slurp("journal");
+        assert_true(left.size <= journal.size);
+        assert_memory_equal(left.data, journal.data, left.size);
+        free(left.data);
+        if (!reached) break;
+    }
+    assert_true(refused > 30);
+    free(journal.data);
+    end_fit(&f);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cut_off),   cmocka_unit_test(test_labels),
-        cmocka_unit_test(test_part),      cmocka_unit_test(test_foreign),
-        cmocka_unit_test(test_damaged),   cmocka_unit_test(test_in_use),
+        cmocka_unit_test(test_cut_off),
+        cmocka_unit_test(test_labels),
+        cmocka_unit_test(test_part),
+        cmocka_unit_test(test_two_searches),
+        cmocka_unit_test(test_foreign),
+        cmocka_unit_test(test_damaged),
+        cmocka_unit_test(test_in_use),
         cmocka_unit_test(test_full_disk),
+        cmocka_unit_test(each_allocation_fails),
     };
     return cmocka_run_group_tests(tests, open_folder, close_folder);
 }
