@@ -138,11 +138,6 @@ static void print_training(const lth_gp *gp, const lth_gp_report *r) {
         print_figure("noise", r->noise);
         print_left_out(r->loo);
     }
-    if (r->inducing > 0) {
-        printf("inducing rows\t%zu\n", r->inducing);
-        print_figure("variance left", r->trace_left);
-        print_figure("variance left / noise", r->left_to_noise);
-    }
     if (r->jitter > 0) print_figure("jitter", r->jitter);
     printf("ended\t%s\nstarts\t%zu\niterations\t%zu\nevaluations\t%zu\n", ending(r), r->starts,
            r->iterations, r->evaluations);
@@ -273,11 +268,6 @@ static int put_gp(json_writer *w, const lth_gp *gp) {
         put_classes(w, gp);
     else
         put_quality(w, &r);
-    if (r.inducing > 0) {
-        json_put_count(w, "inducing", r.inducing);
-        json_put_double(w, "variance_left", r.trace_left);
-        json_put_double(w, "variance_left_to_noise", r.left_to_noise);
-    }
     json_put_double(w, "jitter", r.jitter);
     json_put_count(w, "starts", r.starts);
     json_put_count(w, "iterations", r.iterations);

@@ -131,6 +131,7 @@ static lth_status evidence(lth_gp *gp, lth__gram *gram, double *out, double *gra
     return gradient ? lth__inducing_pull(gp, gradient, err) : LTH_OK;
 }
 
+/* Sites begin where they ended last. */
 static double *carried(const lth_gp *gp, size_t *count) {
     const state *s = gp->solution;
     *count = has_noise(gp) ? 0 : 2 * gp->rows * gp->latents;

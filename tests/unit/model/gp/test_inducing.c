@@ -326,6 +326,34 @@ static void learns(void **state) {
     lth_table_free(others);
 }
 
+/* Killed at some point, and begun again: the same bits. */
+static void journal(void **state) {
+    (void)state;
+    for (int labels = 0; labels < 2; labels++) {
+        lth_table *table = labels ? support_labels(ctx, 40) : support_rows(ctx, 0, 40);
+        lth_gp_options options = inducing(12, labels ? LTH_BOUND_TITSIAS : LTH_BOUND_FITC);
+        options.learn = true;
+        options.restarts = 1;
+        options.max_iter = 4;
+        double evidence = 0;
+        for (int round = 0; round < 3; round++) {
+            options.journal = round > 0 ? "journal" : NULL;
+            lth_gp *gp = labels ? support_classifier(ctx, of_labels, table, "two", &options)
+                                : support_fit(ctx, composed, table, 1, &options);
+            if (round == 0) evidence = lth_gp_reported(gp)->evidence;
+            assert_true(lth_gp_reported(gp)->evidence == evidence);
+            assert_true(lth_gp_reported(gp)->evaluations > 4);
+            lth_gp_free(gp);
+            if (round != 1) continue;
+            support_bytes b = support_slurp("journal");
+            assert_int_equal(truncate("journal", (off_t)(b.size / 2)), 0);
+            free(b.data);
+        }
+        assert_int_equal(unlink("journal"), 0);
+        lth_table_free(table);
+    }
+}
+
 /* ---- Threads ---- */
 
 static void threads(void **state) {
@@ -470,6 +498,7 @@ int main(void) {
         cmocka_unit_test(expectations),
         cmocka_unit_test(labels),
         cmocka_unit_test(learns),
+        cmocka_unit_test(journal),
         cmocka_unit_test(threads),
         cmocka_unit_test(ugly_rows),
         cmocka_unit_test(uses),
