@@ -45,6 +45,7 @@ static int fill_options(learning *l) {
     to->prior = o->prior.at;
     to->prior_count = o->prior.count;
     to->user = l;
+    to->gram = o->gram;
     if (o->task >= 0) to->task = (lth_task)o->task;
     if (o->likelihood >= 0) to->likelihood = (lth_likelihood)o->likelihood;
     return o->noise ? parse_noise(o, 5e-324, &to->noise, &to->noise_held) : EXIT_DONE;

@@ -7,6 +7,7 @@
 
 #include "base/parallel.h"
 #include "kernel/core/gram.h"
+#include "kernel/core/store.h"
 #include "kernel/core/work.h"
 #include "kernel/device/device_eval.h"
 
@@ -293,6 +294,7 @@ lth_status lth__work_matrix(work *w, lth_error *err) {
 lth_status lth_gram(const lth_kernel *kernel, const lth_items *rows, const lth_items *cols,
                     double *K, size_t ld, lth_error *err) {
     work w = {.K = K, .ld = ld};
+    if (!cols && rows->stored) return lth__store_fill(lth__items_ctx(rows), rows, K, ld, err);
     lth_status status = lth__work_open(&w, kernel, rows, cols, false, err);
     if (status == LTH_OK) status = lth__work_matrix(&w, err);
     lth__work_close(&w);
@@ -410,8 +412,8 @@ lth_status lth_gram_gradients(const lth_kernel *kernel, const lth_items *rows,
 
 struct lth__gram {
     work w;
-    bool is_tiled;
-    lth__memo *memo; /* by node */
+    bool is_tiled, is_read; /* read: values come from the store of the items */
+    lth__memo *memo;        /* by node */
 };
 
 static void free_memo(lth__gram *g) {
@@ -481,7 +483,8 @@ lth_status lth__gram_create(const lth_kernel *kernel, const lth_items *rows, con
                             .gradients = true};
     g->w.W_is_symmetric = g->w.eval.rows == g->w.eval.cols;
     lth_status status = LTH_OK;
-    if (g->w.W_is_symmetric) /* a device keeps whole squares only */
+    g->is_read = g->w.W_is_symmetric && rows->stored;
+    if (g->w.W_is_symmetric && !g->is_read) /* a device keeps whole squares only */
         status = lth__device_eval_create(&g->w.eval, &g->w.eval.device, err);
     if (status != LTH_OK) {
         lth__free(g);
@@ -513,6 +516,7 @@ lth__device_eval *lth__gram_device(const lth__gram *g) {
 
 lth_status lth__gram_values(lth__gram *g, double *K, size_t ld, lth_error *err) {
     work *w = &g->w;
+    if (g->is_read) return lth__store_fill(w->eval.ctx, w->eval.rows, K, ld, err);
     LTH_TRY(prepare_again(g, err));
     if (w->eval.device) return lth__device_square(w->eval.device, K, err);
     if (!g->is_tiled) {
@@ -529,6 +533,10 @@ lth_status lth__gram_values(lth__gram *g, double *K, size_t ld, lth_error *err) 
 
 lth_status lth__gram_pull(lth__gram *g, double *W, size_t ld, double *grad, lth_error *err) {
     work *w = &g->w;
+    if (g->is_read) { /* what is on disk does not change */
+        memset(grad, 0, w->eval.kernel->param_count * sizeof *grad);
+        return LTH_OK;
+    }
     if (w->eval.device) {
         LTH_TRY(lth__device_square_pull(w->eval.device, W, grad, err));
         return check_gradient(w->eval.kernel, grad, err);

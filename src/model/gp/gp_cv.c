@@ -216,6 +216,7 @@ static lth_status run(cv *c, const char *expression, const lth_table *table, lth
     LTH_TRY(lth_encode(c->encoder, table, &c->items, err));
     if (c->options->vectors && lth_kernel_needs_vectors(c->kernel))
         LTH_TRY(lth_encoder_read_vectors(c->encoder, c->options->vectors, err));
+    if (c->options->gram) LTH_TRY(lth_items_use_store(c->items, c->options->gram, err));
     LTH_TRY(lth_gp_has_labels(table, c->names[0], c->options->task, &labels, err));
     LTH_TRY(lth__validation_create(c->targets, c->folds, &c->validation, err));
     LTH_TRY((labels ? take_labels : take_numbers)(c, table, err));

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "data/table.h"
+#include "kernel/core/store.h"
 #include "model/gp/gp_classes.h"
 
 void lth_gp_options_init(lth_gp_options *options) {
@@ -100,7 +101,9 @@ static double start_of_noise(const lth_gp *gp, const lth_gp_options *options) {
 /* Values before learning, and what is held; the kernel's own are guessed later. */
 static lth_status set_starts(lth_gp *gp, const lth_gp_options *options, lth_error *err) {
     size_t params = gp->kernel->param_count;
-    for (size_t p = 0; p < params; p++) gp->held[p] = gp->kernel->params[p].held;
+    /* A matrix on disk is that of these values. */
+    for (size_t p = 0; p < params; p++)
+        gp->held[p] = gp->kernel->params[p].held || gp->items->stored;
     gp->held[params] = options->noise_held;
     LTH_TRY(lth__gp_hold(gp, options, err));
     if (gp->likelihood->own_units) {
@@ -294,8 +297,9 @@ static lth_status encode_source(source *s, const char *expression, const lth_tab
     LTH_TRY(lth_kernel_resolve(&s->kernel, table, err));
     LTH_TRY(lth_encoder_create(s->ctx, s->kernel, &s->encoder, err));
     LTH_TRY(lth_encode(s->encoder, table, &s->items, err));
-    if (!options->vectors || !lth_kernel_needs_vectors(s->kernel)) return LTH_OK;
-    return lth_encoder_read_vectors(s->encoder, options->vectors, err);
+    if (options->vectors && lth_kernel_needs_vectors(s->kernel))
+        LTH_TRY(lth_encoder_read_vectors(s->encoder, options->vectors, err));
+    return options->gram ? lth_items_use_store(s->items, options->gram, err) : LTH_OK;
 }
 
 static lth_status fit_numbers(const source *s, const lth_table *table, const char *const *targets,
@@ -362,6 +366,7 @@ lth_status lth_gp_fit(lth_ctx *ctx, const char *expression, const lth_table *tab
                         : fit_numbers(&s, table, targets, target_count, &options, &gp, err);
     if (status == LTH_OK) {
         gp->borrowed = false;
+        lth__items_unstore(gp->items);
         status = lth__gp_list(gp, err);
         if (status == LTH_OK)
             *out = gp;

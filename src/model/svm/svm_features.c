@@ -160,7 +160,8 @@ lth_status lth__svm_kernels_room(const lth__svm_kernels *k, const lth_svm_option
                                  lth__svm_gram *out, lth_error *err) {
     size_t rows = lth_table_rows(k->table);
     bool linear = false, wanted = o->solver == LTH_SVM_LINEAR;
-    if (o->solver == LTH_SVM_AUTO || wanted) LTH_TRY(could_be_linear(k, &linear, err));
+    if ((o->solver == LTH_SVM_AUTO && !o->gram) || wanted)
+        LTH_TRY(could_be_linear(k, &linear, err));
     if (wanted && !linear)
         return lth__fail(err, LTH_EARG,
                          "the linear solver wants a kernel that is an inner product of sparse "
