@@ -90,6 +90,7 @@ static int fill_options(learning *l) {
     to->prior_count = o->prior.count;
     to->user = l;
     to->journal = o->journal;
+    to->gram = o->gram;
     if (o->task >= 0) to->task = (lth_task)o->task;
     if (o->likelihood >= 0) to->likelihood = (lth_likelihood)o->likelihood;
     int code = fill_posterior(o, to);

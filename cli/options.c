@@ -96,13 +96,17 @@ const command commands[] = {
      "luthier sample reviews.tsv --kernel 'ssk(text)' --noise 0.1 --draws 20",
      1, 1, run_sample},
     {"gram", "TABLE --kernel EXPR -o K.npy [options]",
-     "the Gram matrix of a table's rows, as a NumPy file",
+     "the Gram matrix of a table's rows, as NumPy or Zarr",
      "Compares every row of TABLE with every other by the kernel EXPR, and writes the values as a "
      "float64 array of shape (rows, rows), rows in table order. TABLE is TSV, CSV or JSONL, by its "
-     "extension, also gzipped; - is standard input.",
+     "extension, also gzipped; - is standard input.\n"
+     "To K.zarr, a folder, it writes tile by tile, so that memory holds a few tiles only, and "
+     "whatever stops it, --resume goes on. It is an array of Zarr version 2, which fit, cv and "
+     "align read by --gram.",
      "luthier gram reviews.tsv --kernel 'normalize(ssk(text))' -o K.npy\n"
      "luthier gram new.csv --against old.csv --kernel 'ssk(text, units=chars)' -o K.npy\n"
-     "luthier gram reviews.tsv --kernel 'ssk(text, order=3)' --gradients G.npy",
+     "luthier gram reviews.tsv --kernel 'ssk(text, order=3)' --gradients G.npy\n"
+     "luthier gram large.tsv --kernel 'ssk(text)' -o K.zarr --part 3/64",
      1, 1, run_gram},
     {"align", "TABLE --kernel A --with B [options]", "how alike two kernels are on a table",
      "Prints the alignment of the Gram matrices of two kernels, the cosine between them as "
@@ -297,6 +301,19 @@ const option option_table[] = {
      "print the parameters' names in that order, one a line"},
     {0, "per-order", OPTION_FLAG, NULL, FIELD(per_order), GRAM, 0,
      "write every order of one string kernel, unweighted, shape (order, rows, columns)"},
+    {0, "resume", OPTION_FLAG, NULL, FIELD(resume), GRAM, 0,
+     "K.zarr: go on where an earlier run stopped, with the tiles that are missing"},
+    {0, "part", OPTION_TEXT, "I/N", FIELD(part), GRAM, 0,
+     "K.zarr: only the I-th of N parts; the others may run at the same time, on other machines "
+     "too, "
+     "and all write into one folder"},
+    {0, "tile", OPTION_NUMBER, "ROWS", FIELD(tile), GRAM, 8192,
+     "K.zarr: rows and columns of a tile (default 0: 512 to 1024, by the rows of the table)"},
+    {0, "values", OPTION_CHOICE, "f64|f32", FIELD(values), GRAM, 0,
+     "K.zarr: how values are written (default f64); f32 takes half of the disk"},
+    {0, "gram", OPTION_FILE, "K.zarr", FIELD(gram), LEARNING | ALIGN, 0,
+     "read the Gram matrix that gram wrote for the same table and --kernel, instead of computing "
+     "it; the kernel is then kept as it is, only the noise (of labels, the scale) is learned"},
 
     {0, "threads", OPTION_NUMBER, "N", FIELD(threads), WORKING, 4096,
      "worker threads (default 0: all cores); serve loads the model once for each"},
@@ -540,6 +557,7 @@ int options_parse(int argc, char **argv, options *out) {
                      .svm = -1,
                      .multi = -1,
                      .solver = -1,
+                     .values = -1,
                      .as = -1,
                      .colour = -1,
                      .patterns = NOT_GIVEN,

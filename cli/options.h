@@ -28,6 +28,10 @@ typedef struct options {
 
     const char *kernel, *output, *against, *gradients, *model, *noise, *fold_by, *predictions;
     const char *with;
+    const char *part, *gram; /* of a Gram matrix on disk: which part to compute; one to read */
+    uint64_t tile;
+    int values;
+    bool resume;
     const char *data, *title; /* of a report; the title also of a server */
     const char *class_name;   /* of an explanation */
     const char *host;         /* of a server */

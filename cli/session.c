@@ -76,13 +76,18 @@ static void end_line(session *s, int printed) {
     fflush(stderr);
 }
 
-static void draw_bar(session *s, const char *what, double share, double elapsed) {
+static void draw_bar(session *s, const char *what, double done, double total, double elapsed) {
     enum { CELLS = 30 };
-    char cells[CELLS + 1], left[32] = "";
+    char cells[CELLS + 1], left[32] = "", how_far[96];
+    double share = done < total ? done / total : 1;
     for (int i = 0; i < CELLS; ++i) cells[i] = i < (int)(share * CELLS) ? '#' : '.';
     cells[CELLS] = 0;
     if (share > 0.02) snprintf(left, sizeof left, " %.0f s left", elapsed / share - elapsed);
-    end_line(s, fprintf(stderr, "\r%s [%s] %3.0f%%%s", what, cells, 100 * share, left));
+    if (s->bar.unit)
+        snprintf(how_far, sizeof how_far, "%.0f of %.0f %s", done, total, s->bar.unit);
+    else
+        snprintf(how_far, sizeof how_far, "%3.0f%%", 100 * share);
+    end_line(s, fprintf(stderr, "\r%s [%s] %s%s", what, cells, how_far, left));
 }
 
 static bool wants_bar(const session *s, double elapsed) {
@@ -99,7 +104,7 @@ static int on_progress(void *user, const char *what, double done, double total) 
     s->bar.done = done;
     if (total > 0 && now - s->bar.drawn > 1.0 / 6 && wants_bar(s, now - s->bar.begun)) {
         s->bar.drawn = now;
-        draw_bar(s, what, done < total ? done / total : 1, now - s->bar.begun);
+        draw_bar(s, what, done, total, now - s->bar.begun);
     }
     return !s->learning && caught;
 }

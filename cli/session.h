@@ -14,7 +14,8 @@ typedef struct session {
     struct {
         double begun, drawn; /* seconds; when this piece of work began, when the bar was drawn */
         double done;
-        int width; /* characters now on the line */
+        int width;        /* characters now on the line */
+        const char *unit; /* of what is done: how many of them are told; NULL = percent */
     } bar;
     bool learning; /* has something to lose: Ctrl-C does not cancel calls of the library, and the
                       line is session_status()'s instead of the bar's */

@@ -490,6 +490,8 @@ typedef struct lth_gp_options {
     lth_precision store;       /* of the matrix that CG keeps; default F64, half of it as F32   */
     const char *journal;       /* a file that keeps every evaluation of the search, so that the same
                                   call goes on where it was killed; NULL = none                 */
+    const char *gram;          /* a folder of lth_gram_store() to read the Gram matrix from; then
+                                  all parameters of the kernel are held. NULL = none            */
 } lth_gp_options;
 
 LTH_API void lth_gp_options_init(lth_gp_options *options);
@@ -735,8 +737,10 @@ typedef struct lth_svm_options {
     const char *class_weights; /* "balanced", or "NAME=W,NAME=W": factors of C; NULL = all 1    */
     const char *vectors;       /* file of word vectors; NULL = none                             */
     lth_svm_solver solver;     /* default AUTO                                                  */
-    size_t features; /* rows that stand for all: each row is described by its similarities with
-                        so many of them, without a Gram matrix; 0 (default) = none do           */
+    size_t features;  /* rows that stand for all: each row is described by its similarities with
+                         so many of them, without a Gram matrix; 0 (default) = none do           */
+    const char *gram; /* a folder of lth_gram_store() to read the Gram matrix from, for a
+                         kernel without `set`; NULL = none                             */
 } lth_svm_options;
 
 LTH_API void lth_svm_options_init(lth_svm_options *options);
@@ -980,6 +984,52 @@ LTH_API lth_status lth_gp_leave_one_out(const lth_gp *gp, size_t target, double 
 
 /* The i-th step of the search that the model keeps. */
 LTH_API const lth_gp_step *lth_gp_step_at(const lth_gp *gp, size_t i);
+
+/* ---- A Gram matrix on disk ------------------------------------------------------------------- */
+
+/* A folder of tiles, an array of Zarr version 2 that other programs open too: see docs/data.md. */
+typedef struct lth_gram_store_options {
+    size_t size;          /* set by lth_gram_store_options_init()                               */
+    bool resume;          /* go on with a store that is there; without it that is an error      */
+    size_t part, parts;   /* only every parts-th piece of work, from the part-th on; default 1 of
+                             1. Other processes may do the others at the same time: several parts
+                             join a store that is there, as with `resume`                      */
+    size_t tile;          /* rows and columns of a tile; 0 (default) = what suits the matrix, or
+                             what the store has                                                */
+    lth_precision values; /* how they are written; default F64, half of it as F32              */
+} lth_gram_store_options;
+LTH_API void lth_gram_store_options_init(lth_gram_store_options *options);
+
+/* lth_gram() tile by tile into the folder `path`, with the same bits (of F32: rounded), and memory
+ * for a few tiles. A tile appears when it is complete, and one that is there is not computed again.
+ * So whatever ends this call, even a crash, a call with `resume` goes on from there. It is refused
+ * for another kernel, other values, other rows, and what is not such a store. */
+LTH_API lth_status lth_gram_store(const lth_kernel *kernel, const lth_items *rows,
+                                  const lth_items *cols, const char *path,
+                                  const lth_gram_store_options *options, lth_error *err);
+
+/* A store, complete or not. */
+typedef struct lth_store lth_store;
+typedef struct lth_store_info {
+    size_t rows, cols, tile_rows, tile_cols;
+    size_t tiles, missing;    /* missing when it was opened */
+    bool symmetric;           /* of rows against themselves */
+    lth_precision values;     /* as they are written        */
+    lth_precision precision;  /* as they were computed      */
+    const char *kernel, *isa; /* the kernel with its values */
+    const char *made_by;      /* "luthier 0.1.0"            */
+} lth_store_info;
+LTH_API lth_status lth_store_open(const char *path, lth_store **out, lth_error *err);
+LTH_API void lth_store_free(lth_store *store);
+LTH_API const lth_store_info *lth_store_described(const lth_store *store);
+
+/* K[i * ld + j] = value of row + i and col + j. Of a complete store only. */
+LTH_API lth_status lth_store_read(const lth_store *store, size_t row, size_t rows, size_t col,
+                                  size_t cols, double *K, size_t ld, lth_error *err);
+
+/* Let lth_gram() of these items against themselves read a store instead: it must be complete, and
+ * of the same kernel and rows. Until the items are freed. */
+LTH_API lth_status lth_items_use_store(lth_items *items, const char *path, lth_error *err);
 
 /* ---- The machine --------------------------------------------------------------------------- */
 

@@ -64,7 +64,8 @@ static int load(job *j) {
     return code ? code : session_allocate(s, "the Gram matrix", 1, j->rows, j->rows, &j->second);
 }
 
-static int compute_gram(job *j, const lth_kernel *kernel, double *K) {
+/* `stored` NULL, or a folder to read it from. */
+static int compute_gram(job *j, const lth_kernel *kernel, const char *stored, double *K) {
     session *s = &j->session;
     lth_encoder *encoder = NULL;
     lth_items *items = NULL;
@@ -76,6 +77,8 @@ static int compute_gram(job *j, const lth_kernel *kernel, double *K) {
         code = session_fail_input(s, &err, j->options->arguments[0]);
     else
         code = session_read_vectors(s, kernel, encoder);
+    if (!code && stored && lth_items_use_store(items, stored, &err) != LTH_OK)
+        code = session_fail_input(s, &err, stored);
     if (!code && lth_gram(kernel, items, NULL, K, j->rows, &err) != LTH_OK)
         code = session_fail(s, &err);
     lth_items_free(items);
@@ -165,8 +168,8 @@ static int print_result(const job *j) {
 
 static int run_job(job *j) {
     int code = load(j);
-    if (!code) code = compute_gram(j, j->kernel, j->first);
-    if (!code) code = j->with ? compute_gram(j, j->with, j->second) : fill_ideal(j);
+    if (!code) code = compute_gram(j, j->kernel, j->options->gram, j->first);
+    if (!code) code = j->with ? compute_gram(j, j->with, NULL, j->second) : fill_ideal(j);
     if (!code) code = align(j);
     return code ? code : print_result(j);
 }

@@ -1,7 +1,9 @@
 /* luthier gram: Gram matrices, their gradients, and every order of a string kernel. */
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "json.h"
 #include "session.h"
@@ -14,10 +16,56 @@ typedef struct job {
     lth_items *rows, *cols; /* cols NULL = rows against themselves */
     size_t row_count, column_count, orders, parameters;
     double *values, *gradients;
+    lth_gram_store_options store;
 } job;
 
 static bool is_stream(const char *path) {
     return path && strcmp(path, "-") == 0;
+}
+
+/* K.zarr, also with a slash behind it. */
+static bool is_store(const char *path) {
+    size_t length = path ? strlen(path) : 0;
+    while (length > 1 && path[length - 1] == '/') --length;
+    return length > 5 && memcmp(path + length - 5, ".zarr", 5) == 0;
+}
+
+static int check_store_usage(const options *o) {
+    const command *c = o->command;
+    const char *of_stores = o->resume        ? "resume"
+                            : o->part        ? "part"
+                            : o->tile        ? "tile"
+                            : o->values >= 0 ? "values"
+                                             : NULL;
+    if (!is_store(o->output) && of_stores)
+        return usage_error(c, "--%s goes with -o K.zarr", of_stores);
+    const char *of_arrays = o->per_order ? "per-order" : o->gradients ? "gradients" : NULL;
+    if (is_store(o->output) && of_arrays)
+        return usage_error(c, "--%s goes with -o K.npy", of_arrays);
+    return EXIT_DONE;
+}
+
+/* "3/64" */
+static int parse_part(const options *o, lth_gram_store_options *out) {
+    char *end;
+    if (!o->part) return EXIT_DONE;
+    const char *slash = strchr(o->part, '/');
+    out->part = strtoul(o->part, &end, 10);
+    bool good = slash && end == slash && isdigit((unsigned char)*o->part) &&
+                isdigit((unsigned char)slash[1]);
+    out->parts = good ? strtoul(slash + 1, &end, 10) : 0;
+    if (good && !*end && out->part >= 1 && out->part <= out->parts && out->parts <= 1000000)
+        return EXIT_DONE;
+    return usage_error(o->command, "--part wants I/N, such as 3/64, not \"%s\"", o->part);
+}
+
+static int fill_store_options(job *j) {
+    const options *o = j->options;
+    lth_gram_store_options_init(&j->store);
+    j->store.resume = o->resume;
+    j->store.tile = (size_t)o->tile;
+    j->store.values = o->values == 1 ? LTH_F32 : LTH_F64;
+    return parse_part(o, &j->store);
 }
 
 static int check_usage(const options *o) {
@@ -35,11 +83,25 @@ static int check_usage(const options *o) {
         return usage_error(c, "-o and --gradients name the same file");
     if (is_stream(o->arguments[0]) && is_stream(o->against))
         return usage_error(c, "only one of TABLE and --against can be standard input");
-    return EXIT_DONE;
+    return check_store_usage(o);
+}
+
+/* A store that is there is an error, unless it is gone on with; and said before all is read. */
+static int check_store(job *j) {
+    const char *path = j->options->output;
+    struct stat found;
+    if (stat(path, &found) != 0) return check_output(path);
+    if (j->store.resume || j->options->part) return EXIT_DONE;
+    lth_error err = {.status = LTH_EARG};
+    snprintf(err.file, sizeof err.file, "%s", path);
+    snprintf(err.message, sizeof err.message,
+             "is there already; --resume goes on with it, nothing overwrites it");
+    return session_fail(&j->session, &err);
 }
 
 static int check_outputs(job *j) {
     int code = EXIT_DONE;
+    if (is_store(j->options->output)) return check_store(j);
     if (j->options->output) code = session_check_binary_output(&j->session, j->options->output);
     if (!code && j->options->gradients)
         code = session_check_binary_output(&j->session, j->options->gradients);
@@ -109,6 +171,33 @@ static int compute_values(job *j) {
     return EXIT_DONE;
 }
 
+/* ---- On disk ---- */
+
+static void say_interrupted(job *j) {
+    lth_store *store = NULL;
+    if (lth_store_open(j->options->output, &store, NULL) != LTH_OK) return;
+    const lth_store_info *info = lth_store_described(store);
+    session_say(&j->session, "%s has %zu of %zu tiles; --resume goes on", j->options->output,
+                info->tiles - info->missing, info->tiles);
+    lth_store_free(store);
+}
+
+static int store_values(job *j) {
+    lth_error err = {0};
+    double start = seconds_now();
+    j->session.bar.unit = "tiles,";
+    lth_status status =
+        lth_gram_store(j->kernel, j->rows, j->cols, j->options->output, &j->store, &err);
+    if (status == LTH_OK) {
+        session_note(&j->session, "%zu x %zu rows, %.3g s", j->row_count, j->column_count,
+                     seconds_now() - start);
+        return EXIT_DONE;
+    }
+    int code = session_fail(&j->session, &err);
+    if (was_interrupted()) say_interrupted(j);
+    return code;
+}
+
 static int compute_gradients(job *j) {
     int code = session_allocate(&j->session, "the gradient", j->parameters, j->row_count,
                                 j->column_count, &j->gradients);
@@ -127,7 +216,7 @@ static int write_arrays(job *j) {
     const size_t shape[] = {j->orders, j->row_count, j->column_count};
     const size_t gradient_shape[] = {j->parameters, j->row_count, j->column_count};
     int code = session_check_interrupt(&j->session);
-    if (!code && o->output)
+    if (!code && j->values)
         code = o->per_order ? session_write_npy(&j->session, o->output, j->values, shape, 3)
                             : session_write_npy(&j->session, o->output, j->values, shape + 1, 2);
     if (!code && o->gradients)
@@ -162,7 +251,8 @@ static int print_summary(const job *j) {
 static int run_job(job *j) {
     int code = check_outputs(j);
     if (!code) code = load(j);
-    if (!code && j->options->output) code = compute_values(j);
+    if (!code && j->options->output)
+        code = is_store(j->options->output) ? store_values(j) : compute_values(j);
     if (!code && j->options->gradients) code = compute_gradients(j);
     if (!code) code = write_arrays(j);
     if (!code) code = print_summary(j);
@@ -173,7 +263,8 @@ int run_gram(const options *o) {
     int code = check_usage(o);
     if (code) return code;
     job j = {.options = o};
-    code = session_open(&j.session, o);
+    code = fill_store_options(&j);
+    if (!code) code = session_open(&j.session, o);
     if (!code) code = run_job(&j);
     free(j.values);
     free(j.gradients);

@@ -81,6 +81,7 @@ int fill_svm_options(learning *l) {
     to->one_vs_rest = o->multi == 1;
     to->probability = o->probability;
     to->class_weights = o->class_weights;
+    to->gram = o->gram;
     to->set = o->set.at;
     to->set_count = o->set.count;
     if (o->features != NOT_GIVEN) to->features = (size_t)o->features;

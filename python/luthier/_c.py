@@ -77,7 +77,8 @@ class GpOptions(Structure):
                 ("vectors", c_char_p), ("step", GpStepFn), ("user", c_void_p), ("task", Enum),
                 ("likelihood", Enum), ("posterior", Enum), ("inducing", c_size_t),
                 ("learn_rows", c_size_t), ("bound", Enum), ("tolerance", c_double),
-                ("probes", c_size_t), ("store", Enum), ("journal", c_char_p)]
+                ("probes", c_size_t), ("store", Enum), ("journal", c_char_p),
+                ("gram", c_char_p)]
 
 
 class ClassRows(Structure):
@@ -135,7 +136,7 @@ class SvmOptions(Structure):
                 ("epsilon", c_void_p), ("epsilon_count", c_size_t), ("nu", c_void_p),
                 ("nu_count", c_size_t), ("set", POINTER(c_char_p)), ("set_count", c_size_t),
                 ("inner_folds", c_size_t), ("class_weights", c_char_p), ("vectors", c_char_p),
-                ("solver", Enum), ("features", c_size_t)]
+                ("solver", Enum), ("features", c_size_t), ("gram", c_char_p)]
 
 
 class SvmReport(Structure):
@@ -188,6 +189,18 @@ class ReasonsPattern(Structure):
 class ReasonsRow(Structure):
     _fields_ = [("row", c_size_t), ("weight", c_double), ("similarity", c_double),
                 ("y", c_double), ("label", c_char_p)]
+
+
+class GramStoreOptions(Structure):
+    _fields_ = [("size", c_size_t), ("resume", c_bool), ("part", c_size_t), ("parts", c_size_t),
+                ("tile", c_size_t), ("values", Enum)]
+
+
+class StoreInfo(Structure):
+    _fields_ = [("rows", c_size_t), ("cols", c_size_t), ("tile_rows", c_size_t),
+                ("tile_cols", c_size_t), ("tiles", c_size_t), ("missing", c_size_t),
+                ("symmetric", c_bool), ("values", Enum), ("precision", Enum),
+                ("kernel", c_char_p), ("isa", c_char_p), ("made_by", c_char_p)]
 
 
 class Machine(Structure):
@@ -368,6 +381,15 @@ FUNCTIONS = {
     "lth_npy_write": (Status, [c_char_p, _array, _array, c_size_t, _error]),
     "lth_npy_read": (Status, [c_char_p, _out, _array, POINTER(c_size_t), _error]),
     "lth_npy_free": (None, [_array]),
+    "lth_gram_store_options_init": (None, [POINTER(GramStoreOptions)]),
+    "lth_gram_store": (Status, [_object, _object, _object, c_char_p, POINTER(GramStoreOptions),
+                                _error]),
+    "lth_store_open": (Status, [c_char_p, _out, _error]),
+    "lth_store_free": (None, [_object]),
+    "lth_store_described": (POINTER(StoreInfo), [_object]),
+    "lth_store_read": (Status, [_object, c_size_t, c_size_t, c_size_t, c_size_t, _array, c_size_t,
+                                _error]),
+    "lth_items_use_store": (Status, [_object, c_char_p, _error]),
     "lth_machine_measure": (Status, [_object, POINTER(Machine), c_size_t, _error]),
 }
 
@@ -384,6 +406,7 @@ STRUCTURES = {
     "lth_svm_prediction": SvmPrediction, "lth_explain_options": ExplainOptions,
     "lth_reasons_summary": ReasonsSummary, "lth_reasons_part": ReasonsPart,
     "lth_reasons_pattern": ReasonsPattern, "lth_reasons_row": ReasonsRow,
+    "lth_gram_store_options": GramStoreOptions, "lth_store_info": StoreInfo,
     "lth_machine": Machine,
 }
 CALLBACKS = {"lth_log_fn": LogFn, "lth_progress_fn": ProgressFn, "lth_name_fn": NameFn,

@@ -9,6 +9,7 @@ import numpy as np
 
 from . import tables
 from ._compat import BaseKernel, Hyperparameter
+from ._c import GramStoreOptions
 from ._context import Context, Owned
 from ._library import lib
 from .errors import Error
@@ -271,6 +272,35 @@ class Kernel(BaseKernel):
         x, y = encoded.items[0], encoded.items[1] if Y is not None else None
         K = self._matrix(encoded, x, y, "orders" if orders else "values")
         return (K, self._matrix(encoded, x, y, "gradients")) if gradients else K
+
+    def gram_to(self, path, X, Y=None, resume=False, part=(1, 1), tile=0, values="double"):
+        """Write the matrix to a folder, an array of Zarr version 2, tile by tile.
+
+        Memory holds a few tiles only. Whatever stops it, a call with `resume` goes on with the
+        tiles that are missing.
+
+        Parameters
+        ----------
+        path : str
+            The folder, such as "K.zarr". One that is there is an error without `resume`.
+        X, Y : rows
+            Y None stands for X.
+        part : (int, int)
+            (3, 64) computes the third of 64 parts; others may be computed at the same time.
+        tile : int
+            Rows and columns of a tile; 0 = what suits the matrix.
+        values : {"double", "single"}
+            How they are written.
+        """
+        encoded = self._encode(X) if Y is None else self._encode(X, Y)
+        options = GramStoreOptions()
+        lib.lth_gram_store_options_init(options)
+        options.resume, options.tile = resume, tile
+        options.part, options.parts = part
+        options.values = {"double": 0, "single": 1}[values]
+        y = encoded.items[1] if Y is not None else None
+        encoded.parsed.context.call(lib.lth_gram_store, encoded.parsed.pointer, encoded.items[0],
+                                    y, os.fsencode(path), options, long=True)
 
     def _matrix(self, encoded, x, y, what):
         parsed = encoded.parsed

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "base/hash.h"
+
 typedef struct entry {
     const char *text;
     size_t length;
@@ -29,26 +31,6 @@ struct lth__symbols {
 };
 
 enum { FIRST_SLOTS = 64 };
-
-/* Multiply to 128 bits and fold: every input bit reaches every output bit. */
-static uint64_t mix(uint64_t a, uint64_t b) {
-    unsigned __int128 product = (unsigned __int128)a * b;
-    return (uint64_t)product ^ (uint64_t)(product >> 64);
-}
-
-static uint64_t hash_of(const char *text, size_t length) {
-    const uint64_t k0 = 0x9e3779b97f4a7c15u, k1 = 0xd6e8feb86659fd93u;
-    uint64_t hash = length ^ k1, word;
-    while (length >= sizeof word) {
-        memcpy(&word, text, sizeof word);
-        hash = mix(hash ^ word, k0);
-        text += sizeof word;
-        length -= sizeof word;
-    }
-    word = 0;
-    memcpy(&word, text, length);
-    return mix(mix(hash ^ word, k0) ^ k1, k0);
-}
 
 static slot *alloc_slots(size_t count) {
     slot *slots = lth__alloc(count, sizeof *slots);
@@ -105,7 +87,7 @@ static bool grow_slots(lth__symbols *s) {
         lth__symbol symbol = s->slots[old].symbol;
         if (symbol == LTH__NO_SYMBOL) continue;
         const entry *e = entry_at(s, symbol);
-        size_t i = hash_of(e->text, e->length) & mask;
+        size_t i = lth__hash(0, e->text, e->length) & mask;
         while (slots[i].symbol != LTH__NO_SYMBOL) i = (i + 1) & mask;
         slots[i] = s->slots[old];
     }
@@ -152,7 +134,7 @@ static lth__symbol find(const lth__symbols *s, uint64_t hash, const char *text, 
 }
 
 lth__symbol lth__symbols_intern(lth__symbols *s, const char *text, size_t length) {
-    uint64_t hash = length == 1 ? 0 : hash_of(text, length);
+    uint64_t hash = length == 1 ? 0 : lth__hash(0, text, length);
     lth__symbol symbol = s->base ? find(s->base, hash, text, length) : LTH__NO_SYMBOL;
     if (symbol != LTH__NO_SYMBOL) return symbol;
     symbol = length == 1 ? intern_single(s, text) : intern_hashed(s, hash, text, length);
@@ -161,7 +143,7 @@ lth__symbol lth__symbols_intern(lth__symbols *s, const char *text, size_t length
 }
 
 lth__symbol lth__symbols_find(const lth__symbols *s, const char *text, size_t length) {
-    uint64_t hash = length == 1 ? 0 : hash_of(text, length);
+    uint64_t hash = length == 1 ? 0 : lth__hash(0, text, length);
     lth__symbol symbol = s->base ? find(s->base, hash, text, length) : LTH__NO_SYMBOL;
     return symbol == LTH__NO_SYMBOL ? find(s, hash, text, length) : symbol;
 }

@@ -70,6 +70,10 @@ typedef struct lth__lanes {
     /* Scratch bytes for a job; only its shape (order, rows, cols, match) is read. */
     size_t (*ssk_scratch)(const lth__ssk_job *job, bool tangent);
 
+    /* Whether a string t of that length gets the same bits from a job of this shape as from one
+     * that is as wide as the string itself. */
+    bool (*ssk_shares)(const lth__ssk_job *job, bool tangent, size_t length);
+
     /* value[i * lanes + lane] = k_(i+1) of that pair, for match = 1. With `tangent` not NULL also
      * its derivative by gap, or along job->slope. */
     void (*ssk)(const lth__ssk_job *job, double *value, double *tangent);

@@ -60,6 +60,18 @@ static size_t ssk_scratch(const lth__ssk_job *job, bool tangent) {
     return (l.state + l.carried + l.sims) * sizeof(vec);
 }
 
+/* Long sums are added up in two steps: many small terms onto one large number would lose digits. */
+enum { FLUSH_COLUMNS = 64 };
+
+/* The last block of a string's columns is wide enough for two steps, by itself or in the group: it
+ * must be the same. */
+static bool ssk_shares(const lth__ssk_job *job, bool tangent, size_t length) {
+    if (length == 0) return true;
+    size_t block = block_columns(job->order - 1, job->match, tangent);
+    size_t first = (length - 1) / block * block, left = job->cols - first;
+    return length - first >= FLUSH_COLUMNS || (left < block ? left : block) < FLUSH_COLUMNS;
+}
+
 /* Similarities of LTH__ROW_STEP rows from j with columns first .. last-1: out[column][row]. */
 INLINE void look_up(lth__match match, const lth__ssk_job *job, const real *table, size_t j,
                     size_t first, size_t last, vec *restrict out) {
@@ -181,9 +193,6 @@ INLINE void sweep_rows(const int levels, const int active, const int rows, lth__
         }
     }
 }
-
-/* Long sums are added up in two steps: many small terms onto one large number would lose digits. */
-enum { FLUSH_COLUMNS = 64 };
 
 INLINE void flush_sums(const int n, bool tangent, vec *restrict sum, vec *restrict dsum,
                        vec *restrict total, vec *restrict dtotal) {

@@ -5,6 +5,7 @@
 
 #include "data/table.h"
 #include "kernel/core/field.h"
+#include "kernel/core/store.h"
 
 /* ---- Encoders ---- */
 
@@ -134,6 +135,7 @@ lth_status lth__items_create(lth_encoder *e, size_t count, lth_items **out, lth_
     }
     lth__free(items->fields);
     lth__free(items->features);
+    lth__items_unstore(items);
     lth__free(items);
     return lth__fail_memory(err, 0);
 }
@@ -215,6 +217,7 @@ void lth_items_free(lth_items *items) {
     }
     lth__free(items->fields);
     lth__free(items->features);
+    lth__items_unstore(items);
     lth__free(items);
 }
 
@@ -276,6 +279,7 @@ lth_status lth__items_pick(const lth_items *items, const size_t *item, size_t co
         if (items->features[n].start)
             status = pick_features(&items->features[n], item, count, &picked->features[n], err);
     }
+    if (status == LTH_OK) status = lth__items_pick_stored(items, item, count, picked, err);
     if (status == LTH_OK)
         *out = picked;
     else

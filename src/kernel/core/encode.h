@@ -37,8 +37,10 @@ struct lth_items {
     bool borrowed; /* the arrays of its fields and features belong to other items */
     bool quiet;    /* no warnings: they are part of items that were evaluated before */
     size_t count;
-    lth__sequences *fields;  /* as many as the kernel has fields */
-    lth__features *features; /* by node; empty for those that are no sparse feature maps */
+    lth__sequences *fields;   /* as many as the kernel has fields */
+    lth__features *features;  /* by node; empty for those that are no sparse feature maps */
+    struct lth_store *stored; /* where their Gram matrix is read from, or NULL */
+    size_t *stored_row;       /* which of its rows they are; NULL = all        */
 };
 
 /* What an encoder knows of a field. */

@@ -7,6 +7,7 @@
 
 #include "base/parallel.h"
 #include "kernel/core/gram.h"
+#include "kernel/core/store.h"
 #include "kernel/core/work.h"
 #include "kernel/device/device_eval.h"
 
@@ -247,9 +248,18 @@ lth_status lth__work_matrix(work *w, lth_error *err) {
     return w->tiling.symmetric ? lth__work_mirror(w, w->K, w->ld, 1, err) : LTH_OK;
 }
 
+/* From the store of the items. */
+static lth_status read_whole(const lth_items *items, double *K, size_t ld, lth_error *err) {
+    lth__packed whole = lth__packed_layout(items->count);
+    whole.cells = K;
+    whole.ld = ld;
+    return lth__store_fill(lth__items_ctx(items), items, &whole, err);
+}
+
 lth_status lth_gram(const lth_kernel *kernel, const lth_items *rows, const lth_items *cols,
                     double *K, size_t ld, lth_error *err) {
     work w = {.K = K, .ld = ld};
+    if (!cols && rows->stored) return read_whole(rows, K, ld, err);
     lth_status status = lth__work_open(&w, kernel, rows, cols, false, err);
     if (status == LTH_OK) status = lth__work_matrix(&w, err);
     lth__work_close(&w);
@@ -367,8 +377,8 @@ lth_status lth_gram_gradients(const lth_kernel *kernel, const lth_items *rows,
 
 struct lth__gram {
     work w;
-    bool is_tiled, keeps_nothing;
-    lth__memo *memo; /* by node */
+    bool is_tiled, keeps_nothing, is_read; /* read: values come from the store of the items */
+    lth__memo *memo;                       /* by node */
 };
 
 static void free_memo(lth__gram *g) {
@@ -444,7 +454,8 @@ lth_status lth__gram_create(const lth_kernel *kernel, const lth_items *rows, con
                             .gradients = true};
     g->w.W_is_symmetric = g->w.eval.rows == g->w.eval.cols;
     lth_status status = LTH_OK;
-    if (g->w.W_is_symmetric) /* a device keeps whole squares only */
+    g->is_read = g->w.W_is_symmetric && rows->stored;
+    if (g->w.W_is_symmetric && !g->is_read) /* a device keeps whole squares only */
         status = lth__device_eval_create(&g->w.eval, &g->w.eval.device, err);
     if (status != LTH_OK) {
         lth__free(g);
@@ -491,6 +502,7 @@ static lth_status tile_once(lth__gram *g, lth_error *err) {
 
 lth_status lth__gram_values(lth__gram *g, double *K, size_t ld, lth_error *err) {
     work *w = &g->w;
+    if (g->is_read) return read_whole(w->eval.rows, K, ld, err);
     LTH_TRY(prepare_again(g, err));
     if (w->eval.device) return lth__device_packed_values(w->eval.device, K, err);
     LTH_TRY(tile_once(g, err));
@@ -508,6 +520,7 @@ lth_status lth__gram_values_single(lth__gram *g, float *K, lth_error *err) {
 
 lth_status lth__gram_values_packed(lth__gram *g, const lth__packed *K, lth_error *err) {
     work *w = &g->w;
+    if (g->is_read) return lth__store_fill(w->eval.ctx, w->eval.rows, K, err);
     LTH_TRY(prepare_again(g, err));
     LTH_TRY(tile_once(g, err));
     w->K = NULL;
@@ -527,8 +540,15 @@ static lth_status pull_tiles(work *w, double *grad, lth_error *err) {
     return add_partials(w, grad, err);
 }
 
+/* What is on disk does not change. */
+static lth_status pull_nothing(const work *w, double *grad) {
+    memset(grad, 0, w->eval.kernel->param_count * sizeof *grad);
+    return LTH_OK;
+}
+
 lth_status lth__gram_pull(lth__gram *g, double *W, size_t ld, double *grad, lth_error *err) {
     work *w = &g->w;
+    if (g->is_read) return pull_nothing(w, grad);
     if (w->eval.device) {
         LTH_TRY(lth__device_packed_pull(w->eval.device, W, grad, err));
         return check_gradient(w->eval.kernel, grad, err);
@@ -540,6 +560,7 @@ lth_status lth__gram_pull(lth__gram *g, double *W, size_t ld, double *grad, lth_
 }
 
 lth_status lth__gram_pull_packed(lth__gram *g, const lth__packed *W, double *grad, lth_error *err) {
+    if (g->is_read) return pull_nothing(&g->w, grad);
     g->w.packed_W = W;
     return pull_tiles(&g->w, grad, err);
 }

@@ -86,7 +86,7 @@ static int by_length(const void *a, const void *b) {
 typedef struct workspace {
     column *columns;
     uint32_t *s, *t;
-    size_t *t_start; /* of each group in t, by its first column */
+    size_t *t_start, *t_count; /* of each group in t, and its columns, by the first of them */
     void *scratch;
     double *value, *tangent;
     size_t pair[LTH__MAX_LANES];
@@ -97,9 +97,9 @@ typedef struct workspace {
 } workspace;
 
 static void free_workspace(workspace *w) {
-    void *blocks[] = {w->columns,   w->s,       w->t,          w->t_start, w->scratch,
-                      w->value,     w->tangent, w->quads,      w->slot,    w->slot_symbols,
-                      w->row_table, w->zeros,   w->slope_quads};
+    void *blocks[] = {w->columns,      w->s,         w->t,       w->t_start,    w->t_count,
+                      w->scratch,      w->value,     w->tangent, w->quads,      w->slot,
+                      w->slot_symbols, w->row_table, w->zeros,   w->slope_quads};
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) lth__free(blocks[i]);
 }
 
@@ -143,16 +143,21 @@ static lth_status number_slots(const lth__ssk_plan *plan, const lth__tile *tile,
     return LTH_OK;
 }
 
-/* The group of columns that begins at `first`, and its width (that of its longest string). Long
- * columns do not share a group with others. */
+/* The group of columns that begins at `first`, and its width (that of its longest string). Columns
+ * share a group where their values are not changed by it, and long ones not with others. */
 static size_t group_size(const lth__ssk_plan *plan, const workspace *w, size_t cols, size_t first,
                          size_t *width) {
     size_t count = 1;
+    bool tangent = plan->along != LTH__ALONG_NOTHING;
     bool is_first_long = is_long(plan, w->columns[first].length);
+    lth__ssk_job job = {.order = plan->order,
+                        .match = plan->similarity ? LTH__MATCH_QUADS : LTH__MATCH_EXACT,
+                        .cols = w->columns[first].length};
     while (count < plan->lanes->lanes && first + count < cols &&
-           is_long(plan, w->columns[first + count].length) == is_first_long)
+           is_long(plan, w->columns[first + count].length) == is_first_long &&
+           plan->lanes->ssk_shares(&job, tangent, w->columns[first + count].length))
         count++;
-    *width = w->columns[first].length;
+    *width = job.cols;
     return count;
 }
 
@@ -160,9 +165,10 @@ static lth_status interleave_columns(const lth__ssk_plan *plan, const lth__tile 
                                      lth_error *err) {
     size_t lanes = plan->lanes->lanes, total = 0, width, count;
     w->t_start = lth__alloc(tile->cols, sizeof *w->t_start);
-    if (!w->t_start) return lth__fail_memory(err, tile->cols * sizeof *w->t_start);
+    w->t_count = lth__alloc(tile->cols, sizeof *w->t_count);
+    if (!w->t_start || !w->t_count) return lth__fail_memory(err, tile->cols * sizeof *w->t_start);
     for (size_t first = 0; first < tile->cols; first += count) {
-        count = group_size(plan, w, tile->cols, first, &width);
+        w->t_count[first] = count = group_size(plan, w, tile->cols, first, &width);
         w->t_start[first] = total;
         total += width * lanes;
     }
@@ -170,7 +176,8 @@ static lth_status interleave_columns(const lth__ssk_plan *plan, const lth__tile 
     if (!w->t) return lth__fail_memory(err, total * sizeof *w->t);
     uint32_t pad = plan->similarity ? (uint32_t)w->slots - 1 : LTH__PAD_T;
     for (size_t first = 0; first < tile->cols; first += count) {
-        count = group_size(plan, w, tile->cols, first, &width);
+        count = w->t_count[first];
+        width = w->columns[first].length;
         for (size_t lane = 0; lane < lanes; lane++) {
             const column *c = &w->columns[first + (lane < count ? lane : 0)];
             const uint32_t *symbols = lth__sequence_symbols(plan->cols, tile->col[c->index]);
@@ -301,9 +308,10 @@ static lth_status compare_long_group(const lth__ssk_plan *plan, const lth__tile 
 /* One row of the tile against all its columns. */
 static lth_status compare_row(const lth__ssk_plan *plan, const lth__tile *tile, size_t r,
                               workspace *w, lth__ssk_take *take, void *user, lth_error *err) {
-    size_t length = lth__sequence_length(plan->rows, tile->row[r]), count, width;
+    size_t length = lth__sequence_length(plan->rows, tile->row[r]), count;
     for (size_t first = 0; first < tile->cols; first += count) {
-        count = group_size(plan, w, tile->cols, first, &width);
+        size_t width = w->columns[first].length;
+        count = w->t_count[first];
         if (width == 0) continue;
         if (is_long(plan, length) && is_long(plan, width)) {
             LTH_TRY(compare_long_group(plan, tile, r, first, count, w, take, user, err));

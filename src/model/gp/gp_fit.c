@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "kernel/core/store.h"
 #include "model/gp/gp_journal.h"
 
 /* ---- Starts ---- */
@@ -25,7 +26,9 @@ static double start_of_noise(const lth_gp *gp, const lth_gp_options *options) {
 /* Values before learning, and what is held; the kernel's own are guessed later. */
 static lth_status set_starts(lth_gp *gp, const lth_gp_options *options, lth_error *err) {
     size_t params = gp->kernel->param_count;
-    for (size_t p = 0; p < params; p++) gp->held[p] = gp->kernel->params[p].held;
+    /* A matrix on disk is that of these values. */
+    for (size_t p = 0; p < params; p++)
+        gp->held[p] = gp->kernel->params[p].held || gp->items->stored;
     gp->held[params] = options->noise_held;
     LTH_TRY(lth__gp_hold(gp, options, err));
     if (gp->likelihood->own_units) {
@@ -216,6 +219,7 @@ lth_status lth_gp_fit(lth_ctx *ctx, const char *expression, const lth_table *tab
     lth_gp *gp = NULL;
     if (target_count == 0) return lth__fail(err, LTH_EARG, "no target column is named");
     lth_status status = lth__source_open(&s, ctx, expression, table, options.vectors, err);
+    if (status == LTH_OK && options.gram) status = lth_items_use_store(s.items, options.gram, err);
     if (status == LTH_OK)
         status = lth__gp_begin(&s, table, targets, target_count, &options, &gp, err);
     if (status == LTH_OK) status = lth__gp_learn(gp, &options, err);
@@ -223,6 +227,7 @@ lth_status lth_gp_fit(lth_ctx *ctx, const char *expression, const lth_table *tab
     if (status == LTH_OK) {
         if (gp->items != s.items && gp->all != s.items) lth_items_free(s.items);
         gp->borrowed = false;
+        lth__items_unstore(gp->items);
         *out = gp;
     } else {
         lth_gp_free(gp);

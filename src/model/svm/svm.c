@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "kernel/core/store.h"
 
 /* ---- Support rows ---- */
 
@@ -127,6 +128,7 @@ static lth_status prepare(fitting *f, const char *expression, const lth_table *t
     const lth_svm_options *o = &f->options;
     LTH_TRY(lth__svm_kernels_open(f->ctx, expression, table, o->set, o->set_count, o->vectors,
                                   &f->kernels, err));
+    f->kernels.gram = o->gram;
     LTH_TRY(lth__svm_target_read(f->ctx, table, target, o, &f->target, err));
     LTH_TRY(lth__svm_settings_make(o, &f->target, &f->settings, err));
     size_t rows = lth_table_rows(table), points = f->kernels.count * f->settings.count;
@@ -242,6 +244,7 @@ static lth_status make_model(lth_svm *svm, fitting *f, const char *target, lth_e
     svm->encoder = current->encoder;
     svm->items = current->items;
     *current = (lth__svm_encoded){0};
+    lth__items_unstore(svm->items);
     svm->kernel->ctx = svm->encoder->ctx = &svm->ctx;
     fill_report(svm, f);
     svm->machine = f->choice.machine;

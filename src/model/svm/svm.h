@@ -207,6 +207,7 @@ typedef struct lth__svm_kernels {
     lth_ctx *ctx;
     const lth_table *table;
     const char *vectors;
+    const char *gram; /* a folder to read the Gram matrix from, or NULL */
     size_t count;
     char **text;              /* the expression of each point                                   */
     size_t *structure;        /* points with the same number differ in their parameters alone   */

@@ -164,6 +164,7 @@ lth_status lth_svm_cv(lth_ctx *ctx, const char *expression, const lth_table *tab
     if (status == LTH_OK)
         status = lth__svm_kernels_open(ctx, expression, table, o->set, o->set_count, o->vectors,
                                        &c.kernels, err);
+    c.kernels.gram = o->gram;
     if (status == LTH_OK) status = read_targets(&c, table, targets, err);
     if (status == LTH_OK) status = run(&c, err);
     free_cv(&c);

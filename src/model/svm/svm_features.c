@@ -217,7 +217,8 @@ lth_status lth__svm_kernels_room(const lth__svm_kernels *k, const lth_svm_option
     size_t rows = lth_table_rows(k->table);
     if (o->features > 0) return dense_room(k, o, out, err);
     bool linear = false, wanted = o->solver == LTH_SVM_LINEAR;
-    if (o->solver == LTH_SVM_AUTO || wanted) LTH_TRY(could_be_linear(k, &linear, err));
+    if ((o->solver == LTH_SVM_AUTO && !o->gram) || wanted)
+        LTH_TRY(could_be_linear(k, &linear, err));
     if (wanted && !linear)
         return lth__fail(err, LTH_EARG,
                          "the linear solver wants a kernel that is an inner product of sparse "

@@ -46,6 +46,10 @@ lth_status lth__svm_options_complete(const lth_svm_options *given, lth_svm_optio
     if (out->inner_folds < 2) return lth__fail(err, LTH_EARG, "inner folds are 2 at least");
     if (out->class_weights && out->nu_svm)
         return lth__fail(err, LTH_EARG, "class weights are factors of C, which nu-SVC has not");
+    if (out->gram && out->set_count > 0)
+        return lth__fail(err, LTH_EARG, "a Gram matrix on disk is of one kernel, without a grid");
+    if (out->gram && out->solver == LTH_SVM_LINEAR)
+        return lth__fail(err, LTH_EARG, "the linear solver needs no Gram matrix");
     return LTH_OK;
 }
 

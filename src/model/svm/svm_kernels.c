@@ -373,6 +373,7 @@ static lth_status take(const lth__svm_kernels *k, const char *text, size_t struc
     if (status == LTH_OK) status = lth_encode(new.encoder, k->table, &new.items, err);
     if (status == LTH_OK && k->vectors && lth_kernel_needs_vectors(new.kernel))
         status = lth_encoder_read_vectors(new.encoder, k->vectors, err);
+    if (status == LTH_OK && k->gram) status = lth_items_use_store(new.items, k->gram, err);
     if (status != LTH_OK) {
         free_encoded(&new);
         return status;
