@@ -5,7 +5,7 @@ that makes numbers of what they print. A row whose commands have not changed is 
 folder are written without the folder, so that a command line is the same on every machine.
 """
 
-import json, os, re, shlex, subprocess, tempfile, time
+import json, os, re, shlex, shutil, subprocess, sys, tempfile, time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -26,9 +26,20 @@ class Once(list):
     """A command whose output serves several rows: one run for each process."""
 
 
+class Weighed(list):
+    """A command whose peak memory is measured, too."""
+
+
+# A child's peak is never below that of the process that started it, so a small one does
+WEIGH = """import resource, subprocess, sys
+code = subprocess.call(sys.argv[2:])
+print(1024 * resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, file=open(sys.argv[1], "w"))
+sys.exit(code)"""
+
+
 class Answer:
     def __init__(self, out, err, seconds):
-        self.out, self.err, self.seconds = out, err, seconds
+        self.out, self.err, self.seconds, self.bytes = out, err, seconds, None
 
     def json(self):
         return json.loads(self.out)
@@ -174,16 +185,19 @@ class Lab:
             return self.once[key]
         for argument in command:
             self.make(argument)
-        began = time.monotonic()
-        try:
-            done = subprocess.run(command, text=True, stdin=subprocess.DEVNULL, capture_output=True)
-        except FileNotFoundError:
+        weighed, peak = isinstance(command, Weighed), self.file("peak")
+        words = [sys.executable, "-c", WEIGH, peak, *command] if weighed else command
+        if not shutil.which(command[0]):
             raise Missing("there is no %s" % command[0])
+        began = time.monotonic()
+        done = subprocess.run(words, text=True, stdin=subprocess.DEVNULL, capture_output=True)
         answer = Answer(done.stdout, done.stderr, time.monotonic() - began)
         if done.returncode:
             raise Failed("%s\n%s(exit status %d)" % (self.text(command), done.stderr, done.returncode))
         if isinstance(command, Once):
             self.once[key] = answer
+        if weighed:
+            answer.bytes = int(read_lines(peak)[0])
         return answer
 
     def make(self, path):

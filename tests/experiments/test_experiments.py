@@ -1,6 +1,6 @@
 """The experiments: the page is what the result files say, a run goes on where it stopped, what is missing is skipped."""
 
-import json, os, signal, subprocess, sys, tempfile, time, unittest
+import argparse, json, os, signal, subprocess, sys, tempfile, time, unittest
 
 ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
 RUN = os.path.join(ROOT, "experiments/run")
@@ -256,6 +256,33 @@ class Numbers(unittest.TestCase):
         self.assertAlmostEqual(found["mae"], (1 + 20 + 3) / 3)
         self.assertEqual(found["how"], "evidence, of 2 models; mostly `a` (2 of 3)")
         self.assertIsNone(by_evidence(rows, ["a", "c"]))
+
+    def test_ranks(self):
+        from scale import ranks
+
+        self.assertEqual(ranks([3.0, 1.0, 3.0, 2.0]), [2.5, 0, 2.5, 1])
+
+    def test_nodes_of_a_tree(self):
+        from scale_curves import nodes
+
+        found = nodes("(3 (2 not) (1 (2 so) (0 bad)))")
+        self.assertEqual(found, [("2", "not"), ("2", "so"), ("0", "bad"), ("1", "so bad"), ("3", "not so bad")])
+
+    def test_training_sets_contain_smaller_ones(self):
+        from scale import parted, training
+
+        rows = parted((1, 3), [["a"], ["b"], ["c"], ["d"]], [["e"]])
+        self.assertEqual(rows, [["1", "a"], ["3", "b"], ["3", "c"], ["test", "e"]])
+        self.assertEqual([training((1, 3), n) for n in (1, 3)], ["part=1", "part=1,3"])
+
+    def test_memory_of_a_command(self):
+        from lab import Lab, Weighed
+
+        lab = Lab(argparse.Namespace(quick=True, device="", data="", luthier=""), None)
+        self.addCleanup(lab.close)
+        for size in (1, 200):
+            peak = lab.run(Weighed([sys.executable, "-c", "bytearray(%d << 20)" % size])).bytes >> 20
+            self.assertTrue(size < peak < size + 100, peak)
 
     def test_f1(self):
         from documents import f1
