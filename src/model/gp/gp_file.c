@@ -315,6 +315,7 @@ static lth_status load_report(const loader *l) {
     size_t params = lth__gp_param_count(gp);
     LTH_TRY(lth__loader_get(&l->in, "report", LTH__F64, 1, REPORT_NUMBERS, 0, &t));
     if (!numbers_to_report(t->data, gp)) return lth__loader_damaged(&l->in, "report");
+    gp->report.learned_rows = gp->report.rows;
     if (lth__tensors_find(l->in.file, "report.more")) { /* files of before do not have it */
         LTH_TRY(lth__loader_get(&l->in, "report.more", LTH__F64, 1, MORE_NUMBERS, 0, &t));
         if (!numbers_to_more(t->data, &gp->report) || gp->report.learned_rows > gp->report.rows)
