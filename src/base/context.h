@@ -23,6 +23,11 @@ struct lth_ctx {
     double asked_at;
 };
 
+/* Tell the callback how far a phase of the work is, also in a quiet context; LTH_ECANCELED = do not
+ * go on. */
+lth_status lth__tell(const lth_ctx *ctx, const char *what, double done, double total,
+                     lth_error *err);
+
 void lth__log(const lth_ctx *ctx, lth_log_level level, const char *format, ...) LTH_PRINTF(3, 4);
 
 #endif

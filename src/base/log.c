@@ -16,3 +16,10 @@ void lth__log(const lth_ctx *ctx, lth_log_level level, const char *format, ...) 
     if ((size_t)length >= sizeof text) text[lth__utf8_check(text, sizeof text - 1)] = '\0';
     ctx->options.log(ctx->options.user, level, text);
 }
+
+lth_status lth__tell(const lth_ctx *ctx, const char *what, double done, double total,
+                     lth_error *err) {
+    const lth_ctx_options *to = &ctx->options;
+    if (!to->progress || !to->progress(to->user, what, done, total)) return LTH_OK;
+    return lth__fail(err, LTH_ECANCELED, "interrupted");
+}

@@ -203,17 +203,29 @@ static lth_status record(gradients *g, lth_error *err) {
     return LTH_OK;
 }
 
+/* In orders of magnitude of the residual, of the column that has most of them left. */
+static double magnitudes_left(const gradients *g) {
+    double most = 0;
+    for (size_t j = 0; j < g->m; j++) {
+        if (g->goal[j] > 0) most = fmax(most, 0.5 * log(g->sum[j]) - log(g->goal[j]));
+    }
+    return most;
+}
+
 /* Until the residual R is as small as asked for, in each column. */
 static lth_status descend(gradients *g, size_t most, size_t *steps, lth_error *err) {
     *steps = 0;
     memset(g->done, 0, g->m * sizeof *g->done);
     if (all_done(g)) return LTH_OK;
+    double whole = magnitudes_left(g);
     LTH_TRY(turn(g, true, err));
     while (*steps < most) {
         LTH_TRY(walk(g, err));
         ++*steps;
         if (g->history) LTH_TRY(record(g, err));
         if (all_done(g)) break;
+        double left = fmin(magnitudes_left(g), whole);
+        LTH_TRY(lth__tell(g->k->ctx, "conjugate gradients", whole - left, whole, err));
         LTH_TRY(turn(g, false, err));
     }
     return LTH_OK;

@@ -136,11 +136,8 @@ static lth_status run_target(cv *c, size_t t, size_t fold, size_t learn, lth_ite
     else
         LTH_TRY(judge_labels(c, t, learn, train, test, err));
     c->validation->targets[t].seconds[fold] = lth__seconds() - began;
-    lth_ctx_options *told = &c->source.ctx->options;
     double done = (double)(fold * c->targets + t + 1), total = (double)(c->folds * c->targets);
-    if (told->progress && told->progress(told->user, "cross-validation", done, total))
-        return lth__fail(err, LTH_ECANCELED, "interrupted");
-    return LTH_OK;
+    return lth__tell(c->source.ctx, "cross-validation", done, total, err);
 }
 
 static lth_status run_fold(cv *c, size_t fold, lth_error *err) {

@@ -74,6 +74,8 @@ lth_status lth__inducing_pass(lth_gp *gp, bool again, lth__slice_fn *take, void 
     for (size_t first = 0; first < gp->rows && status == LTH_OK; first += most) {
         size_t rows = gp->rows - first < most ? gp->rows - first : most;
         status = take_slice(gp, first, rows, room, take, user, err);
+        if (status == LTH_OK)
+            status = lth__tell(&gp->ctx, "all rows", (double)(first + rows), (double)gp->rows, err);
     }
     lth__free(room);
     if (status == LTH_OK) s->is_kept = true;

@@ -79,7 +79,10 @@ static lth_status make_matrix(lth_gp *gp, lth__gram *gram, double *noise, lth_er
     cg *c = gp->solution;
     double trace, n = (double)gp->rows;
     if (!c->G.table) c->G = lth__matrix_store_beside(&gp->ctx, gram, gp->rows, gp->how.store);
-    LTH_TRY(lth__matrix_gram(&c->G, gram, err));
+    gp->ctx.quiet = false; /* the longest part, as a rule: it is shown */
+    lth_status status = lth__matrix_gram(&c->G, gram, err);
+    gp->ctx.quiet = true;
+    LTH_TRY(status);
     LTH_TRY(c->G.table->trace(&c->G, &trace, err));
     *noise = gp->own[0] + gp->jitter * trace / n;
     if (c->G.singles && *noise < 1e-3 * trace / n)
