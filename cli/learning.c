@@ -59,16 +59,19 @@ static int parse_tolerance(const options *o, double *out) {
 /* Those of a posterior of many rows. */
 static int fill_posterior(const options *o, lth_gp_options *to) {
     if (o->posterior >= 0) to->posterior = (lth_posterior)o->posterior;
-    if (o->inducing && o->posterior < 0) to->posterior = LTH_POSTERIOR_INDUCING;
+    bool inducing = o->inducing != NOT_GIVEN, probes = o->probes != NOT_GIVEN;
+    if (inducing && o->posterior < 0) to->posterior = LTH_POSTERIOR_INDUCING;
     if (o->bound >= 0) to->bound = (lth_bound)o->bound;
     if (o->store >= 0) to->store = (lth_precision)o->store;
-    to->inducing = (size_t)o->inducing;
-    to->probes = (size_t)o->probes;
-    const char *wrong = o->inducing && to->posterior != LTH_POSTERIOR_INDUCING    ? "inducing"
+    if (inducing) to->inducing = (size_t)o->inducing;
+    if (probes) to->probes = (size_t)o->probes;
+    if (o->inducing == 0 || o->probes == 0)
+        return usage_error(o->command, "--%s wants at least one", inducing ? "inducing" : "probes");
+    const char *wrong = inducing && to->posterior != LTH_POSTERIOR_INDUCING       ? "inducing"
                         : o->bound > 0 && to->posterior != LTH_POSTERIOR_INDUCING ? "bound"
                                                                                   : NULL;
     if (wrong) return usage_error(o->command, "--%s goes with --posterior inducing", wrong);
-    wrong = o->tolerance ? "tolerance" : o->probes ? "probes" : o->store >= 0 ? "store" : NULL;
+    wrong = o->tolerance ? "tolerance" : probes ? "probes" : o->store >= 0 ? "store" : NULL;
     if (wrong && to->posterior != LTH_POSTERIOR_CG)
         return usage_error(o->command, "--%s goes with --posterior cg", wrong);
     int code = parse_learn_rows(o, &to->learn_rows);

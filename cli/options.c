@@ -553,6 +553,8 @@ int options_parse(int argc, char **argv, options *out) {
                      .posterior = -1,
                      .bound = -1,
                      .store = -1,
+                     .inducing = NOT_GIVEN,
+                     .probes = NOT_GIVEN,
                      .task = -1,
                      .svm = -1,
                      .multi = -1,

@@ -50,7 +50,7 @@ typedef struct options {
     uint64_t draws;
     int mean, likelihood;
     int posterior, bound, store; /* of a Gaussian process of many rows */
-    uint64_t inducing, probes;   /* 0 = the default */
+    uint64_t inducing, probes;   /* NOT_GIVEN = the default */
     const char *learn_rows, *tolerance, *journal;
     bool plan;
 

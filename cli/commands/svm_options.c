@@ -29,11 +29,11 @@ static const char *given_for_gp(const options *o) {
     if (o->prior.count > 0) return "prior";
     if (o->likelihood >= 0) return "likelihood";
     if (o->posterior >= 0) return "posterior";
-    if (o->inducing) return "inducing";
+    if (o->inducing != NOT_GIVEN) return "inducing";
     if (o->learn_rows) return "learn-rows";
     if (o->bound >= 0) return "bound";
     if (o->tolerance) return "tolerance";
-    if (o->probes) return "probes";
+    if (o->probes != NOT_GIVEN) return "probes";
     if (o->store >= 0) return "store";
     if (o->plan) return "plan";
     if (o->journal) return "journal";

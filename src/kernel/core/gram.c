@@ -450,6 +450,7 @@ lth_status lth__gram_create(const lth_kernel *kernel, const lth_items *rows, con
     g->w.eval = (lth__eval){.ctx = lth__items_ctx(rows),
                             .kernel = kernel,
                             .rows = rows,
+                            .quiet = rows->quiet,
                             .cols = cols ? cols : rows,
                             .gradients = true};
     g->w.W_is_symmetric = g->w.eval.rows == g->w.eval.cols;

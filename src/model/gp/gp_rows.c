@@ -67,6 +67,7 @@ static lth_status make_part(const lth_gp *gp, size_t count, lth_gp *part, lth_er
     if (!row) return lth__fail_memory(err, count * sizeof *row);
     lth_status status = lth__gp_draw_rows(gp, count, row, err);
     if (status == LTH_OK) status = lth__items_pick(gp->items, row, count, &part->items, err);
+    if (status == LTH_OK) part->items->quiet = true; /* what is odd is told of all rows */
     if (status == LTH_OK) part->y = pick_targets(gp, row, count);
     if (status == LTH_OK && !part->y) status = lth__fail_memory(err, 0);
     lth__free(row);
