@@ -244,7 +244,7 @@ static void each_allocation_fails(void **state) {
     const char *const targets[] = {"k", "several"};
     for (size_t t = 0; t < 2; t++) {
         size_t refused = 0;
-        for (size_t k = 1;; k++) {
+        for (size_t k = 1;; k += 1 + k / 50) {
             lth_error err = {0};
             calls = 0;
             fail_at = k;

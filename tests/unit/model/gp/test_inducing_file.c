@@ -285,7 +285,7 @@ static void each_allocation_fails(void **state) {
                                           "a b d\tx\t0\nc c b\ty\t5\nd\ty\t4\n");
     for (size_t t = 0; t < 2; t++) {
         size_t refused = 0;
-        for (size_t k = 1;; k++) {
+        for (size_t k = 1;; k += 1 + k / 50) {
             lth_error err = {0};
             calls = 0;
             fail_at = k;

@@ -530,7 +530,7 @@ static void test_memory(void **state) {
     lth_table *small = support_table(ctx, lines);
     for (size_t t = 0; t < 2; t++) {
         size_t refused = 0;
-        for (size_t k = 1;; k++) {
+        for (size_t k = 1;; k += 1 + k / 50) {
             lth_error err = {0};
             calls = 0;
             fail_at = k;
