@@ -217,14 +217,14 @@ static lth_status descend(gradients *g, size_t most, size_t *steps, lth_error *e
     *steps = 0;
     memset(g->done, 0, g->m * sizeof *g->done);
     if (all_done(g)) return LTH_OK;
-    double whole = magnitudes_left(g);
+    double whole = magnitudes_left(g), left = whole;
     LTH_TRY(turn(g, true, err));
     while (*steps < most) {
         LTH_TRY(walk(g, err));
         ++*steps;
         if (g->history) LTH_TRY(record(g, err));
         if (all_done(g)) break;
-        double left = fmin(magnitudes_left(g), whole);
+        left = fmin(left, magnitudes_left(g)); /* residuals also grow for a while */
         LTH_TRY(lth__tell(g->k->ctx, "conjugate gradients", whole - left, whole, err));
         LTH_TRY(turn(g, false, err));
     }
