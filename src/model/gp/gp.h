@@ -107,6 +107,15 @@ lth_status lth__gp_evidence(lth_gp *gp, lth__gram *gram, double *evidence, doubl
 lth_status lth__gp_pull(const lth_gp *gp, lth__gram *gram, lth__matrix *W, const lth__matrix *prior,
                         double *gradient, lth_error *err);
 
+/* ---- Leave-one-out, of Gaussian noise ---- */
+
+/* Each row from all the others, by alpha = G^-1 y [row][latent] and the diagonal of G^-1, in the
+ * target's units; and the report's figures of the first target. */
+void lth__gp_leave_out(const lth_gp *gp, const double *alpha, const double *inverse, size_t target,
+                       double *y, double *mean, double *sd);
+lth_status lth__gp_report_left_out(lth_gp *gp, const double *alpha, const double *inverse,
+                                   lth_error *err);
+
 /* ---- Search ---- */
 
 /* Hold the parameters that options->fix names. */

@@ -1,7 +1,31 @@
 /* A model looked at afterwards: leave-one-out predictions, and the steps of its search. */
 #include <math.h>
 
+#include "model/common/metrics.h"
 #include "model/gp/gp.h"
+
+void lth__gp_leave_out(const lth_gp *gp, const double *alpha, const double *inverse, size_t target,
+                       double *y, double *mean, double *sd) {
+    const lth__target *of = &gp->targets[target];
+    for (size_t i = 0; i < gp->rows; i++) {
+        double variance = 1 / inverse[i];
+        y[i] = of->shift + of->scale * gp->y[target * gp->rows + i];
+        mean[i] = y[i] - of->scale * alpha[i * gp->latents + target] * variance;
+        sd[i] = of->scale * sqrt(variance);
+    }
+}
+
+lth_status lth__gp_report_left_out(lth_gp *gp, const double *alpha, const double *inverse,
+                                   lth_error *err) {
+    size_t n = gp->rows;
+    double *y = lth__alloc(3 * n, sizeof *y), *mean = y + n, *sd = mean + n;
+    if (!y) return lth__fail_memory(err, 3 * n * sizeof *y);
+    lth__gp_leave_out(gp, alpha, inverse, 0, y, mean, sd);
+    gp->loo = lth__metrics_of(y, mean, sd, n);
+    gp->report.loo = &gp->loo;
+    lth__free(y);
+    return LTH_OK;
+}
 
 lth_status lth_gp_leave_one_out(const lth_gp *gp, size_t target, double *y, double *mean,
                                 double *sd, lth_error *err) {

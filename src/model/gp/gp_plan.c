@@ -58,10 +58,14 @@ static double available_to(const lth_gp *gp) {
     return least == SIZE_MAX ? INFINITY : (double)least;
 }
 
+/* Factors and inverses of an evaluation: Newton's method takes several. */
+static double problems_of(const lth_gp *gp) {
+    return gp->likelihood->of_labels ? 4 * (double)gp->latents : 1;
+}
+
 /* Nominal seconds of a search on n rows. */
 static double learning_time(const lth_gp *gp, double of_pair, double n) {
-    double problems = gp->likelihood->of_labels ? 4 * (double)gp->latents : 1;
-    double values = of_pair * n * n / 2 / cell_orders;
+    double problems = problems_of(gp), values = of_pair * n * n / 2 / cell_orders;
     double seconds = evaluations * (problems * n * n * n / flops + gradient_cost * values);
     return is_on_device(gp) ? seconds / device_speed : seconds;
 }
@@ -231,7 +235,7 @@ static lth_status time_algebra(const lth_gp *gp, rates *r, lth_error *err) {
 
 static void estimate(const lth_gp *gp, const rates *r, lth_gp_plan *plan) {
     double n = (double)plan->rows, learn = (double)plan->learn_rows, m = (double)plan->inducing;
-    double problems = gp->likelihood->of_labels ? 4 * (double)gp->latents : 1;
+    double problems = problems_of(gp);
     double algebra = problems * n * n * n;   /* factor and inverse */
     if (plan->posterior == LTH_POSTERIOR_CG) /* steps grow with the rows: 26 to 71 were seen */
         algebra = 25 * pow(n / 1000, 0.4) * 2 * n * n * (double)(gp->how.probes + gp->latents);

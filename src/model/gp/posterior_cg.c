@@ -14,7 +14,6 @@
 #include <string.h>
 
 #include "engine/blas.h"
-#include "model/common/metrics.h"
 #include "model/common/quadratic.h"
 #include "model/gp/gp.h"
 
@@ -202,30 +201,17 @@ static lth_status leave_one_out(const lth_gp *gp, size_t target, double *y, doub
                                 double *sd, lth_error *err) {
     (void)err;
     const cg *c = gp->solution;
-    const lth__target *of = &gp->targets[target];
-    for (size_t i = 0; i < gp->rows; i++) {
-        double variance = 1 / c->inverse[i];
-        y[i] = of->shift + of->scale * gp->y[target * gp->rows + i];
-        mean[i] = y[i] - of->scale * c->alpha[i * gp->latents + target] * variance;
-        sd[i] = of->scale * sqrt(variance);
-    }
+    lth__gp_leave_out(gp, c->alpha, c->inverse, target, y, mean, sd);
     return LTH_OK;
 }
 
 static lth_status settle(lth_gp *gp, lth_error *err) {
     cg *c = gp->solution;
-    size_t n = gp->rows;
     LTH_TRY(estimate_inverse(gp, err));
     lth__matrix_free(&c->G);
     c->G = (lth__matrix){0};
-    double *y = lth__alloc(3 * n, sizeof *y), *mean = y + n, *sd = mean + n;
-    if (!y) return lth__fail_memory(err, 3 * n * sizeof *y);
-    lth_status status = leave_one_out(gp, 0, y, mean, sd, err);
-    gp->loo = lth__metrics_of(y, mean, sd, n);
-    gp->report.loo = &gp->loo;
     gp->report.noise = gp->own[0] * gp->targets[0].scale * gp->targets[0].scale;
-    lth__free(y);
-    return status;
+    return lth__gp_report_left_out(gp, c->alpha, c->inverse, err);
 }
 
 /* ---- Predictions ---- */

@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "engine/blas.h"
-#include "model/common/metrics.h"
 #include "model/gp/gp.h"
 
 typedef struct exact {
@@ -82,30 +81,13 @@ static lth_status evidence(lth_gp *gp, lth__gram *gram, double *out, double *gra
 
 /* ---- Leave-one-out ---- */
 
-static void leave_out(const lth_gp *gp, const double *inverse, size_t target, double *y,
-                      double *mean, double *sd) {
-    const exact *e = gp->solution;
-    const lth__target *of = &gp->targets[target];
-    for (size_t i = 0; i < gp->rows; i++) {
-        double variance = 1 / inverse[i];
-        y[i] = of->shift + of->scale * gp->y[target * gp->rows + i];
-        mean[i] = y[i] - of->scale * e->alpha[i * gp->latents + target] * variance;
-        sd[i] = of->scale * sqrt(variance);
-    }
-}
-
 static lth_status report_left_out(lth_gp *gp, lth_error *err) {
-    exact *e = gp->solution;
-    size_t n = gp->rows;
-    double *y = lth__alloc(4 * n, sizeof *y), *mean = y + n, *sd = mean + n, *inverse = sd + n;
-    if (!y) return lth__fail_memory(err, 4 * n * sizeof *y);
+    const exact *e = gp->solution;
+    double *inverse = lth__alloc(gp->rows, sizeof *inverse);
+    if (!inverse) return lth__fail_memory(err, gp->rows * sizeof *inverse);
     lth_status status = e->G.table->inverse_diagonal(&e->G, inverse, err);
-    if (status == LTH_OK) {
-        leave_out(gp, inverse, 0, y, mean, sd);
-        gp->loo = lth__metrics_of(y, mean, sd, n);
-        gp->report.loo = &gp->loo;
-    }
-    lth__free(y);
+    if (status == LTH_OK) status = lth__gp_report_left_out(gp, e->alpha, inverse, err);
+    lth__free(inverse);
     return status;
 }
 
@@ -139,7 +121,7 @@ static lth_status leave_one_out(const lth_gp *gp, size_t target, double *y, doub
     if (status == LTH_OK) status = L.table->inverse_diagonal(&L, inverse, err);
     if (status == LTH_OK && !are_variances(inverse, n))
         status = lth__fail(err, LTH_ENUMERIC, "the model's matrix has no inverse");
-    if (status == LTH_OK) leave_out(gp, inverse, target, y, mean, sd);
+    if (status == LTH_OK) lth__gp_leave_out(gp, e->alpha, inverse, target, y, mean, sd);
     lth__free(inverse);
     return status;
 }
