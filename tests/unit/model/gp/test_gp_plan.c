@@ -220,6 +220,22 @@ static void plans_what_a_fit_does(void **state) {
     assert_int_equal(p.posterior, LTH_POSTERIOR_EXACT);
 }
 
+/* All rows while that is an hour of a core, then what takes it ten minutes; any number of threads.
+ */
+static void learns_from_fewer_of_many(void **state) {
+    (void)state;
+    static const size_t rows[] = {10000, 20000};
+    const char *target = "y";
+    for (size_t i = 0; i < 2; i++) {
+        lth_gp_plan p;
+        lth_table *table = support_rows(ctx, 0, rows[i]);
+        assert_int_equal(
+            lth_gp_plan_fit(ctx, "rbf(f1)", table, &target, 1, NULL, &p, sizeof p, NULL), LTH_OK);
+        assert_int_equal(p.learn_rows, i == 0 ? 10000 : 6100);
+        lth_table_free(table);
+    }
+}
+
 static void refuses_what_does_not_go_together(void **state) {
     (void)state;
     static const struct {
@@ -250,6 +266,7 @@ int main(void) {
         cmocka_unit_test(learns_labels_from_a_part),
         cmocka_unit_test(survives_every_failing_allocation),
         cmocka_unit_test(plans_what_a_fit_does),
+        cmocka_unit_test(learns_from_fewer_of_many),
         cmocka_unit_test(refuses_what_does_not_go_together),
     };
     return cmocka_run_group_tests(tests, open_context, close_context);
