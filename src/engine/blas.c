@@ -13,6 +13,9 @@ enum { LEFT = 141, RIGHT = 142 };
 typedef void dgemm_fn(int layout, int transpose_a, int transpose_b, int m, int n, int k,
                       double alpha, const double *A, int lda, const double *B, int ldb, double beta,
                       double *C, int ldc);
+typedef void sgemm_fn(int layout, int transpose_a, int transpose_b, int m, int n, int k,
+                      float alpha, const float *A, int lda, const float *B, int ldb, float beta,
+                      float *C, int ldc);
 typedef void dtrsm_fn(int layout, int side, int triangle, int transpose, int unit, int m, int n,
                       double alpha, const double *A, int lda, double *B, int ldb);
 typedef void dtrsv_fn(int layout, int triangle, int transpose, int unit, int n, const double *A,
@@ -21,6 +24,7 @@ typedef void dgemv_fn(int layout, int transpose, int m, int n, double alpha, con
                       int lda, const double *x, int step_x, double beta, double *y, int step_y);
 typedef void dpotrf_fn(const char *triangle, const int *n, double *A, const int *lda, int *info);
 static dgemm_fn *dgemm;
+static sgemm_fn *sgemm;
 static dgemv_fn *dgemv;
 static dtrsm_fn *dtrsm;
 static dtrsv_fn *dtrsv;
@@ -56,6 +60,18 @@ static void gemm_tn(size_t m, size_t n, size_t k, double alpha, const double *A,
         return;
     }
     dgemm(ROW_MAJOR, TRANSPOSE, NO_TRANSPOSE, (int)m, (int)n, (int)k, alpha, A, (int)lda, B,
+          (int)ldb, beta, C, (int)ldc);
+}
+
+static void gemm_nn_single(size_t m, size_t n, size_t k, float alpha, const float *A, size_t lda,
+                           const float *B, size_t ldb, float beta, float *C, size_t ldc) {
+    sgemm(ROW_MAJOR, NO_TRANSPOSE, NO_TRANSPOSE, (int)m, (int)n, (int)k, alpha, A, (int)lda, B,
+          (int)ldb, beta, C, (int)ldc);
+}
+
+static void gemm_tn_single(size_t m, size_t n, size_t k, float alpha, const float *A, size_t lda,
+                           const float *B, size_t ldb, float beta, float *C, size_t ldc) {
+    sgemm(ROW_MAJOR, TRANSPOSE, NO_TRANSPOSE, (int)m, (int)n, (int)k, alpha, A, (int)lda, B,
           (int)ldb, beta, C, (int)ldc);
 }
 
@@ -170,6 +186,7 @@ static void load(void) {
     union {
         void *object;
         dgemm_fn *dgemm;
+        sgemm_fn *sgemm;
         dgemv_fn *dgemv;
         dtrsm_fn *dtrsm;
         dtrsv_fn *dtrsv;
@@ -183,6 +200,8 @@ static void load(void) {
     loaded.core = symbol.object ? symbol.corename() : "unknown";
     symbol.object = dlsym(library, "cblas_dgemm");
     dgemm = symbol.dgemm;
+    symbol.object = dlsym(library, "cblas_sgemm");
+    sgemm = symbol.sgemm;
     symbol.object = dlsym(library, "cblas_dgemv");
     dgemv = symbol.dgemv;
     symbol.object = dlsym(library, "cblas_dtrsm");
@@ -191,10 +210,12 @@ static void load(void) {
     dtrsv = symbol.dtrsv;
     symbol.object = dlsym(library, "dpotrf_");
     dpotrf = symbol.dpotrf;
-    if (!dgemm || !dgemv || !dtrsm || !dtrsv || !dpotrf) return;
+    if (!dgemm || !sgemm || !dgemv || !dtrsm || !dtrsv || !dpotrf) return;
     loaded.gemm_nt = gemm_nt;
     loaded.gemm_nn = gemm_nn;
     loaded.gemm_tn = gemm_tn;
+    loaded.gemm_nn_single = gemm_nn_single;
+    loaded.gemm_tn_single = gemm_tn_single;
     loaded.solve = solve;
     loaded.solve_transposed = solve_transposed;
     loaded.solve_right = solve_right;

@@ -21,6 +21,11 @@ typedef struct lth__blas {
     /* C = alpha A^T B + beta C: A is k x m, B is k x n. */
     void (*gemm_tn)(size_t m, size_t n, size_t k, double alpha, const double *A, size_t lda,
                     const double *B, size_t ldb, double beta, double *C, size_t ldc);
+    /* The last two in single precision. */
+    void (*gemm_nn_single)(size_t m, size_t n, size_t k, float alpha, const float *A, size_t lda,
+                           const float *B, size_t ldb, float beta, float *C, size_t ldc);
+    void (*gemm_tn_single)(size_t m, size_t n, size_t k, float alpha, const float *A, size_t lda,
+                           const float *B, size_t ldb, float beta, float *C, size_t ldc);
     /* L is lower triangular, n x n. B (n x m) = L^-1 B, and B = L^-T B. */
     void (*solve)(size_t n, size_t m, const double *L, size_t ldl, double *B, size_t ldb);
     void (*solve_transposed)(size_t n, size_t m, const double *L, size_t ldl, double *B,

@@ -91,6 +91,11 @@ typedef struct lth__lanes {
     void (*ssk_reverse)(const lth__ssk_job *job, const double *weight, lth__ssk_emit *emit,
                         void *user);
 
+    /* y_rows += T x_cols and y_cols += T^T x_rows for a tile T of a symmetric matrix, each cell
+     * read once. */
+    void (*add_symmetric)(size_t rows, size_t cols, const float *T, size_t ld, const double *x_rows,
+                          const double *x_cols, double *y_rows, double *y_cols);
+
     /* Does `count` fused multiply-adds on every lane of a dozen registers; returns how many in all.
      */
     double (*fma_work)(size_t count);

@@ -55,6 +55,9 @@ static inline vec v_load_double(const double *p) {
     return _mm256_set_m128(_mm256_cvtpd_ps(_mm256_loadu_pd(p + 4)),
                            _mm256_cvtpd_ps(_mm256_loadu_pd(p)));
 }
+static inline vec v_load_float(const float *p) {
+    return _mm256_loadu_ps(p);
+}
 static inline void v_store_double(double *p, vec x) {
     _mm256_storeu_pd(p, _mm256_cvtps_pd(_mm256_castps256_ps128(x)));
     _mm256_storeu_pd(p + 4, _mm256_cvtps_pd(_mm256_extractf128_ps(x, 1)));

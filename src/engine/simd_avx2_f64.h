@@ -52,6 +52,9 @@ static inline real v_last(vec v) {
 static inline vec v_load_double(const double *p) {
     return _mm256_loadu_pd(p);
 }
+static inline vec v_load_float(const float *p) {
+    return _mm256_cvtps_pd(_mm_loadu_ps(p));
+}
 static inline void v_store_double(double *p, vec x) {
     _mm256_storeu_pd(p, x);
 }

@@ -57,6 +57,9 @@ static inline vec v_load_double(const double *p) {
            high = _mm512_cvtpd_ps(_mm512_loadu_pd(p + 8));
     return _mm512_insertf32x8(_mm512_castps256_ps512(low), high, 1);
 }
+static inline vec v_load_float(const float *p) {
+    return _mm512_loadu_ps(p);
+}
 static inline void v_store_double(double *p, vec x) {
     _mm512_storeu_pd(p, _mm512_cvtps_pd(_mm512_castps512_ps256(x)));
     _mm512_storeu_pd(p + 8, _mm512_cvtps_pd(_mm512_extractf32x8_ps(x, 1)));

@@ -57,6 +57,9 @@ static inline real v_last(vec v) {
 static inline vec v_load_double(const double *p) {
     return _mm512_loadu_pd(p);
 }
+static inline vec v_load_float(const float *p) {
+    return _mm512_cvtps_pd(_mm256_loadu_ps(p));
+}
 static inline void v_store_double(double *p, vec x) {
     _mm512_storeu_pd(p, x);
 }

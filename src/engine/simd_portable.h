@@ -53,6 +53,11 @@ static inline vec v_load_double(const double *p) {
     for (size_t lane = 0; lane < LANES; lane++) v[lane] = (real)p[lane];
     return v;
 }
+static inline vec v_load_float(const float *p) {
+    vec v = {0};
+    for (size_t lane = 0; lane < LANES; lane++) v[lane] = (real)p[lane];
+    return v;
+}
 static inline void v_store_double(double *p, vec x) {
     for (size_t lane = 0; lane < LANES; lane++) p[lane] = (double)x[lane];
 }

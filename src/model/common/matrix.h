@@ -33,6 +33,12 @@ typedef struct lth__matrix_table {
     /* Y (n x m) = A X, and sum_ij A_ij (B_ij - minus). */
     lth_status (*multiply)(const lth__matrix *A, size_t m, const double *X, double *Y,
                            lth_error *err);
+    /* The first where errors of some 1e-6 are tolerated; and Y (n x m) = the columns `at` of A, or
+     * NULL where these are had by a product only. */
+    lth_status (*multiply_roughly)(const lth__matrix *A, size_t m, const double *X, double *Y,
+                                   lth_error *err);
+    lth_status (*columns)(const lth__matrix *A, size_t m, const size_t *at, double *Y,
+                          lth_error *err);
     lth_status (*inner)(const lth__matrix *A, const lth__matrix *B, double minus, double *out,
                         lth_error *err);
 
@@ -65,7 +71,7 @@ lth__matrix lth__matrix_beside(lth_ctx *ctx, const lth__gram *gram, size_t n);
 lth__matrix lth__matrix_on_host(lth_ctx *ctx, size_t n, double *cells);
 /* A matrix in host memory to be multiplied with vectors, as conjugate gradients do: without memory
  * yet. In single precision it has no factor, and of the table above only reserve, affine,
- * add_diagonal, trace, diagonal and multiply. */
+ * add_diagonal, trace, diagonal, and what gives products and columns. */
 lth__matrix lth__matrix_store(lth_ctx *ctx, size_t n, lth_precision precision);
 /* The same where the Gram matrix is computed. */
 lth__matrix lth__matrix_store_beside(lth_ctx *ctx, const lth__gram *gram, size_t n,

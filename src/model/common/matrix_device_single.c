@@ -133,4 +133,5 @@ const lth__matrix_table lth__matrix_on_device_in_single = {.reserve = reserve,
                                                            .add_diagonal = add_diagonal,
                                                            .trace = trace,
                                                            .diagonal = diagonal,
-                                                           .multiply = multiply};
+                                                           .multiply = multiply,
+                                                           .multiply_roughly = multiply};

@@ -124,6 +124,18 @@ static lth_status multiply(const lth__matrix *A, size_t m, const double *X, doub
     return lth__packed_multiply(A->ctx, &p, m, X, Y, err);
 }
 
+static lth_status multiply_roughly(const lth__matrix *A, size_t m, const double *X, double *Y,
+                                   lth_error *err) {
+    lth__packed p = lth__matrix_packed(A);
+    return lth__packed_multiply_roughly(A->ctx, &p, m, X, Y, err);
+}
+
+static lth_status columns(const lth__matrix *A, size_t m, const size_t *at, double *Y,
+                          lth_error *err) {
+    lth__packed p = lth__matrix_packed(A);
+    return lth__packed_columns(A->ctx, &p, m, at, Y, err);
+}
+
 /* Below the diagonal each cell counts twice. */
 static double inner_row(const row_job *j, size_t i, double *row) {
     const double *other = j->X + lth__packed_row(&j->A, i);
@@ -210,6 +222,8 @@ static const lth__matrix_table on_host = {.reserve = reserve,
                                           .trace = trace,
                                           .diagonal = diagonal,
                                           .multiply = multiply,
+                                          .multiply_roughly = multiply_roughly,
+                                          .columns = columns,
                                           .inner = inner,
                                           .factor = factor,
                                           .solve = solve,

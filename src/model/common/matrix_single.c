@@ -67,10 +67,24 @@ static lth_status multiply(const lth__matrix *A, size_t m, const double *X, doub
     return lth__packed_multiply(A->ctx, &p, m, X, Y, err);
 }
 
+static lth_status multiply_roughly(const lth__matrix *A, size_t m, const double *X, double *Y,
+                                   lth_error *err) {
+    lth__packed p = lth__matrix_packed(A);
+    return lth__packed_multiply_roughly(A->ctx, &p, m, X, Y, err);
+}
+
+static lth_status columns(const lth__matrix *A, size_t m, const size_t *at, double *Y,
+                          lth_error *err) {
+    lth__packed p = lth__matrix_packed(A);
+    return lth__packed_columns(A->ctx, &p, m, at, Y, err);
+}
+
 const lth__matrix_table lth__matrix_in_single = {.reserve = reserve,
                                                  .release = release,
                                                  .affine = affine,
                                                  .add_diagonal = add_diagonal,
                                                  .trace = trace,
                                                  .diagonal = diagonal,
-                                                 .multiply = multiply};
+                                                 .multiply = multiply,
+                                                 .multiply_roughly = multiply_roughly,
+                                                 .columns = columns};

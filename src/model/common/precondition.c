@@ -69,8 +69,8 @@ static lth_status multiply_cols(const lth__preconditioner *p, size_t m, const do
 
 /* ---- Choosing rows ---- */
 
-/* Rows are proposed many at a time, since their columns are had by one product with G; one that the
- * others of its round explain too well is passed over. */
+/* Rows are proposed many at a time, since on a device their columns are had by one product with G;
+ * one that the others of its round explain too well is passed over. */
 typedef struct choice {
     const lth__matrix *G;
     double noise;
@@ -115,16 +115,26 @@ static void propose(choice *c, lth__random *random) {
     for (size_t j = 0; j < c->proposed; j++) c->left[c->row[j]] = c->before[j];
 }
 
-/* Y: the columns of K at the rows proposed, less what the rows chosen explain. */
+/* Y: the columns of K at the rows proposed. */
+static lth_status columns(choice *c, lth_error *err) {
+    size_t m = c->proposed;
+    if (c->G->table->columns) {
+        LTH_TRY(c->G->table->columns(c->G, m, c->row, c->Y, err));
+    } else {
+        memset(c->E, 0, c->n * m * sizeof *c->E);
+        for (size_t j = 0; j < m; j++) c->E[c->row[j] * m + j] = 1;
+        LTH_TRY(c->G->table->multiply(c->G, m, c->E, c->Y, err));
+    }
+    for (size_t j = 0; j < m; j++) c->Y[c->row[j] * m + j] -= c->noise;
+    return LTH_OK;
+}
+
+/* The same, less what the rows chosen explain. */
 static lth_status residual_columns(choice *c, lth_error *err) {
     size_t m = c->proposed;
-    memset(c->E, 0, c->n * m * sizeof *c->E);
-    for (size_t j = 0; j < m; j++) {
-        c->E[c->row[j] * m + j] = 1;
+    LTH_TRY(columns(c, err));
+    for (size_t j = 0; j < m; j++)
         memcpy(c->T + j * c->rank, c->A + c->row[j] * c->rank, c->count * sizeof *c->T);
-    }
-    LTH_TRY(c->G->table->multiply(c->G, m, c->E, c->Y, err));
-    for (size_t j = 0; j < m; j++) c->Y[c->row[j] * m + j] -= c->noise;
     product_job job = {.n = c->n,
                        .m = m,
                        .k = c->count,

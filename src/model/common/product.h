@@ -1,4 +1,4 @@
-/* Products of a packed symmetric matrix with vectors. */
+/* Products of a packed symmetric matrix with vectors, and its columns. */
 #ifndef LTH_PRODUCT_H
 #define LTH_PRODUCT_H
 
@@ -10,5 +10,11 @@
  * bits. */
 lth_status lth__packed_multiply(lth_ctx *ctx, const lth__packed *A, size_t m, const double *X,
                                 double *Y, lth_error *err);
+/* The same in single precision, which is faster: for what tolerates errors of some 1e-6. */
+lth_status lth__packed_multiply_roughly(lth_ctx *ctx, const lth__packed *A, size_t m,
+                                        const double *X, double *Y, lth_error *err);
+/* Y (n x m) = the columns `at` of A. */
+lth_status lth__packed_columns(lth_ctx *ctx, const lth__packed *A, size_t m, const size_t *at,
+                               double *Y, lth_error *err);
 
 #endif

@@ -72,7 +72,10 @@ static lth_status multiply_span(lth__quadratic *q, const lth__blas *blas, const 
                                 lth_error *err) {
     size_t n = q->n, rank = q->rank;
     for (size_t i = 0; i < n; i++) memcpy(X + i * cols, M + i * rank + first, cols * sizeof *X);
-    LTH_TRY(G->table->multiply(G, cols, X, Y, err));
+    if (G->singles) /* which are no better themselves */
+        LTH_TRY(G->table->multiply_roughly(G, cols, X, Y, err));
+    else
+        LTH_TRY(G->table->multiply(G, cols, X, Y, err));
     for (size_t i = 0; i < n; i++) {
         for (size_t j = 0; j < cols; j++) q->F[i * rank + first + j] = (float)Y[i * cols + j];
     }

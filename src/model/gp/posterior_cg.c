@@ -17,8 +17,8 @@
 #include "model/common/quadratic.h"
 #include "model/gp/gp.h"
 
-enum { MOST_RANK = 300, LEAST_RANK = 32, MOST_STEPS = 1000, MOST_PROBE_STEPS = 100 };
-static const double PROBE_TOLERANCE = 1e-3; /* far below what so few probes can tell */
+enum { LEAST_RANK = 32, RANK = 300, MOST_RANK = 1000, MOST_STEPS = 1000, MOST_PROBE_STEPS = 100 };
+static const double PROBE_TOLERANCE = 1e-2; /* far below what so few probes can tell */
 
 typedef struct cg {
     double *alpha;   /* rows x latents        */
@@ -54,9 +54,13 @@ static lth_status open(lth_gp *gp, lth_error *err) {
     return gp->solution ? LTH_OK : lth__fail_memory(err, gp->rows * gp->latents * sizeof(double));
 }
 
+static size_t between(size_t least, size_t x, size_t most) {
+    return x < least ? least : x > most ? most : x;
+}
+
+/* More rows take more steps, and of a higher rank fewer; it stays small beside the matrix. */
 static size_t rank_for(size_t n) {
-    size_t rank = n / 4 < LEAST_RANK ? LEAST_RANK : n / 4;
-    return rank < MOST_RANK ? rank : MOST_RANK;
+    return n / 4 < RANK ? between(LEAST_RANK, n / 4, RANK) : between(RANK, n / 32, MOST_RANK);
 }
 
 /* The matrix, and beside it the preconditioner, what is kept for variances, and a batch of probes:
@@ -95,6 +99,12 @@ static lth_status make_matrix(lth_gp *gp, lth__gram *gram, double *noise, lth_er
 static lth_status multiply(const void *of, size_t m, const double *X, double *Y, lth_error *err) {
     const lth__matrix *G = of;
     return G->table->multiply(G, m, X, Y, err);
+}
+
+static lth_status multiply_roughly(const void *of, size_t m, const double *X, double *Y,
+                                   lth_error *err) {
+    const lth__matrix *G = of;
+    return G->table->multiply_roughly(G, m, X, Y, err);
 }
 
 static lth_status precondition(const void *of, size_t m, const double *X, double *Y,
@@ -152,6 +162,7 @@ static lth_status estimate(lth_gp *gp, const lth__preconditioner *P, lth__random
     LTH_TRY(solve(gp, &k, &fit, err));
     lth__quadratic_free(c->quadratic);
     c->quadratic = NULL;
+    k.multiply = multiply_roughly;
     k.tolerance = fmax(k.tolerance, PROBE_TOLERANCE);
     k.most = MOST_PROBE_STEPS;
     LTH_TRY(lth__quadratic_create(&k, &c->G, P, gp->how.probes, random, &c->quadratic, &determinant,

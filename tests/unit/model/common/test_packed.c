@@ -128,6 +128,16 @@ static void multiply_plainly(size_t n, const double *A, size_t m, const double *
     }
 }
 
+/* Some m of them, of both ends and twice the same. */
+static void check_columns(const lth__matrix *a, const double *A, size_t m, double *Y) {
+    size_t n = a->n, at[16];
+    for (size_t j = 0; j < m; j++) at[j] = j % 3 == 0 ? 0 : n - 1 - (j * n / 20) % n;
+    assert_int_equal(a->table->columns(a, m, at, Y, NULL), LTH_OK);
+    for (size_t i = 0; i < n; i++) {
+        for (size_t j = 0; j < m; j++) assert_true(Y[i * m + j] == A[i * n + at[j]]);
+    }
+}
+
 static void check_product(lth_ctx *ctx, size_t n, size_t m, lth_precision precision) {
     lth__random random;
     lth__random_seed(&random, n + m);
@@ -142,6 +152,9 @@ static void check_product(lth_ctx *ctx, size_t n, size_t m, lth_precision precis
     multiply_plainly(n, A, m, X, wanted);
     assert_int_equal(on_host.table->multiply(&on_host, m, X, Y, NULL), LTH_OK);
     check_near(Y, wanted, n * m, 1e-13 * (double)n);
+    assert_int_equal(on_host.table->multiply_roughly(&on_host, m, X, Y, NULL), LTH_OK);
+    check_near(Y, wanted, n * m, 1e-6 * (double)n);
+    check_columns(&on_host, A, m, X);
     lth__matrix_free(&on_host);
     unpack_free(&p);
     double *all[] = {A, X, Y, wanted};
@@ -159,16 +172,16 @@ static void test_products(void **state) {
         }
     }
     check_product(ctx, 2100, 2, LTH_F32); /* panels of another height */
+    check_product(ctx, 2100, 1, LTH_F32);
     lth_ctx_free(ctx);
 }
 
-static void test_products_of_any_threads(void **state) {
-    (void)state;
-    size_t n = 9 * H + 3, m = 3;
+static void check_threads(size_t m) {
+    size_t n = 9 * H + 3;
     lth__random random;
     lth__random_seed(&random, 3);
     double *A = random_symmetric(&random, n), *X = random_numbers(&random, n * m);
-    double *first = room(n * m), *Y = room(n * m);
+    double *first = room(2 * n * m), *Y = room(2 * n * m);
     for (int precision = LTH_F64; precision <= LTH_F32; precision++) {
         lth__packed p = pack(n, A, (lth_precision)precision);
         for (unsigned threads = 1; threads <= 5; threads++) {
@@ -176,14 +189,22 @@ static void test_products_of_any_threads(void **state) {
             lth__matrix a = lth__matrix_store(ctx, n, (lth_precision)precision);
             a.cells = p.cells;
             a.singles = p.singles;
-            assert_int_equal(a.table->multiply(&a, m, X, threads == 1 ? first : Y, NULL), LTH_OK);
-            if (threads > 1) assert_memory_equal(first, Y, n * m * sizeof *Y);
+            double *to = threads == 1 ? first : Y;
+            assert_int_equal(a.table->multiply(&a, m, X, to, NULL), LTH_OK);
+            assert_int_equal(a.table->multiply_roughly(&a, m, X, to + n * m, NULL), LTH_OK);
+            if (threads > 1) assert_memory_equal(first, Y, 2 * n * m * sizeof *Y);
             lth_ctx_free(ctx);
         }
         unpack_free(&p);
     }
     double *all[] = {A, X, Y, first};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
+}
+
+static void test_products_of_any_threads(void **state) {
+    (void)state;
+    check_threads(1);
+    check_threads(3);
 }
 
 /* ---- Single precision ---- */
