@@ -21,6 +21,10 @@ lth_gp_options lth__gp_options_complete(const lth_gp_options *given) {
     return options;
 }
 
+lth__source_files lth__gp_files(const lth_gp_options *options) {
+    return (lth__source_files){.vectors = options->vectors, .gram = options->gram};
+}
+
 /* ---- Targets ---- */
 
 /* Mean and standard deviation of a target; a constant one keeps the scale 1. */

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "engine/device.h"
+#include "kernel/core/store.h"
 #include "model/common/linalg.h"
 #include "model/gp/gp_classes.h"
 
@@ -128,11 +129,14 @@ static lth_status check(const lth_gp *gp, const lth_gp_options *options, const l
 
 static void fill_costs(const lth_gp *gp, lth_gp_plan *plan) {
     double n = (double)plan->rows, learn = (double)plan->learn_rows, m = (double)plan->inducing;
-    double of_pair = cell_orders_of_pair(gp);
+    double of_pair = cell_orders_of_pair(gp), whole = n * (n + 1) / 2;
+    bool few = plan->posterior == LTH_POSTERIOR_INDUCING, reads = gp->items->stored;
     plan->learn_bytes = bytes_of(gp, LTH_POSTERIOR_EXACT, plan->learn_rows, LTH_F64);
     plan->bytes = bytes_of(gp, plan->posterior, plan->rows, plan->store);
-    plan->learn_pairs = learn * (learn + 1) / 2;
-    plan->pairs = plan->posterior == LTH_POSTERIOR_INDUCING ? n * m : n * (n + 1) / 2;
+    plan->learn_pairs = reads ? 0 : learn * (learn + 1) / 2;
+    plan->pairs = few ? n * m : reads ? 0 : whole; /* with few rows all others are compared */
+    plan->learn_read = lth__items_stored_bytes(gp->items, plan->learn_rows);
+    plan->read = lth__items_stored_bytes(gp->items, few ? plan->inducing : plan->rows);
     plan->learn_cell_orders = of_pair * plan->learn_pairs;
     plan->cell_orders = of_pair * plan->pairs;
 }
@@ -191,10 +195,10 @@ lth_status lth__gp_plan_check(const lth_gp *gp, const lth_gp_options *options,
 
 /* ---- Of a table ---- */
 
-/* Seconds for a value of the kernel, for a value with its gradient, and for an operation of the
- * algebra, on all threads. */
+/* Seconds for a value of the kernel, for a value with its gradient, for a byte that is read in
+ * their place, and for an operation of the algebra, on all threads. */
 typedef struct rates {
-    double value, gradient, operation;
+    double value, gradient, byte, operation;
 } rates;
 
 static lth_status time_kernel(const lth_gp *gp, rates *r, lth_error *err) {
@@ -206,7 +210,10 @@ static lth_status time_kernel(const lth_gp *gp, rates *r, lth_error *err) {
     lth_status status = row && K && gradient ? LTH_OK : lth__fail_memory(err, n * n * sizeof *K);
     if (status == LTH_OK) status = lth__gp_draw_rows(gp, n, row, err);
     if (status == LTH_OK) status = lth__items_pick(gp->items, row, n, &some, err);
-    if (status == LTH_OK) some->quiet = true;
+    if (status == LTH_OK) {
+        some->quiet = true;
+        lth__items_unstore(some);
+    }
     double began = lth__seconds(), pairs = (double)n * (double)(n + 1) / 2;
     if (status == LTH_OK) status = lth_gram(gp->kernel, some, NULL, K, n, err);
     r->value = (lth__seconds() - began) / pairs;
@@ -218,6 +225,14 @@ static lth_status time_kernel(const lth_gp *gp, rates *r, lth_error *err) {
     lth__free(K);
     lth__free(gradient);
     return status;
+}
+
+/* By one tile. */
+static lth_status time_reading(const lth_gp *gp, rates *r, lth_error *err) {
+    double value, began = lth__seconds();
+    LTH_TRY(lth_store_read(gp->items->stored, 0, 1, 0, 1, &value, 1, err));
+    r->byte = (lth__seconds() - began) / lth__items_stored_bytes(gp->items, 1);
+    return LTH_OK;
 }
 
 static lth_status time_algebra(const lth_gp *gp, rates *r, lth_error *err) {
@@ -240,16 +255,18 @@ static void estimate(const lth_gp *gp, const rates *r, lth_gp_plan *plan) {
     if (plan->posterior == LTH_POSTERIOR_CG) /* steps grow with the rows: 26 to 71 were seen */
         algebra = 25 * pow(n / 1000, 0.4) * 2 * n * n * (double)(gp->how.probes + gp->latents);
     if (plan->posterior == LTH_POSTERIOR_INDUCING) algebra = (problems + 2) * n * m * m;
-    plan->learn_seconds = evaluations * (problems * learn * learn * learn * r->operation +
-                                         plan->learn_pairs * r->gradient);
-    plan->seconds = plan->pairs * r->value + algebra * r->operation;
+    plan->learn_seconds =
+        evaluations * (problems * learn * learn * learn * r->operation +
+                       plan->learn_pairs * r->gradient + plan->learn_read * r->byte);
+    plan->seconds = plan->pairs * r->value + plan->read * r->byte + algebra * r->operation;
 }
 
 static lth_status plan_model(const lth_gp *gp, const lth_gp_options *options, lth_gp_plan *plan,
                              lth_error *err) {
     rates r = {0};
     LTH_TRY(lth__gp_plan(gp, options, plan, err));
-    LTH_TRY(time_kernel(gp, &r, err));
+    if (plan->pairs > 0) LTH_TRY(time_kernel(gp, &r, err));
+    if (plan->read > 0) LTH_TRY(time_reading(gp, &r, err));
     LTH_TRY(time_algebra(gp, &r, err));
     estimate(gp, &r, plan);
     if (!options->learn) plan->learn_seconds = 0;
@@ -265,7 +282,7 @@ lth_status lth_gp_plan_fit(lth_ctx *ctx, const char *expression, const lth_table
     lth_gp *gp = NULL;
     lth_gp_plan plan;
     if (target_count == 0) return lth__fail(err, LTH_EARG, "no target column is named");
-    lth_status status = lth__source_open(&s, ctx, expression, table, options.vectors, err);
+    lth_status status = lth__source_open(&s, ctx, expression, table, lth__gp_files(&options), err);
     if (status == LTH_OK)
         status = lth__gp_begin(&s, table, targets, target_count, &options, &gp, err);
     if (status == LTH_OK) status = plan_model(gp, &options, &plan, err);
