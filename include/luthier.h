@@ -480,7 +480,8 @@ typedef struct lth_gp_options {
     lth_task task;        /* default AUTO                                                       */
     lth_likelihood likelihood; /* of labels; default LTH_LOGIT                                  */
     lth_posterior posterior;   /* default AUTO                                                  */
-    size_t inducing;           /* rows that stand for all; 0 (default) = 1000                   */
+    size_t inducing;           /* rows that stand for all; 0 (default) = an eighth of the rows, 1000
+                                  to 4000, where that is ten minutes' work of one core          */
     size_t learn_rows;         /* hyperparameters are learned from so many rows, drawn at random;
                                   0 (default) = all when that is about an hour's work of one core,
                                   else as many as take it ten minutes                           */

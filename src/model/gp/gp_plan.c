@@ -19,6 +19,7 @@
 static const double most_seconds = 3600, fewer_seconds = 600;
 static const double evaluations = 100, flops = 4e10, cell_orders = 4e9;
 static const double gradient_cost = 4;   /* value and pull-back, in values */
+static const double label_steps = 12;    /* of a latent function's sites: 5 to 11 were seen */
 static const double device_speed = 1000; /* a GPU beside such a core */
 enum { LEAST_LEARN_ROWS = 500, MOST_LAPLACE_ROWS = 10000 };
 
@@ -71,7 +72,22 @@ static double learning_time(const lth_gp *gp, double of_pair, double n) {
     return is_on_device(gp) ? seconds / device_speed : seconds;
 }
 
+/* Passes of inducing rows over all others, of 2 N M^2 operations each: one, or as many as sites of
+ * labels take steps; and all of a search by a bound. */
+static double passes_of(const lth_gp *gp) {
+    double steps = gp->likelihood->of_labels ? label_steps * (double)gp->latents : 1;
+    return gp->how.bound == LTH_BOUND_NONE ? steps : evaluations * (steps + 2);
+}
+
 /* ---- The choice ---- */
+
+/* An eighth of the rows, where these passes do not take such a core more than ten minutes. */
+size_t lth__gp_default_inducing(const lth_gp *gp) {
+    enum { LEAST = 1000, MOST = 4000, STEP = 250 };
+    double n = (double)gp->rows, affordable = sqrt(fewer_seconds * flops / (2 * n * passes_of(gp)));
+    double m = fmin(fmin(n / 8, affordable), MOST);
+    return m > LEAST ? (size_t)(m / STEP) * STEP : LEAST;
+}
 
 static bool fits(const lth_gp *gp, lth_posterior which, size_t rows, lth_precision store,
                  double available) {
@@ -177,8 +193,8 @@ static void tell(const lth_gp *gp, const lth_gp_options *options, const lth_gp_p
 }
 
 static lth_status check_memory(double bytes, const char *what, lth_error *err) {
-    static const char advice[] = "use fewer rows (--where, --learn-rows), --posterior cg or "
-                                 "inducing, or a machine with more memory";
+    static const char advice[] = "use fewer rows (--where, --learn-rows, --inducing), --posterior "
+                                 "cg or inducing, or a machine with more memory";
     return lth__memory_check(bytes < 1e18 ? (size_t)bytes : SIZE_MAX, what, advice, err);
 }
 
@@ -254,7 +270,7 @@ static void estimate(const lth_gp *gp, const rates *r, lth_gp_plan *plan) {
     double algebra = problems * n * n * n;   /* factor and inverse */
     if (plan->posterior == LTH_POSTERIOR_CG) /* steps grow with the rows: 26 to 71 were seen */
         algebra = 25 * pow(n / 1000, 0.4) * 2 * n * n * (double)(gp->how.probes + gp->latents);
-    if (plan->posterior == LTH_POSTERIOR_INDUCING) algebra = (problems + 2) * n * m * m;
+    if (plan->posterior == LTH_POSTERIOR_INDUCING) algebra = (2 * passes_of(gp) + 1) * n * m * m;
     plan->learn_seconds =
         evaluations * (problems * learn * learn * learn * r->operation +
                        plan->learn_pairs * r->gradient + plan->learn_read * r->byte);
