@@ -192,7 +192,9 @@ const option option_table[] = {
      "gradients over the stored matrix (numbers only); inducing, by some rows that stand for all; "
      "auto (default), the most exact that fits into memory"},
     {0, "inducing", OPTION_NUMBER, "M", FIELD(inducing), LEARNING, 1000000,
-     "gp: rows that stand for all (default 1000); makes --posterior inducing"},
+     "gp: rows that stand for all; makes --posterior inducing (default: an eighth of the rows, "
+     "1000 "
+     "to 4000, where that is ten minutes' work of one core)"},
     {0, "learn-rows", OPTION_TEXT, "N|all", FIELD(learn_rows), LEARNING, 0,
      "gp: learn the hyperparameters from N rows, drawn by --seed so that the target keeps its "
      "distribution (default: all when that is about an hour's work of one core, else as many as "

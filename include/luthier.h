@@ -480,7 +480,8 @@ typedef struct lth_gp_options {
     lth_task task;        /* default AUTO                                                       */
     lth_likelihood likelihood; /* of labels; default LTH_LOGIT                                  */
     lth_posterior posterior;   /* default AUTO                                                  */
-    size_t inducing;           /* rows that stand for all; 0 (default) = 1000                   */
+    size_t inducing;           /* rows that stand for all; 0 (default) = an eighth of the rows, 1000
+                                  to 4000, where that is ten minutes' work of one core          */
     size_t learn_rows;         /* hyperparameters are learned from so many rows, drawn at random;
                                   0 (default) = all when that is about an hour's work of one core,
                                   else as many as take it ten minutes                           */
@@ -506,9 +507,10 @@ LTH_API lth_status lth_gp_fit(lth_ctx *ctx, const char *expression, const lth_ta
                               const lth_gp_options *options, lth_gp **out, lth_error *err);
 LTH_API void lth_gp_free(lth_gp *gp);
 
-/* What lth_gp_fit() would do and need. Bytes and pairs (kernel values) of one evaluation of the
- * search, and of the posterior of all rows; cell-orders are 0 where the kernel has none. Seconds
- * are an estimate by a short trial on this machine, of a search of 100 evaluations. */
+/* What lth_gp_fit() would do and need. Bytes and pairs (kernel values to compute) of one evaluation
+ * of the search, and of the posterior of all rows; cell-orders are 0 where the kernel has none.
+ * What options->gram has is read, not computed. Seconds are an estimate by a short trial on this
+ * machine, of a search of 100 evaluations. */
 typedef struct lth_gp_plan {
     size_t rows, learn_rows, inducing; /* inducing: 0 unless that is the posterior */
     lth_posterior posterior;
@@ -518,6 +520,7 @@ typedef struct lth_gp_plan {
     double learn_pairs, pairs;
     double learn_cell_orders, cell_orders;
     double learn_seconds, seconds;
+    double learn_read, read; /* bytes read from options->gram */
 } lth_gp_plan;
 LTH_API lth_status lth_gp_plan_fit(lth_ctx *ctx, const char *expression, const lth_table *table,
                                    const char *const *targets, size_t target_count,

@@ -28,6 +28,10 @@ static void print_text(const lth_gp_plan *p) {
         printf("cell-orders of an evaluation\t%.4g\n", p->learn_cell_orders);
         printf("cell-orders of the posterior\t%.4g\n", p->cell_orders);
     }
+    if (p->read > 0) {
+        print_size("read for an evaluation", p->learn_read);
+        print_size("read for the posterior", p->read);
+    }
     print_size("memory to learn", p->learn_bytes);
     print_size("memory of the posterior", p->bytes);
     print_size("memory available", p->available);
@@ -52,6 +56,8 @@ static int print_json(const lth_gp_plan *p) {
     json_put_double(&w, "available_bytes", p->available);
     json_put_double(&w, "learn_seconds", p->learn_seconds);
     json_put_double(&w, "seconds", p->seconds);
+    json_put_double(&w, "learn_read_bytes", p->learn_read);
+    json_put_double(&w, "read_bytes", p->read);
     json_end(&w);
     return EXIT_DONE;
 }

@@ -115,7 +115,8 @@ class GpPlan(Structure):
                 ("posterior", Enum), ("store", Enum), ("available", c_double),
                 ("learn_bytes", c_double), ("bytes", c_double), ("learn_pairs", c_double),
                 ("pairs", c_double), ("learn_cell_orders", c_double), ("cell_orders", c_double),
-                ("learn_seconds", c_double), ("seconds", c_double)]
+                ("learn_seconds", c_double), ("seconds", c_double),
+                ("learn_read", c_double), ("read", c_double)]
 
 
 class ClassMetrics(Structure):

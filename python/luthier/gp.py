@@ -167,7 +167,8 @@ class GPRegressor(RegressorMixin, _GP):
         over it (for regression), or by some rows that stand for all; "auto" is the most exact that
         fits into memory. See docs/scale.md.
     inducing : int, optional
-        Rows that stand for all, 1000 unless given.
+        Rows that stand for all; None = an eighth of the rows, 1000 to 4000, where that is ten
+        minutes' work of one core.
     learn_rows : int or "all", optional
         Rows that the hyperparameters are learned from, drawn by `random_state`; None = all when
         that is about an hour's work of one core, else as many as take it ten minutes.

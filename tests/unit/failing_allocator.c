@@ -1,5 +1,11 @@
 #include "failing_allocator.h"
 
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
 #include "base/memory.h"
 
 size_t calls, fail_at;
@@ -51,4 +57,27 @@ char *__real_lth__pool_strndup(lth__pool *pool, const char *text, size_t length)
 char *__wrap_lth__pool_strndup(lth__pool *pool, const char *text, size_t length);
 char *__wrap_lth__pool_strndup(lth__pool *pool, const char *text, size_t length) {
     return fails() ? NULL : __real_lth__pool_strndup(pool, text, length);
+}
+
+/* ---- One after the other ---- */
+
+/* Whether it came to the one that fails. */
+static bool fail_one(fallible_use *use, void *user, size_t k, size_t *refused) {
+    lth_error err = {0};
+    calls = 0;
+    fail_at = k;
+    lth_status status = use(user, &err);
+    bool reached = calls >= k;
+    fail_at = 0;
+    if (status != LTH_OK && (status != LTH_ENOMEM || !reached))
+        fail_msg("allocation %zu: status %d: %s", k, status, err.message);
+    assert_int_equal(err.status, status);
+    *refused += status == LTH_ENOMEM;
+    return reached;
+}
+
+void fail_each(fallible_use *use, void *user, bool thinned, size_t least) {
+    size_t refused = 0, k = 1;
+    while (fail_one(use, user, k, &refused)) k += thinned ? 1 + k / 50 : 1;
+    if (refused <= least) fail_msg("%zu allocations were refused, not above %zu", refused, least);
 }

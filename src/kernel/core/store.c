@@ -306,6 +306,14 @@ void lth__items_unstore(lth_items *items) {
     items->stored_row = NULL;
 }
 
+double lth__items_stored_bytes(const lth_items *items, size_t rows) {
+    if (!items->stored) return 0;
+    const lth__zarr_shape *shape = lth__zarr_shape_of(items->stored->zarr);
+    size_t down = lth__zarr_down(shape);
+    double tiles = (double)(rows < down ? rows : down); /* each may lie in one of its own */
+    return tiles * (tiles + 1) / 2 * (double)lth__zarr_tile_bytes(shape);
+}
+
 /* Items by the row of tiles that they lie in: member[start[i] .. start[i + 1] - 1]. */
 typedef struct filling {
     lth_ctx *ctx;

@@ -31,6 +31,8 @@ lth_status lth__items_pick_stored(const lth_items *from, const size_t *item, siz
 /* They are computed again. */
 void lth__items_unstore(lth_items *items);
 
+/* What a Gram matrix of `rows` of them reads, at most; 0 without a store. */
+double lth__items_stored_bytes(const lth_items *items, size_t rows);
 /* The Gram matrix of items with a store; with K->ld, both of its halves. */
 lth_status lth__store_fill(lth_ctx *ctx, const lth_items *items, const lth__packed *K,
                            lth_error *err);

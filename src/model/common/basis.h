@@ -33,10 +33,11 @@ typedef struct lth__basis_options {
     uint64_t seed;
 } lth__basis_options;
 
-/* Rows are chosen from so many at most. */
-enum { LTH__MOST_CANDIDATES = 50000 };
+/* From how many of `rows` so many are chosen: at most 50,000, and above 2,000 to choose as many as
+ * take 800 MB, but four times the choice. */
+size_t lth__basis_candidates(size_t rows, size_t count);
 
-/* Choose from `items`: from that many of them at most, drawn by the seed, equal rows once, and
+/* Choose from `items`: from that many of them, drawn by the seed, equal rows once, and
  * never one without variance; where no row has any, the basis is the first row: there is always
  * one. All threads of the kernel's context work; any number gives the same rows. The jitter is the
  * least that K_mm needs, most often 0. */

@@ -55,9 +55,18 @@ static bool are_equal(const lth_items *items, size_t i, size_t j) {
     return true;
 }
 
+size_t lth__basis_candidates(size_t rows, size_t count) {
+    const size_t most = 50000, cells = 100000000; /* of F */
+    size_t by_memory = count > 0 ? cells / count : most;
+    size_t least = count < most / 4 ? 4 * count : most;
+    size_t wanted = by_memory > least ? by_memory : least;
+    if (wanted > most) wanted = most;
+    return rows < wanted ? rows : wanted;
+}
+
 /* Each with the same probability, in their order. */
-static size_t draw_rows(size_t rows, lth__random *random, size_t *out) {
-    size_t wanted = rows < LTH__MOST_CANDIDATES ? rows : LTH__MOST_CANDIDATES, count = 0;
+static size_t draw_rows(size_t rows, size_t wanted, lth__random *random, size_t *out) {
+    size_t count = 0;
     for (size_t i = 0; i < rows && count < wanted; i++) {
         if (lth__random_below(random, rows - i) < wanted - count) out[count++] = i;
     }
@@ -116,12 +125,13 @@ static void forget(choice *c) {
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) lth__free(blocks[i]);
 }
 
-static lth_status find_candidates(choice *c, const lth_items *items, lth_error *err) {
-    size_t most = items->count < LTH__MOST_CANDIDATES ? items->count : LTH__MOST_CANDIDATES;
+static lth_status find_candidates(choice *c, const lth_items *items, size_t wanted,
+                                  lth_error *err) {
+    size_t most = lth__basis_candidates(items->count, wanted);
     c->row = lth__alloc(most, sizeof *c->row);
     c->variance = lth__alloc(3 * most, sizeof *c->variance);
     if (!c->row || !c->variance) return lth__fail_memory(err, 3 * most * sizeof *c->variance);
-    c->candidates = draw_rows(items->count, &c->random, c->row);
+    c->candidates = draw_rows(items->count, most, &c->random, c->row);
     LTH_TRY(remove_equal(items, c->row, &c->candidates, err));
     c->d = c->variance + c->candidates;
     c->sum = c->d + c->candidates;
@@ -330,7 +340,7 @@ lth_status lth__basis_choose(const lth_kernel *kernel, const lth_items *items,
     lth__random_seed(&c.random, options->seed);
     lth__basis *b = lth__calloc(1, sizeof *b);
     lth_status status = b ? LTH_OK : lth__fail_memory(err, sizeof *b);
-    if (status == LTH_OK) status = find_candidates(&c, items, err);
+    if (status == LTH_OK) status = find_candidates(&c, items, options->count, err);
     if (status == LTH_OK) status = make_room(&c, options->count, err);
     if (status == LTH_OK) status = choose(&c, options->enough, err);
     if (status == LTH_OK) { /* what was chosen from is large */

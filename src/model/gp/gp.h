@@ -162,6 +162,8 @@ lth_status lth__gp_plan(const lth_gp *gp, const lth_gp_options *options, lth_gp_
 /* Whether there is memory for it; a warning tells what was decided without being asked for. */
 lth_status lth__gp_plan_check(const lth_gp *gp, const lth_gp_options *options,
                               const lth_gp_plan *plan, bool learns, lth_error *err);
+/* Rows that stand for all where the caller names no number, by the number of rows. */
+size_t lth__gp_default_inducing(const lth_gp *gp);
 /* Whether the posterior of all rows is what parameters are learned by. */
 bool lth__gp_learns_at_once(const lth_gp_plan *plan);
 const lth__posterior *lth__gp_posterior(lth_posterior which, bool labels);
@@ -175,6 +177,7 @@ lth_status lth__gp_draw_rows(const lth_gp *gp, size_t count, size_t *out, lth_er
 
 /* Options with their defaults for whatever the caller's struct does not have. */
 lth_gp_options lth__gp_options_complete(const lth_gp_options *given);
+lth__source_files lth__gp_files(const lth_gp_options *options);
 /* What does not go with labels. */
 lth_status lth__gp_check_labels(const char *const *targets, size_t count,
                                 const lth_gp_options *options, lth_error *err);

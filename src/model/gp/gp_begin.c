@@ -21,6 +21,10 @@ lth_gp_options lth__gp_options_complete(const lth_gp_options *given) {
     return options;
 }
 
+lth__source_files lth__gp_files(const lth_gp_options *options) {
+    return (lth__source_files){.vectors = options->vectors, .gram = options->gram};
+}
+
 /* ---- Targets ---- */
 
 /* Mean and standard deviation of a target; a constant one keeps the scale 1. */
@@ -71,7 +75,7 @@ static lth_status name_targets(lth_gp *gp, const char *const *names, lth_error *
 /* ---- The model ---- */
 
 static lth__gp_how ask(const lth_gp_options *options) {
-    return (lth__gp_how){.inducing = options->inducing ? options->inducing : 1000,
+    return (lth__gp_how){.inducing = options->inducing,
                          .probes = options->probes ? options->probes : 64,
                          .tolerance = options->tolerance > 0 ? options->tolerance : 1e-8,
                          .store = options->store,
@@ -93,6 +97,7 @@ static lth_status begin(lth_gp model, const double *y, const char *const *names,
     gp->ctx.quiet = true;
     gp->kernel->ctx = &gp->ctx;
     gp->how = ask(options);
+    if (gp->how.inducing == 0) gp->how.inducing = lth__gp_default_inducing(gp);
     lth_status status = LTH_OK;
     if (gp->rows == 0) status = lth__fail(err, LTH_EFORMAT, "there are no rows to learn from");
     if (status == LTH_OK) status = name_targets(gp, names, err);

@@ -206,8 +206,7 @@ static lth_status run(cv *c, lth_ctx *ctx, const char *expression, const lth_tab
     bool labels = false;
     c->rows = lth_table_rows(table);
     LTH_TRY(check_folds(c->fold, c->rows, c->folds, err));
-    LTH_TRY(lth__source_open(&c->source, ctx, expression, table, c->options->vectors, err));
-    if (c->options->gram) LTH_TRY(lth_items_use_store(c->source.items, c->options->gram, err));
+    LTH_TRY(lth__source_open(&c->source, ctx, expression, table, lth__gp_files(c->options), err));
     LTH_TRY(lth_gp_has_labels(table, c->names[0], c->options->task, &labels, err));
     LTH_TRY(lth__validation_create(c->targets, c->folds, &c->validation, err));
     LTH_TRY((labels ? take_labels : take_numbers)(c, table, err));

@@ -3,7 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "kernel/core/store.h"
 #include "model/gp/gp_journal.h"
 
 /* ---- Starts ---- */
@@ -218,16 +217,14 @@ lth_status lth_gp_fit(lth_ctx *ctx, const char *expression, const lth_table *tab
     lth__source s;
     lth_gp *gp = NULL;
     if (target_count == 0) return lth__fail(err, LTH_EARG, "no target column is named");
-    lth_status status = lth__source_open(&s, ctx, expression, table, options.vectors, err);
-    if (status == LTH_OK && options.gram) status = lth_items_use_store(s.items, options.gram, err);
+    lth_status status = lth__source_open(&s, ctx, expression, table, lth__gp_files(&options), err);
     if (status == LTH_OK)
         status = lth__gp_begin(&s, table, targets, target_count, &options, &gp, err);
     if (status == LTH_OK) status = lth__gp_learn(gp, &options, err);
     if (status == LTH_OK) status = lth__gp_list(gp, err);
     if (status == LTH_OK) {
-        if (gp->items != s.items && gp->all != s.items) lth_items_free(s.items);
+        lth__source_give(&s, gp->items, gp->all);
         gp->borrowed = false;
-        lth__items_unstore(gp->items);
         *out = gp;
     } else {
         lth_gp_free(gp);

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "engine/device.h"
+#include "kernel/core/store.h"
 #include "model/common/linalg.h"
 #include "model/gp/gp_classes.h"
 
@@ -18,6 +19,7 @@
 static const double most_seconds = 3600, fewer_seconds = 600;
 static const double evaluations = 100, flops = 4e10, cell_orders = 4e9;
 static const double gradient_cost = 4;   /* value and pull-back, in values */
+static const double label_steps = 12;    /* of a latent function's sites: 5 to 11 were seen */
 static const double device_speed = 1000; /* a GPU beside such a core */
 enum { LEAST_LEARN_ROWS = 500, MOST_LAPLACE_ROWS = 10000 };
 
@@ -70,7 +72,22 @@ static double learning_time(const lth_gp *gp, double of_pair, double n) {
     return is_on_device(gp) ? seconds / device_speed : seconds;
 }
 
+/* Passes of inducing rows over all others, of 2 N M^2 operations each: one, or as many as sites of
+ * labels take steps; and all of a search by a bound. */
+static double passes_of(const lth_gp *gp) {
+    double steps = gp->likelihood->of_labels ? label_steps * (double)gp->latents : 1;
+    return gp->how.bound == LTH_BOUND_NONE ? steps : evaluations * (steps + 2);
+}
+
 /* ---- The choice ---- */
+
+/* An eighth of the rows, where these passes do not take such a core more than ten minutes. */
+size_t lth__gp_default_inducing(const lth_gp *gp) {
+    enum { LEAST = 1000, MOST = 4000, STEP = 250 };
+    double n = (double)gp->rows, affordable = sqrt(fewer_seconds * flops / (2 * n * passes_of(gp)));
+    double m = fmin(fmin(n / 8, affordable), MOST);
+    return m > LEAST ? (size_t)(m / STEP) * STEP : LEAST;
+}
 
 static bool fits(const lth_gp *gp, lth_posterior which, size_t rows, lth_precision store,
                  double available) {
@@ -128,11 +145,14 @@ static lth_status check(const lth_gp *gp, const lth_gp_options *options, const l
 
 static void fill_costs(const lth_gp *gp, lth_gp_plan *plan) {
     double n = (double)plan->rows, learn = (double)plan->learn_rows, m = (double)plan->inducing;
-    double of_pair = cell_orders_of_pair(gp);
+    double of_pair = cell_orders_of_pair(gp), whole = n * (n + 1) / 2;
+    bool few = plan->posterior == LTH_POSTERIOR_INDUCING, reads = gp->items->stored;
     plan->learn_bytes = bytes_of(gp, LTH_POSTERIOR_EXACT, plan->learn_rows, LTH_F64);
     plan->bytes = bytes_of(gp, plan->posterior, plan->rows, plan->store);
-    plan->learn_pairs = learn * (learn + 1) / 2;
-    plan->pairs = plan->posterior == LTH_POSTERIOR_INDUCING ? n * m : n * (n + 1) / 2;
+    plan->learn_pairs = reads ? 0 : learn * (learn + 1) / 2;
+    plan->pairs = few ? n * m : reads ? 0 : whole; /* with few rows all others are compared */
+    plan->learn_read = lth__items_stored_bytes(gp->items, plan->learn_rows);
+    plan->read = lth__items_stored_bytes(gp->items, few ? plan->inducing : plan->rows);
     plan->learn_cell_orders = of_pair * plan->learn_pairs;
     plan->cell_orders = of_pair * plan->pairs;
 }
@@ -173,8 +193,8 @@ static void tell(const lth_gp *gp, const lth_gp_options *options, const lth_gp_p
 }
 
 static lth_status check_memory(double bytes, const char *what, lth_error *err) {
-    static const char advice[] = "use fewer rows (--where, --learn-rows), --posterior cg or "
-                                 "inducing, or a machine with more memory";
+    static const char advice[] = "use fewer rows (--where, --learn-rows, --inducing), --posterior "
+                                 "cg or inducing, or a machine with more memory";
     return lth__memory_check(bytes < 1e18 ? (size_t)bytes : SIZE_MAX, what, advice, err);
 }
 
@@ -191,10 +211,10 @@ lth_status lth__gp_plan_check(const lth_gp *gp, const lth_gp_options *options,
 
 /* ---- Of a table ---- */
 
-/* Seconds for a value of the kernel, for a value with its gradient, and for an operation of the
- * algebra, on all threads. */
+/* Seconds for a value of the kernel, for a value with its gradient, for a byte that is read in
+ * their place, and for an operation of the algebra, on all threads. */
 typedef struct rates {
-    double value, gradient, operation;
+    double value, gradient, byte, operation;
 } rates;
 
 static lth_status time_kernel(const lth_gp *gp, rates *r, lth_error *err) {
@@ -206,7 +226,10 @@ static lth_status time_kernel(const lth_gp *gp, rates *r, lth_error *err) {
     lth_status status = row && K && gradient ? LTH_OK : lth__fail_memory(err, n * n * sizeof *K);
     if (status == LTH_OK) status = lth__gp_draw_rows(gp, n, row, err);
     if (status == LTH_OK) status = lth__items_pick(gp->items, row, n, &some, err);
-    if (status == LTH_OK) some->quiet = true;
+    if (status == LTH_OK) {
+        some->quiet = true;
+        lth__items_unstore(some);
+    }
     double began = lth__seconds(), pairs = (double)n * (double)(n + 1) / 2;
     if (status == LTH_OK) status = lth_gram(gp->kernel, some, NULL, K, n, err);
     r->value = (lth__seconds() - began) / pairs;
@@ -218,6 +241,14 @@ static lth_status time_kernel(const lth_gp *gp, rates *r, lth_error *err) {
     lth__free(K);
     lth__free(gradient);
     return status;
+}
+
+/* By one tile. */
+static lth_status time_reading(const lth_gp *gp, rates *r, lth_error *err) {
+    double value, began = lth__seconds();
+    LTH_TRY(lth_store_read(gp->items->stored, 0, 1, 0, 1, &value, 1, err));
+    r->byte = (lth__seconds() - began) / lth__items_stored_bytes(gp->items, 1);
+    return LTH_OK;
 }
 
 static lth_status time_algebra(const lth_gp *gp, rates *r, lth_error *err) {
@@ -239,17 +270,19 @@ static void estimate(const lth_gp *gp, const rates *r, lth_gp_plan *plan) {
     double algebra = problems * n * n * n;   /* factor and inverse */
     if (plan->posterior == LTH_POSTERIOR_CG) /* steps grow with the rows: 26 to 71 were seen */
         algebra = 25 * pow(n / 1000, 0.4) * 2 * n * n * (double)(gp->how.probes + gp->latents);
-    if (plan->posterior == LTH_POSTERIOR_INDUCING) algebra = (problems + 2) * n * m * m;
-    plan->learn_seconds = evaluations * (problems * learn * learn * learn * r->operation +
-                                         plan->learn_pairs * r->gradient);
-    plan->seconds = plan->pairs * r->value + algebra * r->operation;
+    if (plan->posterior == LTH_POSTERIOR_INDUCING) algebra = (2 * passes_of(gp) + 1) * n * m * m;
+    plan->learn_seconds =
+        evaluations * (problems * learn * learn * learn * r->operation +
+                       plan->learn_pairs * r->gradient + plan->learn_read * r->byte);
+    plan->seconds = plan->pairs * r->value + plan->read * r->byte + algebra * r->operation;
 }
 
 static lth_status plan_model(const lth_gp *gp, const lth_gp_options *options, lth_gp_plan *plan,
                              lth_error *err) {
     rates r = {0};
     LTH_TRY(lth__gp_plan(gp, options, plan, err));
-    LTH_TRY(time_kernel(gp, &r, err));
+    if (plan->pairs > 0) LTH_TRY(time_kernel(gp, &r, err));
+    if (plan->read > 0) LTH_TRY(time_reading(gp, &r, err));
     LTH_TRY(time_algebra(gp, &r, err));
     estimate(gp, &r, plan);
     if (!options->learn) plan->learn_seconds = 0;
@@ -265,7 +298,7 @@ lth_status lth_gp_plan_fit(lth_ctx *ctx, const char *expression, const lth_table
     lth_gp *gp = NULL;
     lth_gp_plan plan;
     if (target_count == 0) return lth__fail(err, LTH_EARG, "no target column is named");
-    lth_status status = lth__source_open(&s, ctx, expression, table, options.vectors, err);
+    lth_status status = lth__source_open(&s, ctx, expression, table, lth__gp_files(&options), err);
     if (status == LTH_OK)
         status = lth__gp_begin(&s, table, targets, target_count, &options, &gp, err);
     if (status == LTH_OK) status = plan_model(gp, &options, &plan, err);

@@ -62,10 +62,12 @@ static lth_status open(lth_gp *gp, lth_error *err) {
     return lth__fail_memory(err, (2 * n + sites) * sizeof *s->d);
 }
 
-/* Of the choice among candidates, and of M x M; none of N x N. */
+/* Of the choice among candidates, and then of M x M and of slices; none of N x N. */
 static size_t bytes(const lth_gp *gp) {
     double n = (double)gp->rows, m = fmin((double)gp->how.inducing, n);
-    double cells = m * fmin(n, LTH__MOST_CANDIDATES) + (6 + (double)gp->latents) * m * m;
+    double choice = m * (double)lth__basis_candidates(gp->rows, gp->how.inducing);
+    double slices = 2 * m * fmin(n, (double)lth__inducing_rows(gp->how.inducing));
+    double cells = fmax(choice, slices + (6 + (double)gp->latents) * m * m);
     return cells < 1e17 ? (size_t)cells * sizeof(double) : SIZE_MAX;
 }
 

@@ -6,7 +6,6 @@
 
 #include "base/clock.h"
 #include "base/text.h"
-#include "kernel/core/store.h"
 
 /* ---- Support rows ---- */
 
@@ -126,9 +125,9 @@ static void free_fitting(fitting *f) {
 static lth_status prepare(fitting *f, const char *expression, const lth_table *table,
                           const char *target, lth_error *err) {
     const lth_svm_options *o = &f->options;
-    LTH_TRY(lth__svm_kernels_open(f->ctx, expression, table, o->set, o->set_count, o->vectors,
+    lth__source_files files = {o->vectors, o->gram};
+    LTH_TRY(lth__svm_kernels_open(f->ctx, expression, table, o->set, o->set_count, files,
                                   &f->kernels, err));
-    f->kernels.gram = o->gram;
     LTH_TRY(lth__svm_target_read(f->ctx, table, target, o, &f->target, err));
     LTH_TRY(lth__svm_settings_make(o, &f->target, &f->settings, err));
     size_t rows = lth_table_rows(table), points = f->kernels.count * f->settings.count;
@@ -239,12 +238,11 @@ static lth_status copy_points(lth_svm *svm, const fitting *f, lth_error *err) {
 static lth_status make_model(lth_svm *svm, fitting *f, const char *target, lth_error *err) {
     lth__svm_features_free(&f->gram.features); /* they are of a kernel that may go */
     LTH_TRY(lth__svm_kernels_take(&f->kernels, f->choice.point, err));
-    lth__svm_encoded *current = &f->kernels.current;
+    lth__source *current = &f->kernels.current.source;
     svm->kernel = current->kernel;
     svm->encoder = current->encoder;
     svm->items = current->items;
-    *current = (lth__svm_encoded){0};
-    lth__items_unstore(svm->items);
+    lth__source_give(current, svm->items, NULL);
     svm->kernel->ctx = svm->encoder->ctx = &svm->ctx;
     fill_report(svm, f);
     svm->machine = f->choice.machine;

@@ -9,6 +9,7 @@
 #include "model/common/any_model.h"
 #include "model/common/basis.h"
 #include "model/common/labels.h"
+#include "model/common/source.h"
 
 struct svm_node;
 
@@ -197,17 +198,14 @@ void lth__svm_probabilities(const lth__svm_machine *m, const double *decision, d
 
 /* A kernel, and the table encoded for it. */
 typedef struct lth__svm_encoded {
-    lth_kernel *kernel;
-    lth_encoder *encoder;
-    lth_items *items;
+    lth__source source;
     size_t structure;
 } lth__svm_encoded;
 
 typedef struct lth__svm_kernels {
     lth_ctx *ctx;
     const lth_table *table;
-    const char *vectors;
-    const char *gram; /* a folder to read the Gram matrix from, or NULL */
+    lth__source_files files;
     size_t count;
     char **text;              /* the expression of each point                                   */
     size_t *structure;        /* points with the same number differ in their parameters alone   */
@@ -223,7 +221,7 @@ typedef struct lth__svm_kernels {
 
 /* All points of "PATH=V1,V2" lists, checked. */
 lth_status lth__svm_kernels_open(lth_ctx *ctx, const char *expression, const lth_table *table,
-                                 const char *const *set, size_t set_count, const char *vectors,
+                                 const char *const *set, size_t set_count, lth__source_files files,
                                  lth__svm_kernels *out, lth_error *err);
 void lth__svm_kernels_close(lth__svm_kernels *k);
 /* Room for the Gram matrix of each point, or for the features in its place, as the options, the

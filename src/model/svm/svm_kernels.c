@@ -304,9 +304,9 @@ static lth_status make_points(lth__svm_kernels *k, const char *expression, const
 }
 
 lth_status lth__svm_kernels_open(lth_ctx *ctx, const char *expression, const lth_table *table,
-                                 const char *const *set, size_t set_count, const char *vectors,
+                                 const char *const *set, size_t set_count, lth__source_files files,
                                  lth__svm_kernels *out, lth_error *err) {
-    lth__svm_kernels k = {.ctx = ctx, .table = table, .vectors = vectors, .orders = 1};
+    lth__svm_kernels k = {.ctx = ctx, .table = table, .files = files, .orders = 1};
     lth_kernel *kernel = NULL;
     axis *axes = NULL;
     LTH_TRY(lth_kernel_parse(ctx, expression, &kernel, err));
@@ -326,20 +326,13 @@ lth_status lth__svm_kernels_open(lth_ctx *ctx, const char *expression, const lth
     return status;
 }
 
-static void free_encoded(lth__svm_encoded *e) {
-    lth_items_free(e->items);
-    lth_encoder_free(e->encoder);
-    lth_kernel_free(e->kernel);
-    *e = (lth__svm_encoded){0};
-}
-
 void lth__svm_kernels_close(lth__svm_kernels *k) {
     for (size_t i = 0; k->text && i < k->count; i++) lth__free(k->text[i]);
     lth__free(k->text);
     lth__free(k->structure);
     lth__free(k->planes);
-    free_encoded(&k->current);
-    free_encoded(&k->all_orders);
+    lth__source_close(&k->current.source);
+    lth__source_close(&k->all_orders.source);
     *k = (lth__svm_kernels){0};
 }
 
@@ -360,26 +353,23 @@ static bool needs_encoding(const lth_kernel *old, const lth_kernel *new) {
 /* A kernel of the same structure only changes its values: nothing is encoded again. */
 static lth_status take(const lth__svm_kernels *k, const char *text, size_t structure,
                        lth__svm_encoded *encoded, lth_error *err) {
-    lth__svm_encoded new = {.structure = structure};
+    lth__source new = {.ctx = k->ctx};
+    lth_kernel *old = encoded->source.kernel;
     LTH_TRY(lth_kernel_parse(k->ctx, text, &new.kernel, err));
-    bool same = encoded->kernel && encoded->structure == structure;
-    if (same && !needs_encoding(encoded->kernel, new.kernel)) {
+    bool same = old && encoded->structure == structure;
+    if (same && !needs_encoding(old, new.kernel)) {
         for (size_t p = 0; p < new.kernel->param_count; p++)
-            encoded->kernel->params[p].value = new.kernel->params[p].value;
+            old->params[p].value = new.kernel->params[p].value;
         lth_kernel_free(new.kernel);
         return LTH_OK;
     }
-    lth_status status = lth_encoder_create(k->ctx, new.kernel, &new.encoder, err);
-    if (status == LTH_OK) status = lth_encode(new.encoder, k->table, &new.items, err);
-    if (status == LTH_OK && k->vectors && lth_kernel_needs_vectors(new.kernel))
-        status = lth_encoder_read_vectors(new.encoder, k->vectors, err);
-    if (status == LTH_OK && k->gram) status = lth_items_use_store(new.items, k->gram, err);
+    lth_status status = lth__source_fill(&new, k->table, k->files, err);
     if (status != LTH_OK) {
-        free_encoded(&new);
+        lth__source_close(&new);
         return status;
     }
-    free_encoded(encoded);
-    *encoded = new;
+    lth__source_close(&encoded->source);
+    *encoded = (lth__svm_encoded){new, structure};
     return LTH_OK;
 }
 
@@ -397,12 +387,13 @@ static lth_status fill_planes(lth__svm_kernels *k, size_t group, lth_error *err)
     lth_status status = take(k, text, k->structure[point], &k->all_orders, err);
     lth__free(text);
     LTH_TRY(status);
-    size_t planes = lth_kernel_orders(k->all_orders.kernel);
+    const lth__source *s = &k->all_orders.source;
+    size_t planes = lth_kernel_orders(s->kernel);
     if (!k->planes && lth__memory_available() / 2 / sizeof(double) / planes / n >= n)
         k->planes = lth__alloc(planes * n * n, sizeof *k->planes);
     if (!k->planes) return LTH_OK;
     k->planes_of = 0;
-    LTH_TRY(lth_gram_orders(k->all_orders.kernel, k->all_orders.items, NULL, k->planes, err));
+    LTH_TRY(lth_gram_orders(s->kernel, s->items, NULL, k->planes, err));
     k->planes_of = group + 1;
     return LTH_OK;
 }
@@ -467,13 +458,13 @@ static lth_status sum_planes(const lth__svm_kernels *k, size_t point, double *K,
 
 lth_status lth__svm_kernels_gram(lth__svm_kernels *k, size_t point, lth__svm_gram *gram,
                                  lth_error *err) {
+    const lth__source *s = &k->current.source;
     if (gram->linear) {
         lth__svm_features_free(&gram->features); /* they are of the kernel that goes */
         LTH_TRY(lth__svm_kernels_take(k, point, err));
         if (gram->basis > 0)
-            return lth__svm_dense_make(k->current.kernel, k->current.items, gram->basis,
-                                       &gram->features, err);
-        return lth__svm_features_make(k->current.kernel, k->current.items, &gram->features, err);
+            return lth__svm_dense_make(s->kernel, s->items, gram->basis, &gram->features, err);
+        return lth__svm_features_make(s->kernel, s->items, &gram->features, err);
     }
     size_t ld, group = point / k->orders;
     double *K = lth__svm_gram_plain(gram, &ld);
@@ -482,7 +473,7 @@ lth_status lth__svm_kernels_gram(lth__svm_kernels *k, size_t point, lth__svm_gra
         LTH_TRY(sum_planes(k, point, K, ld, err));
     } else {
         LTH_TRY(lth__svm_kernels_take(k, point, err));
-        LTH_TRY(lth_gram(k->current.kernel, k->current.items, NULL, K, ld, err));
+        LTH_TRY(lth_gram(s->kernel, s->items, NULL, K, ld, err));
     }
     return lth__svm_gram_weave(gram, err);
 }

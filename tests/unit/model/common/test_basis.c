@@ -284,8 +284,28 @@ static void test_allocations(void **state) {
     fixture_close(&f);
 }
 
+static void chooses_from_as_many_as_memory_bears(void **state) {
+    (void)state;
+    static const struct {
+        size_t rows, count, candidates;
+    } cases[] = {{30, 10, 30},
+                 {50000, 1, 50000},
+                 {1000000, 1000, 50000},
+                 {1000000, 2000, 50000},
+                 {1000000, 4000, 25000},
+                 {20000, 4000, 20000},
+                 {1000000, 5000, 20000},
+                 {1000000, 10000, 40000},
+                 {1000000, 1000000, 50000},
+                 {7, SIZE_MAX, 7},
+                 {7, 0, 7}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_int_equal(lth__basis_candidates(cases[i].rows, cases[i].count), cases[i].candidates);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(chooses_from_as_many_as_memory_bears),
         cmocka_unit_test(test_nystrom),
         cmocka_unit_test(test_left),
         cmocka_unit_test(test_equal_and_empty_rows),

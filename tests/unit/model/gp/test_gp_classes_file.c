@@ -13,7 +13,7 @@
 
 #include "failing_allocator.h"
 #include "gp_support.h"
-#include "model/common/tensors.h"
+#include "hostile.h"
 #include "model/gp/gp_classes.h"
 
 /* ---- Context ----------------------------------------------------------------------- */
@@ -84,85 +84,26 @@ static void save_and_load(void **state) {
     lth_table_free(table);
 }
 
-static void check_load_refused(const char *path) {
-    lth_error err = {0};
-    lth_gp *gp = NULL;
-    assert_int_equal(lth_gp_load(ctx, path, &gp, &err), LTH_EFORMAT);
-    assert_null(gp);
-    assert_true(err.message[0] && strcmp(err.file, path) == 0);
-}
-
 static void truncated(void **state) {
     (void)state;
     save_model("three");
     support_bytes b = support_slurp("m");
     for (size_t size = 0; size < b.size; size += size < 64 || size + 64 > b.size ? 1 : 23) {
         char *path = support_file(b.data, size);
-        check_load_refused(path);
+        hostile_file(ctx, path, hostile_gp);
         support_remove(path);
     }
     free(b.data);
     unlink("m");
 }
 
-static const char *const arrays[] = {"report",         "nu",
-                                     "order_share",    "scaling",
-                                     "noise",          "start",
-                                     "flags",          "y",
-                                     "alpha",          "root_w",
-                                     "field.0.texts",  "field.0.text_ends",
-                                     "field.0.starts", "field.0.symbols",
-                                     "field.1.numbers"};
-enum { ARRAYS = sizeof arrays / sizeof *arrays };
-static const char *const texts[] = {"model", "kernel", "targets", "likelihood", "multi", "classes"};
-enum { TEXTS = sizeof texts / sizeof *texts };
-
-/* The file again, with another text, or with an element of an array changed or the array left out.
- */
-typedef struct change {
-    const char *name, *text;
-    size_t element;
-    double number;
-    bool drop;
-} change;
-
-static void rewrite(const change *c) {
-    lth_error err = {0};
-    lth__tensors *file = NULL;
-    support_ok(lth__tensors_read("m", &file, &err), &err);
-    lth__tensors_writer *writer = lth__tensors_writer_create();
-    for (size_t i = 0; i < TEXTS; i++) {
-        bool own = strcmp(texts[i], c->name) == 0;
-        const char *text = own ? c->text : lth__tensors_text(file, texts[i]);
-        if (text) assert_true(lth__tensors_put_text(writer, texts[i], text));
-    }
-    double copy[256];
-    for (size_t i = 0; i < ARRAYS; i++) {
-        const lth__tensor *t = lth__tensors_find(file, arrays[i]);
-        assert_non_null(t);
-        lth__tensor new = *t;
-        if (strcmp(arrays[i], c->name) == 0) {
-            if (c->drop) continue;
-            size_t count = t->shape[0] * (t->rank > 1 ? t->shape[1] : 1);
-            assert_true(t->dtype == LTH__F64 && count <= 256);
-            memcpy(copy, t->data, count * sizeof *copy);
-            copy[c->element] = c->number;
-            new.data = copy;
-        }
-        assert_true(lth__tensors_put(writer, &new));
-    }
-    support_ok(lth__tensors_write(writer, "hostile", &err), &err);
-    lth__tensors_writer_free(writer);
-    lth__tensors_free(file);
-}
-
 static void hostile(void **state) {
     (void)state;
-    const change changes[] = {
+    const hostile_change changes[] = {
         {"likelihood", .text = "probably"},
-        {"likelihood", .text = NULL},
+        {"likelihood", .no_text = true},
         {"multi", .text = "maybe"},
-        {"multi", .text = NULL},
+        {"multi", .no_text = true},
         {"classes", .text = "[\"low\",\"mid\"]"},         /* one problem, not three */
         {"classes", .text = "[\"low\",\"low\",\"top\"]"}, /* twice                  */
         {"classes", .text = "[\"top\",\"mid\",\"low\"]"}, /* out of order           */
@@ -170,49 +111,47 @@ static void hostile(void **state) {
         {"classes", .text = "[]"},
         {"classes", .text = "[\"low\"]"},
         {"classes", .text = "{"},
-        {"classes", .text = NULL}, /* then it is for numbers, and lacks a factor */
+        {"classes", .no_text = true}, /* then it is for numbers, and lacks a factor */
         {"targets", .text = "[\"three\",\"two\"]"},
-        {"y", .element = 0, .number = 0},
-        {"y", .element = 0, .number = NAN},
-        {"y", .element = 3, .number = 2},
-        {"alpha", .element = 1, .number = INFINITY},
-        {"alpha", .element = 1, .number = 1e300},
-        {"root_w", .element = 1, .number = -0.1},
-        {"root_w", .element = 1, .number = 1e9},
-        {"noise", .element = 0, .number = 0},
-        {"noise", .element = 0, .number = -1},
-        {"noise", .element = 0, .number = INFINITY},
-        {"noise", .element = 1, .number = -1},
-        {"scaling", .element = 1, .number = 0},
-        {"report", .element = 0, .number = -1},
+        {"y", .at = 0, .number = 0},
+        {"y", .at = 0, .number = NAN},
+        {"y", .at = 3, .number = 2},
+        {"alpha", .at = 1, .number = INFINITY},
+        {"alpha", .at = 1, .number = 1e300},
+        {"root_w", .at = 1, .number = -0.1},
+        {"root_w", .at = 1, .number = 1e9},
+        {"noise", .at = 0, .number = 0},
+        {"noise", .at = 0, .number = -1},
+        {"noise", .at = 0, .number = INFINITY},
+        {"noise", .at = 1, .number = -1},
+        {"scaling", .at = 1, .number = 0},
+        {"report", .at = 0, .number = -1},
     };
     save_model("three");
-    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
-        rewrite(&changes[i]);
-        check_load_refused("hostile");
-    }
-    for (size_t i = 0; i < ARRAYS; i++) {
-        rewrite(&(change){.name = arrays[i], .drop = true});
-        check_load_refused("hostile");
-    }
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++)
+        hostile_refused(ctx, "m", &changes[i], hostile_gp);
     /* A row of two classes at once, or of none: y of the first row for the second class. */
     lth_error err = {0};
     lth_gp *gp = NULL;
     support_ok(lth_gp_load(ctx, "m", &gp, &err), &err);
-    rewrite(&(change){.name = "y", .element = 9, .number = -gp->y[9]});
-    check_load_refused("hostile");
+    hostile_refused(ctx, "m", &(hostile_change){.name = "y", .at = 9, .number = -gp->y[9]},
+                    hostile_gp);
     lth_gp_free(gp);
-    rewrite(&(change){.name = ""}); /* nothing changed */
-    support_ok(lth_gp_load(ctx, "hostile", &gp, &err), &err);
-    lth_gp_free(gp);
+    static const char *const older[] = {"report.more", NULL}; /* files have none */
+    hostile_arrays(ctx, "m", older, NULL, hostile_gp);
     unlink("m");
-    unlink("hostile");
 }
 
 /* ---- Memory ---------------------------------------------------------------------------------- */
 
+typedef struct use {
+    const lth_table *table;
+    const char *target;
+} use;
+
 /* Fit, save, load, classify, cross-validate. */
-static lth_status use_all(const lth_table *table, const char *target, lth_error *err) {
+static lth_status use_all(void *user, lth_error *err) {
+    const use *u = user;
     const size_t fold[6] = {0, 1, 0, 1, 0, 1};
     const char *kernel = "normalize(ssk(text, order=2))";
     lth_gp_options options;
@@ -222,13 +161,13 @@ static lth_status use_all(const lth_table *table, const char *target, lth_error 
     lth_gp *gp = NULL, *loaded = NULL;
     lth_validation *v = NULL;
     double p[18];
-    lth_status status = lth_gp_fit(ctx, kernel, table, &target, 1, &options, &gp, err);
+    lth_status status = lth_gp_fit(ctx, kernel, u->table, &u->target, 1, &options, &gp, err);
     if (status == LTH_OK) status = lth_gp_save(gp, "m", err);
     if (status == LTH_OK) status = lth_gp_load(ctx, "m", &loaded, err);
-    if (status == LTH_OK) status = lth_gp_classify(loaded, table, p, err);
+    if (status == LTH_OK) status = lth_gp_classify(loaded, u->table, p, err);
     options.learn = false;
     if (status == LTH_OK)
-        status = lth_gp_cv(ctx, kernel, table, &target, 1, fold, 2, &options, &v, err);
+        status = lth_gp_cv(ctx, kernel, u->table, &u->target, 1, fold, 2, &options, &v, err);
     lth_gp_free(gp);
     lth_gp_free(loaded);
     lth_validation_free(v);
@@ -238,28 +177,10 @@ static lth_status use_all(const lth_table *table, const char *target, lth_error 
 
 static void each_allocation_fails(void **state) {
     (void)state;
-    fail_at = 0;
     lth_table *table = support_table(ctx, "text\tk\tseveral\na b\tx\tp,q\nb c\ty\tq\na c d\tz\t\n"
                                           "a b d\tx\tp\nc c b\ty\tq\nd\tz\tp\n");
-    const char *const targets[] = {"k", "several"};
-    for (size_t t = 0; t < 2; t++) {
-        size_t refused = 0;
-        for (size_t k = 1;; k += 1 + k / 50) {
-            lth_error err = {0};
-            calls = 0;
-            fail_at = k;
-            lth_status status = use_all(table, targets[t], &err);
-            bool reached = calls >= k;
-            fail_at = 0;
-            if (status != LTH_OK && status != LTH_ENOMEM)
-                print_error("allocation %zu: status %d: %s\n", k, status, err.message);
-            assert_true(status == LTH_OK || status == LTH_ENOMEM);
-            assert_int_equal(err.status, status);
-            refused += status == LTH_ENOMEM;
-            if (!reached) break;
-        }
-        assert_true(refused > 100);
-    }
+    fail_each(use_all, &(use){table, "k"}, true, 100);
+    fail_each(use_all, &(use){table, "several"}, true, 100);
     lth_table_free(table);
 }
 

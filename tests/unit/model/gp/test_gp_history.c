@@ -345,16 +345,22 @@ static void test_steps_of_a_file_are_checked(void **state) {
 /* ---- Memory ---- */
 
 /* Learn, save, load, leave out. */
-static lth_status use_all(const lth_table *table, const char *path, lth_error *err) {
+typedef struct use {
+    const lth_table *table;
+    const char *path;
+} use;
+
+static lth_status use_all(void *user, lth_error *err) {
+    const use *u = user;
     static const char *const target = "y";
     lth_gp *gp = NULL, *back = NULL;
     lth_gp_options options;
     lth_gp_options_init(&options);
     options.max_iter = 2;
     options.restarts = 1;
-    lth_status status = lth_gp_fit(ctx, "rbf(f1)", table, &target, 1, &options, &gp, err);
-    if (status == LTH_OK) status = lth_gp_save(gp, path, err);
-    if (status == LTH_OK) status = lth_gp_load(ctx, path, &back, err);
+    lth_status status = lth_gp_fit(ctx, "rbf(f1)", u->table, &target, 1, &options, &gp, err);
+    if (status == LTH_OK) status = lth_gp_save(gp, u->path, err);
+    if (status == LTH_OK) status = lth_gp_load(ctx, u->path, &back, err);
     double room[3 * 6];
     if (status == LTH_OK) status = lth_gp_leave_one_out(back, 0, room, room + 6, room + 12, err);
     if (status == LTH_OK) assert_true(lth_gp_step_at(back, 0));
@@ -367,20 +373,7 @@ static void test_each_allocation_fails(void **state) {
     (void)state;
     lth_table *table = support_rows(ctx, 0, 6);
     char *path = support_file("", 0);
-    size_t refused = 0;
-    for (size_t k = 1;; k++) {
-        lth_error err = {0};
-        calls = 0;
-        fail_at = k;
-        lth_status status = use_all(table, path, &err);
-        bool reached = calls >= k;
-        fail_at = 0;
-        assert_true(status == LTH_OK || status == LTH_ENOMEM);
-        assert_int_equal(err.status, status);
-        refused += status == LTH_ENOMEM;
-        if (!reached) break;
-    }
-    assert_true(refused > 50);
+    fail_each(use_all, &(use){table, path}, false, 50);
     support_remove(path);
     lth_table_free(table);
 }

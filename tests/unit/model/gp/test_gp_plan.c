@@ -236,6 +236,41 @@ static void learns_from_fewer_of_many(void **state) {
     }
 }
 
+/* More of them with more rows, until all passes together are too long; any number of threads. */
+static void chooses_more_rows_of_more(void **state) {
+    (void)state;
+    enum { NUMBERS, TWO_CLASSES, FIVE_CLASSES, WITH_A_BOUND };
+    static const struct {
+        size_t rows, of[4];
+    } cases[] = {
+        {20, {1000, 1000, 1000, 1000}},       {8000, {1000, 1000, 1000, 1000}},
+        {9999, {1000, 1000, 1000, 1000}},     {10000, {1250, 1250, 1250, 1250}},
+        {19999, {2250, 2250, 2250, 1250}},    {31000, {3750, 3750, 2500, 1000}},
+        {40000, {4000, 4000, 2000, 1000}},    {100000, {4000, 3000, 1250, 1000}},
+        {1000000, {3250, 1000, 1000, 1000}},  {10000000, {1000, 1000, 1000, 1000}},
+        {SIZE_MAX, {1000, 1000, 1000, 1000}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        for (size_t kind = NUMBERS; kind <= WITH_A_BOUND; kind++) {
+            bool labels = kind == TWO_CLASSES || kind == FIVE_CLASSES;
+            lth_gp gp = {.rows = cases[i].rows,
+                         .latents = kind == FIVE_CLASSES ? 5 : 1,
+                         .likelihood = labels ? &lth__logit : &lth__gaussian,
+                         .how.bound = kind == WITH_A_BOUND ? LTH_BOUND_FITC : LTH_BOUND_NONE};
+            assert_int_equal(lth__gp_default_inducing(&gp), cases[i].of[kind]);
+        }
+    }
+    lth_gp_plan p;
+    const char *target = "y";
+    lth_gp_options options = few_steps();
+    lth_table *table = support_rows(ctx, 0, 12345);
+    options.posterior = LTH_POSTERIOR_INDUCING;
+    assert_int_equal(
+        lth_gp_plan_fit(ctx, "rbf(f1)", table, &target, 1, &options, &p, sizeof p, NULL), LTH_OK);
+    assert_int_equal(p.inducing, 1500);
+    lth_table_free(table);
+}
+
 static void refuses_what_does_not_go_together(void **state) {
     (void)state;
     static const struct {
@@ -267,6 +302,7 @@ int main(void) {
         cmocka_unit_test(survives_every_failing_allocation),
         cmocka_unit_test(plans_what_a_fit_does),
         cmocka_unit_test(learns_from_fewer_of_many),
+        cmocka_unit_test(chooses_more_rows_of_more),
         cmocka_unit_test(refuses_what_does_not_go_together),
     };
     return cmocka_run_group_tests(tests, open_context, close_context);

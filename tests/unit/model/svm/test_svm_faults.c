@@ -14,7 +14,7 @@
 
 #include "failing_allocator.h"
 #include "gp_support.h"
-#include "model/common/tensors.h"
+#include "hostile.h"
 
 /* ---- Runs ------------------------------------------------------------------------------------ */
 
@@ -64,17 +64,22 @@ static lth_svm_options options_for(const char *kernel, const char *target) {
     return options;
 }
 
-/* Fit, save, load, predict; whether it went through without coming to the one that fails. */
-static lth_status use_model(const char *kernel, const lth_table *table, const char *target,
-                            lth_error *err) {
-    lth_svm_options options = options_for(kernel, target);
+typedef struct use {
+    const lth_table *table;
+    const char *kernel, *target;
+} use;
+
+/* Fit, save, load, predict. */
+static lth_status use_model(void *user, lth_error *err) {
+    const use *u = user;
+    lth_svm_options options = options_for(u->kernel, u->target);
     lth_svm *svm = NULL, *loaded = NULL;
     double decision[ROWS * 3];
-    lth_status status = lth_svm_fit(ctx, kernel, table, target, &options, &svm, err);
+    lth_status status = lth_svm_fit(ctx, u->kernel, u->table, u->target, &options, &svm, err);
     if (status == LTH_OK) status = lth_svm_save(svm, "m", err);
     if (status == LTH_OK) status = lth_svm_load(ctx, "m", &loaded, err);
     if (status == LTH_OK)
-        status = lth_svm_predict(loaded, table, &(lth_svm_prediction){.decision = decision},
+        status = lth_svm_predict(loaded, u->table, &(lth_svm_prediction){.decision = decision},
                                  sizeof(lth_svm_prediction), err);
     lth_svm_free(svm);
     lth_svm_free(loaded);
@@ -82,40 +87,22 @@ static lth_status use_model(const char *kernel, const lth_table *table, const ch
     return status;
 }
 
-static lth_status use_cv(const char *kernel, const lth_table *table, const char *target,
-                         lth_error *err) {
+static lth_status use_cv(void *user, lth_error *err) {
     const size_t fold[ROWS] = {0, 1, 0, 1, 0, 1};
-    lth_svm_options options = options_for(kernel, target);
+    const use *u = user;
+    lth_svm_options options = options_for(u->kernel, u->target);
     lth_validation *v = NULL;
-    lth_status status = lth_svm_cv(ctx, kernel, table, &target, 1, fold, 2, &options, &v, err);
+    lth_status status =
+        lth_svm_cv(ctx, u->kernel, u->table, &u->target, 1, fold, 2, &options, &v, err);
     assert_true((status == LTH_OK) == (v != NULL));
     lth_validation_free(v);
     return status;
 }
 
-typedef lth_status use_fn(const char *kernel, const lth_table *table, const char *target,
-                          lth_error *err);
-
 /* Planes that cannot be had are done without, so a run may also succeed. */
-static void fail_everywhere(use_fn *use, const char *kernel, const char *target) {
-    fail_at = 0;
+static void fail_everywhere(fallible_use *fallible, const char *kernel, const char *target) {
     lth_table *table = support_table(ctx, lines);
-    size_t refused = 0;
-    for (size_t k = 1;; k++) {
-        lth_error err = {0};
-        calls = 0;
-        fail_at = k;
-        lth_status status = use(kernel, table, target, &err);
-        bool reached = calls >= k;
-        fail_at = 0;
-        if (status != LTH_OK && status != LTH_ENOMEM)
-            print_error("allocation %zu: status %d: %s\n", k, status, err.message);
-        assert_true(status == LTH_OK || status == LTH_ENOMEM);
-        assert_int_equal(err.status, status);
-        refused += status == LTH_ENOMEM;
-        if (!reached) break;
-    }
-    assert_true(refused > 100);
+    fail_each(fallible, &(use){table, kernel, target}, false, 100);
     lth_table_free(table);
 }
 
@@ -164,14 +151,6 @@ static void spill(const char *path, const void *data, size_t size) {
     assert_int_equal(fclose(stream), 0);
 }
 
-static void check_refused(const char *path) {
-    lth_error err = {0};
-    lth_svm *svm = NULL;
-    assert_int_equal(lth_svm_load(ctx, path, &svm, &err), LTH_EFORMAT);
-    assert_null(svm);
-    assert_true(err.message[0] && strcmp(err.file, path) == 0);
-}
-
 static void test_truncated(void **state) {
     (void)state;
     save_model("kind");
@@ -179,7 +158,7 @@ static void test_truncated(void **state) {
     char kind[16];
     for (size_t size = 0; size < b.size; size += size < 64 || size + 64 > b.size ? 1 : 17) {
         spill("cut", b.data, size);
-        check_refused("cut");
+        hostile_file(ctx, "cut", hostile_svm);
         lth_model_kind("cut", kind, NULL); /* must not crash */
     }
     assert_int_equal(lth_model_kind("missing", kind, NULL), LTH_EIO);
@@ -190,101 +169,35 @@ static void test_truncated(void **state) {
     unlink("cut");
 }
 
-static const char *const arrays[] = {"report",
-                                     "class",
-                                     "grid",
-                                     "problem.classes",
-                                     "problem.constants",
-                                     "problem.ends",
-                                     "problem.rows",
-                                     "problem.coefficients",
-                                     "support",
-                                     "field.0.texts",
-                                     "field.0.text_ends",
-                                     "field.0.starts",
-                                     "field.0.symbols"};
-enum { ARRAYS = sizeof arrays / sizeof *arrays };
-
-/* The file again, with one element of one array changed (8 bytes, or 4 of a U32), or the array
- * shorter by a row, or left out. */
-typedef struct change {
-    const char *array;
-    size_t element;
-    double number;  /* of an F64 */
-    uint64_t count; /* of others */
-    bool drop, shorten;
-} change;
-
-static void rewrite(const change *c) {
-    lth_error err = {0};
-    lth__tensors *file = NULL;
-    support_ok(lth__tensors_read("m", &file, &err), &err);
-    lth__tensors_writer *writer = lth__tensors_writer_create();
-    const char *const texts[] = {"model", "kernel", "targets", "classes", "grid"};
-    for (size_t i = 0; i < 5; i++)
-        assert_true(lth__tensors_put_text(writer, texts[i], lth__tensors_text(file, texts[i])));
-    void *copy = NULL;
-    for (size_t i = 0; i < ARRAYS; i++) {
-        const lth__tensor *t = lth__tensors_find(file, arrays[i]);
-        assert_non_null(t);
-        lth__tensor new = *t;
-        if (strcmp(arrays[i], c->array) == 0) {
-            static const size_t sizes[] = {1, 4, 8, 4, 8};
-            size_t count = t->shape[0] * (t->rank > 1 ? t->shape[1] : 1);
-            copy = malloc(count * sizes[t->dtype] + 8);
-            memcpy(copy, t->data, count * sizes[t->dtype]);
-            if (t->dtype == LTH__F64) ((double *)copy)[c->element] = c->number;
-            if (t->dtype == LTH__U64) ((uint64_t *)copy)[c->element] = c->count;
-            if (t->dtype == LTH__U32) ((uint32_t *)copy)[c->element] = (uint32_t)c->count;
-            new.data = copy;
-            if (c->shorten) new.shape[0]--;
-            if (c->drop) continue;
-        }
-        assert_true(lth__tensors_put(writer, &new));
-    }
-    support_ok(lth__tensors_write(writer, "hostile", &err), &err);
-    lth__tensors_writer_free(writer);
-    lth__tensors_free(file);
-    free(copy);
-}
-
 static void test_hostile(void **state) {
     (void)state;
-    const change changes[] = {
-        {"problem.rows", 0, .count = 6},
-        {"problem.rows", 3, .count = UINT32_MAX},
-        {"problem.ends", 0, .count = 1000},
-        {"problem.ends", 1, .count = 0},
-        {"problem.classes", 0, .count = 3},
-        {"problem.classes", 1, .count = 4},
-        {"problem.classes", 1, .count = UINT64_MAX}, /* one of them not a pair */
-        {"problem.coefficients", 0, .number = NAN},
-        {"problem.constants", 0, .number = INFINITY},
-        {"problem.constants", 4, .number = NAN},
-        {"support", 0, .count = 6},
-        {"support", 0, .count = UINT64_MAX},
-        {"report", 10, .number = 7},  /* items */
-        {"report", 10, .number = -1}, /* */
-        {"report", 9, .number = 1.5}, /* rows */
-        {"report", 13, .number = 4},  /* only class */
-        {"report", 0, .number = 1},   /* numbers with classes */
-        {"report", 2, .number = 1},   /* pairs with several labels a row */
-        {"field.0.symbols", 0, .count = 77},
+    const hostile_change changes[] = {
+        {"problem.rows", .at = 0, .count = 6},
+        {"problem.rows", .at = 3, .count = UINT32_MAX},
+        {"problem.ends", .at = 0, .count = 1000},
+        {"problem.ends", .at = 1, .count = 0},
+        {"problem.classes", .at = 0, .count = 3},
+        {"problem.classes", .at = 1, .count = 4},
+        {"problem.classes", .at = 1, .count = UINT64_MAX}, /* one of them not a pair */
+        {"problem.coefficients", .at = 0, .number = NAN},
+        {"problem.constants", .at = 0, .number = INFINITY},
+        {"problem.constants", .at = 4, .number = NAN},
+        {"support", .at = 0, .count = 6},
+        {"support", .at = 0, .count = UINT64_MAX},
+        {"report", .at = 10, .number = 7},  /* items */
+        {"report", .at = 10, .number = -1}, /* */
+        {"report", .at = 9, .number = 1.5}, /* rows */
+        {"report", .at = 13, .number = 4},  /* only class */
+        {"report", .at = 0, .number = 1},   /* numbers with classes */
+        {"report", .at = 2, .number = 1},   /* pairs with several labels a row */
+        {"field.0.symbols", .at = 0, .count = 77},
     };
     save_model("kind");
-    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
-        rewrite(&changes[i]);
-        check_refused("hostile");
-    }
-    for (size_t i = 0; i < ARRAYS; i++) {
-        rewrite(&(change){.array = arrays[i], .drop = true});
-        check_refused("hostile");
-        bool harmless = strcmp(arrays[i], "field.0.texts") == 0;
-        rewrite(&(change){.array = arrays[i], .shorten = true});
-        if (!harmless) check_refused("hostile");
-    }
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++)
+        hostile_refused(ctx, "m", &changes[i], hostile_svm);
+    static const char *const harmless[] = {"field.0.texts", NULL};
+    hostile_arrays(ctx, "m", NULL, harmless, hostile_svm);
     unlink("m");
-    unlink("hostile");
 }
 
 int main(void) {
