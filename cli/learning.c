@@ -56,13 +56,16 @@ static int parse_tolerance(const options *o, double *out) {
                        o->tolerance);
 }
 
+enum { STORE_DISK = 2 }; /* beside lth_precision, as --store counts */
+
 /* Those of a posterior of many rows. */
 static int fill_posterior(const options *o, lth_gp_options *to) {
     if (o->posterior >= 0) to->posterior = (lth_posterior)o->posterior;
     bool inducing = o->inducing != NOT_GIVEN, probes = o->probes != NOT_GIVEN;
     if (inducing && o->posterior < 0) to->posterior = LTH_POSTERIOR_INDUCING;
     if (o->bound >= 0) to->bound = (lth_bound)o->bound;
-    if (o->store >= 0) to->store = (lth_precision)o->store;
+    to->on_disk = o->store == STORE_DISK;
+    if (o->store >= 0 && !to->on_disk) to->store = (lth_precision)o->store;
     if (inducing) to->inducing = (size_t)o->inducing;
     if (probes) to->probes = (size_t)o->probes;
     if (o->inducing == 0 || o->probes == 0)
@@ -74,6 +77,8 @@ static int fill_posterior(const options *o, lth_gp_options *to) {
     wrong = o->tolerance ? "tolerance" : probes ? "probes" : o->store >= 0 ? "store" : NULL;
     if (wrong && to->posterior != LTH_POSTERIOR_CG)
         return usage_error(o->command, "--%s goes with --posterior cg", wrong);
+    if (to->on_disk && !o->gram)
+        return usage_error(o->command, "--store disk goes with --gram K.zarr");
     int code = parse_learn_rows(o, &to->learn_rows);
     return code ? code : parse_tolerance(o, &to->tolerance);
 }

@@ -205,8 +205,9 @@ const option option_table[] = {
      "gp: the relative residual at which conjugate gradients stop (default 1e-8)"},
     {0, "probes", OPTION_NUMBER, "N", FIELD(probes), LEARNING, 100000,
      "gp: random vectors by which conjugate gradients know variances (default 64)"},
-    {0, "store", OPTION_CHOICE, "f64|f32", FIELD(store), LEARNING, 0,
-     "gp: how conjugate gradients keep the matrix: 8 or 4 bytes a pair of rows"},
+    {0, "store", OPTION_CHOICE, "f64|f32|disk", FIELD(store), LEARNING, 0,
+     "gp: how conjugate gradients keep the matrix: 8 or 4 bytes a pair of rows; disk, not at all: "
+     "--gram is read for every product"},
     {0, "plan", OPTION_FLAG, NULL, FIELD(plan), FIT, 0,
      "gp: print what the fit would need (pairs, memory, time, which posterior), and end"},
     {0, "svm", OPTION_CHOICE, "c|nu", FIELD(svm), LEARNING, 0,

@@ -493,6 +493,8 @@ typedef struct lth_gp_options {
                                   call goes on where it was killed; NULL = none                 */
     const char *gram;          /* a folder of lth_gram_store() to read the Gram matrix from; then
                                   all parameters of the kernel are held. NULL = none            */
+    bool on_disk;              /* CG reads `gram` for every product instead of keeping it. Without a
+                                  word it does so when memory is too small                      */
 } lth_gp_options;
 
 LTH_API void lth_gp_options_init(lth_gp_options *options);
@@ -521,6 +523,7 @@ typedef struct lth_gp_plan {
     double learn_cell_orders, cell_orders;
     double learn_seconds, seconds;
     double learn_read, read; /* bytes read from options->gram */
+    bool on_disk;            /* where CG leaves the matrix    */
 } lth_gp_plan;
 LTH_API lth_status lth_gp_plan_fit(lth_ctx *ctx, const char *expression, const lth_table *table,
                                    const char *const *targets, size_t target_count,

@@ -15,13 +15,16 @@ static void print_size(const char *name, double bytes) {
     printf("%s\t%.*f %s\n", name, unit ? 1 : 0, bytes, units[unit]);
 }
 
+static const char *store_of(const lth_gp_plan *p) {
+    return p->on_disk ? "disk" : p->store == LTH_F32 ? "f32" : "f64";
+}
+
 static void print_text(const lth_gp_plan *p) {
     printf("rows\t%zu\n", p->rows);
     printf("rows to learn from\t%zu\n", p->learn_rows);
     printf("posterior\t%s\n", posterior_name(p->posterior));
     if (p->inducing) printf("inducing rows\t%zu\n", p->inducing);
-    if (p->posterior == LTH_POSTERIOR_CG)
-        printf("store\t%s\n", p->store == LTH_F32 ? "f32" : "f64");
+    if (p->posterior == LTH_POSTERIOR_CG) printf("store\t%s\n", store_of(p));
     printf("pairs of an evaluation\t%.4g\n", p->learn_pairs);
     printf("pairs of the posterior\t%.4g\n", p->pairs);
     if (p->cell_orders > 0) {
@@ -46,7 +49,7 @@ static int print_json(const lth_gp_plan *p) {
     json_put_count(&w, "learn_rows", p->learn_rows);
     json_put_text(&w, "posterior", posterior_name(p->posterior));
     json_put_count(&w, "inducing", p->inducing);
-    json_put_text(&w, "store", p->store == LTH_F32 ? "f32" : "f64");
+    json_put_text(&w, "store", store_of(p));
     json_put_double(&w, "learn_pairs", p->learn_pairs);
     json_put_double(&w, "pairs", p->pairs);
     json_put_double(&w, "learn_cell_orders", p->learn_cell_orders);

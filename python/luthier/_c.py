@@ -78,7 +78,7 @@ class GpOptions(Structure):
                 ("likelihood", Enum), ("posterior", Enum), ("inducing", c_size_t),
                 ("learn_rows", c_size_t), ("bound", Enum), ("tolerance", c_double),
                 ("probes", c_size_t), ("store", Enum), ("journal", c_char_p),
-                ("gram", c_char_p)]
+                ("gram", c_char_p), ("on_disk", c_bool)]
 
 
 class ClassRows(Structure):
@@ -116,7 +116,7 @@ class GpPlan(Structure):
                 ("learn_bytes", c_double), ("bytes", c_double), ("learn_pairs", c_double),
                 ("pairs", c_double), ("learn_cell_orders", c_double), ("cell_orders", c_double),
                 ("learn_seconds", c_double), ("seconds", c_double),
-                ("learn_read", c_double), ("read", c_double)]
+                ("learn_read", c_double), ("read", c_double), ("on_disk", c_bool)]
 
 
 class ClassMetrics(Structure):

@@ -265,6 +265,24 @@ lth_status lth_store_read(const lth_store *s, size_t row, size_t rows, size_t co
     return status;
 }
 
+lth_status lth__store_tile(const lth_store *s, size_t i, size_t j, double *tile, lth_error *err) {
+    const lth__zarr_shape *shape = lth__zarr_shape_of(s->zarr);
+    size_t side = shape->tile_rows, rows = sooner(side, shape->rows - i * side),
+           cols = sooner(side, shape->rows - j * side);
+    double zero = 0;
+    LTH_TRY(lth__zarr_read(s->zarr, i, j, tile, err));
+    for (size_t r = 0; r < side; r++) {
+        double *row = tile + r * side;
+        size_t used = r >= rows ? 0 : i == j ? r + 1 : cols;
+        for (size_t c = 0; c < used; c++) zero += 0 * row[c];
+        for (size_t c = used; c < side; c++) row[c] = 0;
+    }
+    for (size_t r = 0; i == j && r < rows; r++) {
+        for (size_t c = 0; c < r; c++) tile[c * side + r] = tile[r * side + c];
+    }
+    return zero == 0 ? LTH_OK : fail_value(s, i, j, err);
+}
+
 /* ---- Items with a store ---- */
 
 lth_status lth_items_use_store(lth_items *items, const char *path, lth_error *err) {
@@ -332,18 +350,14 @@ static void put(const lth__packed *K, size_t a, size_t b, double value) {
     if (K->ld) K->cells[(a > b ? b : a) * K->ld + row] = value; /* a whole matrix */
 }
 
-static size_t row_of(const lth_items *items, size_t item) {
-    return items->stored_row ? items->stored_row[item] : item;
-}
-
 /* Only one side of the diagonal is read: so the other is the same. */
 static bool copy_members(const filling *f, size_t i, size_t j, const double *tile) {
     size_t side = lth__zarr_shape_of(f->store->zarr)->tile_rows;
     double zero = 0;
     for (size_t m = f->start[i]; m < f->start[i + 1]; m++) {
-        size_t a = f->member[m], row = row_of(f->items, a);
+        size_t a = f->member[m], row = lth__items_stored_row(f->items, a);
         for (size_t n = f->start[j]; n < f->start[j + 1]; n++) {
-            size_t b = f->member[n], col = row_of(f->items, b);
+            size_t b = f->member[n], col = lth__items_stored_row(f->items, b);
             if (col > row) continue;
             double value = tile[(row - i * side) * side + col - j * side];
             put(f->K, a, b, value);
@@ -376,10 +390,11 @@ static lth_status fill_row(void *user, size_t index, unsigned worker, lth_error 
 
 static void sort_members(filling *f, size_t side, size_t down) {
     const lth_items *items = f->items;
-    for (size_t a = 0; a < items->count; a++) f->start[row_of(items, a) / side + 2]++;
+    for (size_t a = 0; a < items->count; a++)
+        f->start[lth__items_stored_row(items, a) / side + 2]++;
     for (size_t i = 2; i <= down; i++) f->start[i + 1] += f->start[i];
     for (size_t a = 0; a < items->count; a++)
-        f->member[f->start[row_of(items, a) / side + 1]++] = a;
+        f->member[f->start[lth__items_stored_row(items, a) / side + 1]++] = a;
 }
 
 lth_status lth__store_fill(lth_ctx *ctx, const lth_items *items, const lth__packed *K,

@@ -33,6 +33,15 @@ void lth__items_unstore(lth_items *items);
 
 /* What a Gram matrix of `rows` of them reads, at most; 0 without a store. */
 double lth__items_stored_bytes(const lth_items *items, size_t rows);
+/* The row of the store that an item is. */
+static inline size_t lth__items_stored_row(const lth_items *items, size_t item) {
+    return items->stored_row ? items->stored_row[item] : item;
+}
+
+/* The tile i, j <= i of a symmetric store, to compute with: numbers alone, 0 beyond the last row,
+ * and on the diagonal both halves. */
+lth_status lth__store_tile(const lth_store *store, size_t i, size_t j, double *tile,
+                           lth_error *err);
 /* The Gram matrix of items with a store; with K->ld, both of its halves. */
 lth_status lth__store_fill(lth_ctx *ctx, const lth_items *items, const lth__packed *K,
                            lth_error *err);

@@ -2,9 +2,9 @@
  *
  * The mathematics of a model is written once, in these words; each place brings a table of them:
  * host memory (matrix_host.c, and in single precision matrix_single.c) and the memory of a device
- * (matrix_device.c). Matrices are n x n, factors lower triangular. In host memory they are packed
- * lower triangles (engine/packed.h); how they lie on a device is its own affair. Vectors lie in
- * host memory.
+ * (matrix_device.c), and a store on disk (matrix_stored.c). Matrices are n x n, factors lower
+ * triangular. In host memory they are packed lower triangles (engine/packed.h); how they lie on a
+ * device is its own affair. Vectors lie in host memory.
  */
 #ifndef LTH_MATRIX_H
 #define LTH_MATRIX_H
@@ -62,7 +62,9 @@ struct lth__matrix {
     size_t n;
     double *cells; /* NULL = no memory yet */
     bool borrowed;
-    float *singles; /* instead of `cells`, of a matrix in single precision */
+    float *singles;         /* instead of `cells`, of a matrix in single precision */
+    const lth_items *items; /* instead of both, of a matrix on disk: those with the store */
+    double by, plus, lift;  /* what was done to it since; see matrix_stored.c             */
 };
 
 /* A matrix without memory, where the Gram matrix is computed. */
@@ -76,6 +78,10 @@ lth__matrix lth__matrix_store(lth_ctx *ctx, size_t n, lth_precision precision);
 /* The same where the Gram matrix is computed. */
 lth__matrix lth__matrix_store_beside(lth_ctx *ctx, const lth__gram *gram, size_t n,
                                      lth_precision precision);
+/* The same on disk, of items with a store. */
+lth__matrix lth__matrix_stored(lth_ctx *ctx, const lth_items *items);
+/* Whether its cells are rounded to single precision. */
+bool lth__matrix_is_single(const lth__matrix *A);
 void lth__matrix_free(lth__matrix *A);
 /* The bytes it takes, SIZE_MAX when these cannot be counted. */
 size_t lth__matrix_store_bytes(size_t n, lth_precision precision);

@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "base/parallel.h"
+#include "kernel/core/store.h"
 #include "model/common/linalg.h"
 #include "model/common/matrix.h"
 #include "model/common/product.h"
@@ -269,6 +270,10 @@ lth__packed lth__matrix_packed(const lth__matrix *A) {
     return p;
 }
 
+bool lth__matrix_is_single(const lth__matrix *A) {
+    return A->singles || (A->items && A->items->stored->info.values == LTH_F32);
+}
+
 void lth__matrix_free(lth__matrix *A) {
     if ((A->cells || A->singles) && !A->borrowed) A->table->release(A);
     A->cells = NULL;
@@ -277,6 +282,7 @@ void lth__matrix_free(lth__matrix *A) {
 
 lth_status lth__matrix_gram(lth__matrix *A, lth__gram *gram, lth_error *err) {
     LTH_TRY(A->table->reserve(A, err));
+    if (A->items) return LTH_OK; /* it is there */
     lth__packed packed = lth__matrix_packed(A);
     if (A->device && A->singles) return lth__gram_values_single(gram, A->singles, err);
     return A->device ? lth__gram_values(gram, A->cells, A->n, err)

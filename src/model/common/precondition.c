@@ -169,7 +169,7 @@ static void take(choice *c, size_t j, double pivot) {
 
 /* Until there are enough, or what is left is rounding, or nothing beside the noise. */
 static lth_status choose(choice *c, lth__random *random, lth_error *err) {
-    double rounding = (c->G->singles ? 1e-6 : 1e-12) * total(c), n = (double)c->n;
+    double rounding = (lth__matrix_is_single(c->G) ? 1e-6 : 1e-12) * total(c), n = (double)c->n;
     double enough = fmax(rounding, 1e-7 * c->noise * n);
     while (c->count < c->rank && total(c) > enough) {
         propose(c, random);

@@ -33,6 +33,7 @@ typedef struct lth__gp_how {
     size_t inducing, probes;
     double tolerance;
     lth_precision store;
+    bool on_disk;
     lth_bound bound;
 } lth__gp_how;
 

@@ -79,6 +79,7 @@ static lth__gp_how ask(const lth_gp_options *options) {
                          .probes = options->probes ? options->probes : 64,
                          .tolerance = options->tolerance > 0 ? options->tolerance : 1e-8,
                          .store = options->store,
+                         .on_disk = options->on_disk,
                          .bound = options->bound};
 }
 

@@ -194,6 +194,7 @@ lth_status lth__gp_learn(lth_gp *gp, const lth_gp_options *options, lth_error *e
     LTH_TRY(make_room(gp, err));
     gp->posterior = lth__gp_posterior(plan.posterior, gp->likelihood->of_labels);
     gp->how.store = plan.store;
+    gp->how.on_disk = plan.on_disk;
     if (options->learn && !learns) {
         lth__log(&gp->ctx, LTH_LOG_WARNING, "the target is constant: there is nothing to learn");
         gp->report.converged = true;

@@ -31,9 +31,11 @@ const lth__posterior *lth__gp_posterior(lth_posterior which, bool labels) {
 
 /* ---- What it takes ---- */
 
-static double bytes_of(const lth_gp *gp, lth_posterior which, size_t rows, lth_precision store) {
+static double bytes_of(const lth_gp *gp, lth_posterior which, size_t rows, lth_precision store,
+                       bool on_disk) {
     lth_gp asked = {.rows = rows, .latents = gp->latents, .how = gp->how};
     asked.how.store = store;
+    asked.how.on_disk = on_disk;
     return (double)lth__gp_posterior(which, gp->likelihood->of_labels)->bytes(&asked);
 }
 
@@ -79,6 +81,20 @@ static double passes_of(const lth_gp *gp) {
     return gp->how.bound == LTH_BOUND_NONE ? steps : evaluations * (steps + 2);
 }
 
+/* Steps of conjugate gradients, which grow with the rows (55 to 114 were seen at 8,000 to 32,000);
+ * those of probes are less exact. Then the passes over the matrix, with those for a preconditioner
+ * and its span. */
+static double steps_of(const lth_gp *gp) {
+    return 25 * pow((double)gp->rows / 1000, 0.4);
+}
+
+static const double probe_steps = 0.4; /* of the others */
+
+static double passes_of_cg(const lth_gp *gp) {
+    enum { BATCH = 32, FIRST = 60 };
+    return steps_of(gp) * (1 + probe_steps * ceil((double)gp->how.probes / BATCH)) + FIRST;
+}
+
 /* ---- The choice ---- */
 
 /* An eighth of the rows, where these passes do not take such a core more than ten minutes. */
@@ -91,7 +107,14 @@ size_t lth__gp_default_inducing(const lth_gp *gp) {
 
 static bool fits(const lth_gp *gp, lth_posterior which, size_t rows, lth_precision store,
                  double available) {
-    return bytes_of(gp, which, rows, store) <= 0.9 * available;
+    return bytes_of(gp, which, rows, store, false) <= 0.9 * available;
+}
+
+/* A matrix on disk may stay there; without a word it does where memory is too small. */
+static bool stays_on_disk(const lth_gp *gp, const lth_gp_options *options,
+                          const lth_gp_plan *plan) {
+    if (plan->posterior != LTH_POSTERIOR_CG || !gp->items->stored) return false;
+    return options->on_disk || !fits(gp, LTH_POSTERIOR_CG, gp->rows, plan->store, plan->available);
 }
 
 static void choose_posterior(const lth_gp *gp, const lth_gp_options *options, lth_gp_plan *plan) {
@@ -102,7 +125,8 @@ static void choose_posterior(const lth_gp *gp, const lth_gp_options *options, lt
     bool exact = fits(gp, LTH_POSTERIOR_EXACT, gp->rows, plan->store, plan->available);
     if (exact && !(labels && gp->rows > MOST_LAPLACE_ROWS)) {
         plan->posterior = LTH_POSTERIOR_EXACT;
-    } else if (!labels && fits(gp, LTH_POSTERIOR_CG, gp->rows, LTH_F32, plan->available)) {
+    } else if (!labels && (gp->items->stored ||
+                           fits(gp, LTH_POSTERIOR_CG, gp->rows, LTH_F32, plan->available))) {
         plan->posterior = LTH_POSTERIOR_CG;
         plan->store = LTH_F32;
     } else {
@@ -124,6 +148,7 @@ static size_t choose_learn_rows(const lth_gp *gp, const lth_gp_plan *plan) {
 static void choose(const lth_gp *gp, const lth_gp_options *options, lth_gp_plan *plan) {
     *plan = (lth_gp_plan){.rows = gp->rows, .available = available_to(gp)};
     choose_posterior(gp, options, plan);
+    plan->on_disk = stays_on_disk(gp, options, plan);
     plan->learn_rows = options->learn_rows ? options->learn_rows : choose_learn_rows(gp, plan);
     if (plan->learn_rows > gp->rows) plan->learn_rows = gp->rows;
     if (plan->posterior == LTH_POSTERIOR_INDUCING)
@@ -136,6 +161,11 @@ static lth_status check(const lth_gp *gp, const lth_gp_options *options, const l
         return lth__fail(err, LTH_EARG,
                          "conjugate gradients are for numbers; for labels take the exact or the "
                          "inducing posterior");
+    if (options->on_disk && plan->posterior != LTH_POSTERIOR_CG)
+        return lth__fail(err, LTH_EARG,
+                         "a matrix stays on disk for conjugate gradients only: posterior cg");
+    if (options->on_disk && !gp->items->stored)
+        return lth__fail(err, LTH_EARG, "there is no matrix on disk: name one with gram");
     if (options->bound != LTH_BOUND_NONE && plan->posterior != LTH_POSTERIOR_INDUCING)
         return lth__fail(err, LTH_EARG, "a bound is learned with the inducing posterior only");
     if (options->bound == LTH_BOUND_FITC && gp->likelihood->of_labels)
@@ -147,12 +177,13 @@ static void fill_costs(const lth_gp *gp, lth_gp_plan *plan) {
     double n = (double)plan->rows, learn = (double)plan->learn_rows, m = (double)plan->inducing;
     double of_pair = cell_orders_of_pair(gp), whole = n * (n + 1) / 2;
     bool few = plan->posterior == LTH_POSTERIOR_INDUCING, reads = gp->items->stored;
-    plan->learn_bytes = bytes_of(gp, LTH_POSTERIOR_EXACT, plan->learn_rows, LTH_F64);
-    plan->bytes = bytes_of(gp, plan->posterior, plan->rows, plan->store);
+    plan->learn_bytes = bytes_of(gp, LTH_POSTERIOR_EXACT, plan->learn_rows, LTH_F64, false);
+    plan->bytes = bytes_of(gp, plan->posterior, plan->rows, plan->store, plan->on_disk);
     plan->learn_pairs = reads ? 0 : learn * (learn + 1) / 2;
     plan->pairs = few ? n * m : reads ? 0 : whole; /* with few rows all others are compared */
     plan->learn_read = lth__items_stored_bytes(gp->items, plan->learn_rows);
     plan->read = lth__items_stored_bytes(gp->items, few ? plan->inducing : plan->rows);
+    if (plan->on_disk) plan->read *= passes_of_cg(gp);
     plan->learn_cell_orders = of_pair * plan->learn_pairs;
     plan->cell_orders = of_pair * plan->pairs;
 }
@@ -178,13 +209,14 @@ static void tell(const lth_gp *gp, const lth_gp_options *options, const lth_gp_p
     lth_ctx *ctx = (lth_ctx *)&gp->ctx;
     char needed[16], left[16];
     if (options->posterior == LTH_POSTERIOR_AUTO && plan->posterior != LTH_POSTERIOR_EXACT) {
-        double exact = bytes_of(gp, LTH_POSTERIOR_EXACT, gp->rows, LTH_F64);
+        double exact = bytes_of(gp, LTH_POSTERIOR_EXACT, gp->rows, LTH_F64, false);
         lth__print_size(exact, needed);
         lth__print_size(plan->available, left);
         lth__log(ctx, LTH_LOG_WARNING,
                  "the exact posterior of %zu rows needs %s, %s are available%s: taking %s",
                  gp->rows, needed, left, gp->likelihood->of_labels ? ", and many factors" : "",
-                 names[plan->posterior]);
+                 plan->on_disk ? "conjugate gradients over the matrix on disk"
+                               : names[plan->posterior]);
     }
     if (learns && !options->learn_rows && plan->learn_rows < gp->rows)
         lth__log(ctx, LTH_LOG_WARNING,
@@ -267,9 +299,10 @@ static lth_status time_algebra(const lth_gp *gp, rates *r, lth_error *err) {
 static void estimate(const lth_gp *gp, const rates *r, lth_gp_plan *plan) {
     double n = (double)plan->rows, learn = (double)plan->learn_rows, m = (double)plan->inducing;
     double problems = problems_of(gp);
-    double algebra = problems * n * n * n;   /* factor and inverse */
-    if (plan->posterior == LTH_POSTERIOR_CG) /* steps grow with the rows: 26 to 71 were seen */
-        algebra = 25 * pow(n / 1000, 0.4) * 2 * n * n * (double)(gp->how.probes + gp->latents);
+    double algebra = problems * n * n * n; /* factor and inverse */
+    if (plan->posterior == LTH_POSTERIOR_CG)
+        algebra =
+            steps_of(gp) * 2 * n * n * (probe_steps * (double)gp->how.probes + (double)gp->latents);
     if (plan->posterior == LTH_POSTERIOR_INDUCING) algebra = (2 * passes_of(gp) + 1) * n * m * m;
     plan->learn_seconds =
         evaluations * (problems * learn * learn * learn * r->operation +

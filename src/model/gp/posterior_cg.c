@@ -68,7 +68,7 @@ static size_t rank_for(size_t n) {
  * in single precision that these leave behind. */
 static size_t bytes(const lth_gp *gp) {
     enum { BY_PROBE = 34 };
-    size_t n = gp->rows, matrix = lth__matrix_store_bytes(n, gp->how.store);
+    size_t n = gp->rows, matrix = gp->how.on_disk ? 0 : lth__matrix_store_bytes(n, gp->how.store);
     size_t beside =
         (2 * rank_for(n) + gp->how.probes + BY_PROBE * LTH__PROBE_BATCH + 8 * gp->latents) *
         sizeof(double);
@@ -81,14 +81,16 @@ static size_t bytes(const lth_gp *gp) {
 static lth_status make_matrix(lth_gp *gp, lth__gram *gram, double *noise, lth_error *err) {
     cg *c = gp->solution;
     double trace, n = (double)gp->rows;
-    if (!c->G.table) c->G = lth__matrix_store_beside(&gp->ctx, gram, gp->rows, gp->how.store);
+    if (!c->G.table)
+        c->G = gp->how.on_disk ? lth__matrix_stored(&gp->ctx, gp->items)
+                               : lth__matrix_store_beside(&gp->ctx, gram, gp->rows, gp->how.store);
     gp->ctx.quiet = false; /* the longest part, as a rule: it is shown */
     lth_status status = lth__matrix_gram(&c->G, gram, err);
     gp->ctx.quiet = true;
     LTH_TRY(status);
     LTH_TRY(c->G.table->trace(&c->G, &trace, err));
     *noise = gp->own[0] + gp->jitter * trace / n;
-    if (c->G.singles && *noise < 1e-3 * trace / n)
+    if (lth__matrix_is_single(&c->G) && *noise < 1e-3 * trace / n)
         lth__log(&gp->ctx, LTH_LOG_WARNING,
                  "the noise is %.1e of the mean k(x,x), too little for a matrix in single "
                  "precision: ask for f64",
