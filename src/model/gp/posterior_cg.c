@@ -54,13 +54,15 @@ static lth_status open(lth_gp *gp, lth_error *err) {
     return gp->solution ? LTH_OK : lth__fail_memory(err, gp->rows * gp->latents * sizeof(double));
 }
 
-static size_t between(size_t least, size_t x, size_t most) {
-    return x < least ? least : x > most ? most : x;
-}
-
-/* More rows take more steps, and of a higher rank fewer; it stays small beside the matrix. */
+/* A higher rank takes fewer steps and leaves less to chance. Of few rows it is a quarter of them,
+ * then an eighth; of many what takes a gigabyte. */
 static size_t rank_for(size_t n) {
-    return n / 4 < RANK ? between(LEAST_RANK, n / 4, RANK) : between(RANK, n / 32, MOST_RANK);
+    enum { MOST_CELLS = 1 << 26 };
+    size_t rank = n / 4;
+    if (rank > RANK) rank = n / 8 > RANK ? n / 8 : RANK;
+    if (rank > MOST_RANK) rank = MOST_RANK;
+    if (rank > MOST_CELLS / n) rank = MOST_CELLS / n;
+    return rank < LEAST_RANK ? LEAST_RANK : rank;
 }
 
 /* The matrix, and beside it the preconditioner, what is kept for variances, and a batch of probes:
