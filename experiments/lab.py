@@ -87,9 +87,18 @@ def rounded(value):
     return [rounded(v) for v in value] if isinstance(value, (list, tuple)) else value
 
 
-def machine():
+def accelerator():
+    """The GPU of `--device cuda`."""
+    words = ["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"]
+    found = shutil.which(words[0]) and subprocess.run(words, text=True, capture_output=True).stdout.splitlines()
+    return found[0].strip() if found else "unknown GPU"
+
+
+def machine(on_device=False):
     name = "unknown CPU"
-    if os.path.exists("/proc/cpuinfo"):
+    if on_device:
+        name = accelerator()
+    elif os.path.exists("/proc/cpuinfo"):
         found = re.search(r"model name\s*: (.*)", open("/proc/cpuinfo").read())
         name = found[1].strip() if found else name
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
@@ -154,7 +163,8 @@ class Lab:
                 answers.append(self.run(step))
             else:
                 step()
-        measured = {"when": time.strftime("%Y-%m-%d"), "machine": machine(), "load": load, "luthier": self.version()}
+        where = machine(any(is_on_device(line) for line in commands))
+        measured = {"when": time.strftime("%Y-%m-%d"), "machine": where, "load": load, "luthier": self.version()}
         record = {
             "commands": commands,
             "values": values(answers),
@@ -233,6 +243,11 @@ class Lab:
                 if times > 1:
                     lines.append("# %d times" % times)
         return lines
+
+
+def is_on_device(line):
+    """Whether a command line asks for a GPU."""
+    return "--device" in shlex.split(line)
 
 
 def write_table(path, header, rows):

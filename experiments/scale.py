@@ -3,7 +3,7 @@
 import gzip, math, random
 
 from figures import correlated, learned, rmse
-from lab import Weighed, read_table
+from lab import Weighed, is_on_device, read_table
 
 TEST = 2000
 
@@ -74,15 +74,30 @@ def judged(answer, table):
     }
 
 
-def steps(lab, table, where, kernel, *more):
+def on_device(lab):
+    """Options of rows that take too long without a GPU; they are left out where none is asked for."""
+    return ["--device", lab.device or "cuda"] if lab.device or lab.plan else None
+
+
+def steps(lab, table, where, kernel, *more, restarts=0, device=()):
     """Fit, predict the test rows, show."""
     model = lab.file("model")
-    fit = "fit {} --where {} --target y --kernel {} --restarts 0 {} -q -o {}"
+    fit = "fit {} --where {} --target y --kernel {} --restarts {} {} {} -q -o {}"
     return [
-        Weighed(lab.luthier(fit, table, where, kernel, more, model)),
-        lab.luthier("predict {} {} --where part=test -q", model, table),
+        Weighed(lab.luthier(fit, table, where, kernel, restarts, more, device, model)),
+        lab.luthier("predict {} {} --where part=test {} -q", model, table, device),
         lab.luthier("show {} --json", model),
     ]
+
+
+def fitted_on_device(record):
+    return is_on_device(record["commands"][0])
+
+
+def megabytes(rows, name):
+    """Peak memory of a fit; of one on a GPU nothing, since its matrix is there."""
+    record = rows.get(name)
+    return format(round(record["values"]["fit_bytes"] / 1e6), ",") if record and not fitted_on_device(record) else ""
 
 
 def figures_of(answers, table):
