@@ -204,7 +204,7 @@ const option option_table[] = {
     {0, "tolerance", OPTION_TEXT, "V", FIELD(tolerance), LEARNING, 0,
      "gp: the relative residual at which conjugate gradients stop (default 1e-8)"},
     {0, "probes", OPTION_NUMBER, "N", FIELD(probes), LEARNING, 100000,
-     "gp: random vectors by which conjugate gradients know variances (default 64)"},
+     "gp: random vectors by which conjugate gradients know variances (default 128)"},
     {0, "store", OPTION_CHOICE, "f64|f32|disk", FIELD(store), LEARNING, 0,
      "gp: how conjugate gradients keep the matrix: 8 or 4 bytes a pair of rows; disk, not at all: "
      "--gram is read for every product"},

@@ -487,7 +487,7 @@ typedef struct lth_gp_options {
                                   else as many as take it ten minutes                           */
     lth_bound bound;           /* default NONE                                                  */
     double tolerance;          /* of CG, relative residual; 0 (default) = 1e-8                  */
-    size_t probes;             /* of CG, for variances; 0 (default) = 64                        */
+    size_t probes;             /* of CG, for variances; 0 (default) = 128                       */
     lth_precision store;       /* of the matrix that CG keeps; default F64, half of it as F32   */
     const char *journal;       /* a file that keeps every evaluation of the search, so that the same
                                   call goes on where it was killed; NULL = none                 */

@@ -76,7 +76,7 @@ static lth_status name_targets(lth_gp *gp, const char *const *names, lth_error *
 
 static lth__gp_how ask(const lth_gp_options *options) {
     return (lth__gp_how){.inducing = options->inducing,
-                         .probes = options->probes ? options->probes : 64,
+                         .probes = options->probes ? options->probes : 128,
                          .tolerance = options->tolerance > 0 ? options->tolerance : 1e-8,
                          .store = options->store,
                          .on_disk = options->on_disk,
