@@ -127,6 +127,7 @@ static void measure_all(const plan *p, const char *part, report *r) {
         {"trees", measure_trees},
         {"inducing rows", measure_inducing},
         {"conjugate gradients", measure_cg},
+        {"on disk", measure_store},
         {"instruction sets, lengths, orders", measure_speeds},
     };
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {

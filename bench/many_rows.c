@@ -1,13 +1,17 @@
-/* Posteriors of many rows.
+/* What many rows need.
  *
  * Row 21: the pass of a Gaussian process by inducing rows over all rows, against the Gram matrix of
  * the same pairs. A fit also chooses the rows that stand for all, from rows that differ. So it is
  * measured on a table and on the same table three times over: the difference is two passes.
  *
- * Rows 22 and 23: conjugate gradients against the exact posterior, at the same parameters. */
+ * Rows 22 and 23: conjugate gradients against the exact posterior, at the same parameters.
+ *
+ * Row 24: a Gram matrix that is written to disk tile by tile, against the same in memory. */
+#include <dirent.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "measure.h"
 #include "workload.h"
@@ -143,6 +147,75 @@ void measure_cg(const plan *p, report *r) {
           "the largest of %d rows", NEW);
     lth_table_free(table);
     lth_table_free(others);
+    lth_ctx_free(ctx);
+    free_texts(&t);
+}
+
+/* ---- On disk ---- */
+
+static void remove_folder(const char *path) {
+    DIR *folder = opendir(path);
+    if (!folder) return;
+    for (struct dirent *entry; (entry = readdir(folder));)
+        unlinkat(dirfd(folder), entry->d_name, 0);
+    closedir(folder);
+    rmdir(path);
+}
+
+static double time_store(const lth_kernel *kernel, const lth_items *items, const char *path) {
+    lth_gram_store_options options;
+    lth_error err = {0};
+    lth_gram_store_options_init(&options);
+    double start = seconds_now();
+    must(lth_gram_store(kernel, items, NULL, path, &options, &err), &err);
+    double seconds = seconds_now() - start;
+    remove_folder(path);
+    return seconds;
+}
+
+static double time_memory(const lth_kernel *kernel, const lth_items *items, size_t rows) {
+    lth_error err = {0};
+    double start = seconds_now();
+    double *K = allocate(rows * rows, sizeof *K);
+    must(lth_gram(kernel, items, NULL, K, rows, &err), &err);
+    double seconds = seconds_now() - start;
+    free(K);
+    return seconds;
+}
+
+void measure_store(const plan *p, report *r) {
+    enum { ROWS = 2000, LONGER = 60 };
+    (void)p;
+    texts t = common_words(ROWS, LONGER, 5000);
+    const char *folder = getenv("TMPDIR");
+    char path[4096];
+    snprintf(path, sizeof path, "%s/luthier-bench-%ld.zarr", folder ? folder : "/tmp",
+             (long)getpid());
+    lth_ctx_options options;
+    lth_ctx_options_init(&options);
+    options.threads = 0;
+    lth_ctx *ctx;
+    lth_kernel *kernel;
+    lth_encoder *encoder;
+    lth_items *items;
+    lth_error err = {0};
+    must(lth_ctx_create(&options, &ctx, &err), &err);
+    lth_table *table = make_table(ctx, &t, 1);
+    must(lth_kernel_parse(ctx, expression, &kernel, &err), &err);
+    must(lth_encoder_create(ctx, kernel, &encoder, &err), &err);
+    must(lth_encode(encoder, table, &items, &err), &err);
+    double on_disk = INFINITY, in_memory = INFINITY;
+    for (int round = 0; round < 3; round++) {
+        in_memory = fmin(in_memory, time_memory(kernel, items, ROWS));
+        on_disk = fmin(on_disk, time_store(kernel, items, path));
+    }
+    found(r, 24, "a Gram matrix written to disk tile by tile, against one in memory", AT_MOST,
+          on_disk / in_memory, 1.05, "x", "%.2f and %.2f s; %d texts of %d words, %s", on_disk,
+          in_memory, ROWS, LONGER, expression);
+    lth_items_free(items);
+    lth_encoder_free(encoder);
+    lth_kernel_free(kernel);
+    lth_table_free(table);
     lth_ctx_free(ctx);
     free_texts(&t);
 }
