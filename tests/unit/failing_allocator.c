@@ -77,7 +77,8 @@ static bool fail_one(fallible_use *use, void *user, size_t k, size_t *refused) {
 }
 
 void fail_each(fallible_use *use, void *user, bool thinned, size_t least) {
-    size_t refused = 0, k = 1;
-    while (fail_one(use, user, k, &refused)) k += thinned ? 1 + k / 50 : 1;
+    static size_t rounds = 0;
+    size_t refused = 0, k = 1, dense = 41 + rounds++ % 10;
+    while (fail_one(use, user, k, &refused)) k += thinned ? 1 + k / dense : 1;
     if (refused <= least) fail_msg("%zu allocations were refused, not above %zu", refused, least);
 }

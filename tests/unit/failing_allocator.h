@@ -14,8 +14,9 @@ extern size_t fail_at;  /* the one that fails; 0 = none           */
 extern bool fail_after; /* and every one after it                 */
 
 /* Uses the library with its k-th allocation failing, for one k after the other until there are
- * fewer; `thinned` leaves out more and more of many. That is LTH_ENOMEM, or LTH_OK where it can do
- * without, and `err` says the same; more than `least` are refused. At the end all is well. */
+ * fewer; `thinned` leaves out more and more of many, others at each call. That is LTH_ENOMEM, or
+ * LTH_OK where it can do without, and `err` says the same; more than `least` are refused. At the
+ * end all is well. */
 typedef lth_status fallible_use(void *user, lth_error *err);
 void fail_each(fallible_use *use, void *user, bool thinned, size_t least);
 

@@ -358,19 +358,21 @@ static void journal(void **state) {
 
 static void threads(void **state) {
     (void)state;
+    enum { ROWS = 140, FEW = 130 }; /* more than a job takes of either */
     double *first[2] = {NULL, NULL}, evidence[2] = {0, 0};
-    for (unsigned n = 1; n <= 3; n++) {
+    for (unsigned n = 1; n <= 3; n += 2) {
         lth_ctx *own = support_context(n);
-        lth_table *tables[] = {support_rows(own, 0, 300), support_labels(own, 300)};
+        lth_table *tables[] = {support_rows(own, 0, ROWS), support_labels(own, ROWS)};
         for (size_t k = 0; k < 2; k++) {
-            lth_gp_options options = inducing(150, k ? LTH_BOUND_TITSIAS : LTH_BOUND_FITC);
+            lth_gp_options options = inducing(FEW, k ? LTH_BOUND_TITSIAS : LTH_BOUND_FITC);
             options.learn = true;
             options.restarts = 0;
             options.max_iter = 2;
             lth_gp *gp = k ? support_classifier(own, of_labels, tables[k], "three", &options)
                            : support_fit(own, composed, tables[k], 2, &options);
             double *p = k ? support_classify(gp, tables[k]) : support_predict(gp, tables[k], true);
-            size_t cells = k ? 300 * 3 : 300 * 4;
+            size_t cells = k ? ROWS * 3 : ROWS * 4;
+            if (k == 0) assert_int_equal(gp->rows, FEW); /* labels need fewer */
             if (n == 1) {
                 first[k] = p;
                 evidence[k] = lth_gp_reported(gp)->evidence;

@@ -102,7 +102,7 @@ static lth_status use_cv(void *user, lth_error *err) {
 /* Planes that cannot be had are done without, so a run may also succeed. */
 static void fail_everywhere(fallible_use *fallible, const char *kernel, const char *target) {
     lth_table *table = support_table(ctx, lines);
-    fail_each(fallible, &(use){table, kernel, target}, false, 100);
+    fail_each(fallible, &(use){table, kernel, target}, true, 100);
     lth_table_free(table);
 }
 
