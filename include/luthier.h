@@ -598,6 +598,7 @@ typedef struct lth_gp_report {
     double left_to_noise;           /* mean of the variance left over that of the noise     */
     size_t cg_steps;                /* of conjugate gradients; 0 = none                     */
     double cg_residual;             /* relative, the largest                                */
+    double evidence_error;          /* its standard error, of CG an estimate; otherwise 0   */
 } lth_gp_report;
 LTH_API const lth_gp_report *lth_gp_reported(const lth_gp *gp);
 

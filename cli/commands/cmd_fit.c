@@ -69,8 +69,10 @@ static void say_posterior(learning *l, const lth_gp_report *r) {
     if (r->learned_rows > 0 && r->learned_rows < r->rows)
         session_say(&l->session, "learned from %zu of the rows", r->learned_rows);
     if (r->posterior == LTH_POSTERIOR_CG)
-        session_say(&l->session, "posterior by conjugate gradients: %zu steps, residual %.2g",
-                    r->cg_steps, r->cg_residual);
+        session_say(&l->session,
+                    "posterior by conjugate gradients: %zu steps, residual %.2g; the evidence has "
+                    "a standard error of %.2g",
+                    r->cg_steps, r->cg_residual, r->evidence_error);
     if (r->posterior == LTH_POSTERIOR_INDUCING)
         session_say(&l->session, "inducing rows: %zu, which leave %.3g of the variance",
                     r->inducing, r->trace_left);

@@ -111,6 +111,7 @@ static void print_posterior(const lth_gp_report *r) {
     if (r->posterior == LTH_POSTERIOR_CG) {
         printf("steps of cg\t%zu\n", r->cg_steps);
         print_figure("residual of cg", r->cg_residual);
+        print_figure("standard error of log evidence", r->evidence_error);
     } else {
         printf("inducing rows\t%zu\n", r->inducing);
         print_figure("variance left", r->trace_left);
@@ -234,6 +235,7 @@ static void put_posterior(json_writer *w, const lth_gp_report *r) {
     if (r->posterior == LTH_POSTERIOR_CG) {
         json_put_count(w, "cg_steps", r->cg_steps);
         json_put_double(w, "cg_residual", r->cg_residual);
+        json_put_double(w, "evidence_error", r->evidence_error);
     }
     if (r->posterior == LTH_POSTERIOR_INDUCING) {
         json_put_count(w, "inducing", r->inducing);

@@ -107,7 +107,8 @@ class GpReport(Structure):
                 ("interrupted", c_bool), ("orders", c_size_t), ("nu", c_double * 64),
                 ("order_share", c_double * 64), ("loo", POINTER(Metrics)), ("posterior", Enum),
                 ("learned_rows", c_size_t), ("inducing", c_size_t), ("trace_left", c_double),
-                ("left_to_noise", c_double), ("cg_steps", c_size_t), ("cg_residual", c_double)]
+                ("left_to_noise", c_double), ("cg_steps", c_size_t), ("cg_residual", c_double),
+                ("evidence_error", c_double)]
 
 
 class GpPlan(Structure):

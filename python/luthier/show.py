@@ -35,7 +35,8 @@ def _posterior(r):
         lines.append(f"rows learned from\t{r.learned_rows}")
     if r.posterior == 2:
         lines += ["posterior\tcg", f"steps of cg\t{r.cg_steps}",
-                  f"residual of cg\t{number(r.cg_residual)}"]
+                  f"residual of cg\t{number(r.cg_residual)}",
+                  f"standard error of log evidence\t{number(r.evidence_error)}"]
     if r.posterior == 3:
         lines += ["posterior\tinducing", f"inducing rows\t{r.inducing}",
                   f"variance left\t{number(r.trace_left)}",

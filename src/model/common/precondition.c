@@ -153,18 +153,15 @@ static lth_status residual_columns(choice *c, lth_error *err) {
 /* Column `column` of A from proposal j; the later proposals lose what it explains. */
 static void take(choice *c, size_t j, double pivot) {
     size_t m = c->proposed, column = c->count++;
-    double by = 1 / sqrt(pivot);
+    double by = 1 / sqrt(pivot), at[ROUND];
+    for (size_t l = j + 1; l < m; l++) at[l] = c->Y[c->row[l] * m + j] * by;
     for (size_t i = 0; i < c->n; i++) {
-        double a = c->Y[i * m + j] * by, rest = c->left[i] - a * a;
+        double *row = c->Y + i * m, a = row[j] * by, rest = c->left[i] - a * a;
         c->A[i * c->rank + column] = a;
         c->left[i] = rest > 0 ? rest : 0;
+        for (size_t l = j + 1; l < m; l++) row[l] -= at[l] * a;
     }
     c->left[c->row[j]] = 0;
-    for (size_t l = j + 1; l < m; l++) {
-        double at = c->A[c->row[l] * c->rank + column];
-        if (at == 0) continue;
-        for (size_t i = 0; i < c->n; i++) c->Y[i * m + l] -= at * c->A[i * c->rank + column];
-    }
 }
 
 /* Until there are enough, or what is left is rounding, or nothing beside the noise. */

@@ -13,7 +13,7 @@
 /* The report as an array of numbers, in this order. */
 enum { REPORT_NUMBERS = 18 };
 /* What came later, likewise: how all rows are taken into account. */
-enum { MORE_NUMBERS = 6 };
+enum { MORE_NUMBERS = 7 };
 /* A step likewise. */
 enum { STEP_NUMBERS = 6 };
 
@@ -74,7 +74,8 @@ static bool numbers_to_report(const double *x, lth_gp *gp) {
 
 static void more_to_numbers(const lth_gp_report *r, double *x) {
     double all[MORE_NUMBERS] = {(double)r->learned_rows, (double)r->inducing, r->trace_left,
-                                r->left_to_noise,        (double)r->cg_steps, r->cg_residual};
+                                r->left_to_noise,        (double)r->cg_steps, r->cg_residual,
+                                r->evidence_error};
     memcpy(x, all, sizeof all);
 }
 
@@ -88,6 +89,7 @@ static bool numbers_to_more(const double *x, lth_gp_report *r) {
     r->left_to_noise = x[3];
     r->cg_steps = (size_t)x[4];
     r->cg_residual = x[5];
+    r->evidence_error = x[6];
     return true;
 }
 

@@ -172,8 +172,7 @@ static lth_status estimate(lth_gp *gp, const lth__preconditioner *P, lth__random
     LTH_TRY(lth__quadratic_create(&k, &c->G, P, gp->how.probes, random, &c->quadratic, &determinant,
                                   err));
     *out = -0.5 * fit - 0.5 * (double)t * determinant.value - 0.5 * (double)(n * t) * log(2 * M_PI);
-    lth__log(&gp->ctx, LTH_LOG_INFO, "the evidence is an estimate, with a standard error of %.2g",
-             0.5 * (double)t * determinant.error);
+    gp->report.evidence_error = 0.5 * (double)t * determinant.error;
     return LTH_OK;
 }
 

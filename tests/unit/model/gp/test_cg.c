@@ -259,6 +259,7 @@ static void check_file(lth_gp *gp, const lth_table *table) {
     const lth_gp_report *r = lth_gp_reported(gp), *s = lth_gp_reported(loaded);
     assert_true(s->posterior == LTH_POSTERIOR_CG && r->evidence == s->evidence);
     assert_true(r->cg_steps == s->cg_steps && r->cg_residual == s->cg_residual);
+    assert_true(r->evidence_error > 0 && r->evidence_error == s->evidence_error);
     assert_true(r->loo->nlpd == s->loo->nlpd);
     double *p = support_predict(gp, table, false), *q = support_predict(loaded, table, false);
     assert_memory_equal(p, q, 2 * lth_table_rows(table) * lth_gp_targets(gp) * sizeof *p);
