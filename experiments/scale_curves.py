@@ -33,6 +33,8 @@ OPTIONS = {
     "cg": ["--posterior", "cg", "--tolerance", "1e-6", "--store", "f32"],
     "inducing": ["--inducing", "1000"],
 }
+# What a GPU changes, so that its rows do not lie on the same curve
+COSTS = ("fit_bytes", "fit_seconds")
 # More inducing rows, of so many
 AT, MORE = 32000, (4000,)
 
@@ -135,7 +137,7 @@ def curve(rows, name, method, what):
     found = {}
     for key, record in rows.items():
         of, way, count = key.split(" / ")
-        told = what != "fit_bytes" or not fitted_on_device(record)
+        told = what not in COSTS or not fitted_on_device(record)
         if (of, way) == (name, method) and what in record["values"] and told:
             found[int(count)] = record["values"][what]
     return sorted(found.items())
@@ -187,11 +189,12 @@ def figures(results, folder, say):
     plots = [("rmse", "RMSE of the test rows", 1, ""), ("nlpd", "NLPD of the test rows", 1, "")]
     grid(rows, plots, (980, 640), folder, "scale_curves", say)
     log = "set logscale y\nset format y '10^{%L}'\n"
-    grid(rows, [("fit_bytes", "memory of the fit, MB", 1e-6, log)], (980, 340), folder, "scale_memory", say)
+    plots = [("fit_bytes", "memory of the fit, MB", 1e-6, log), ("fit_seconds", "seconds of the fit", 1, log)]
+    grid(rows, plots, (980, 640), folder, "scale_cost", say)
 
 
 def cells(rows, name, count):
-    """A line of the table: figures and memory of each method."""
+    """A line of the table: figures of each method."""
     names = {method: "%s / %s / %d" % (name, method, count) for method in OPTIONS}
     found = {method: values(rows, names[method]) for method in OPTIONS}
     line = [name, format(count, ",")]
@@ -200,7 +203,20 @@ def cells(rows, name, count):
         line.append("%.3f / %.3f / %.3f / %.3f" % (f["rmse"], f["r"], f["nlpd"], f["inside"]) if f else "")
     left = found["inducing"].get("variance_left")
     line += [found["cg"].get("cg_steps", ""), show(left if left and left > 1e-9 else None, "%.2f")]
-    return line + [megabytes(rows, names[method]) for method in OPTIONS]
+    return line
+
+
+def costs(rows, name, count):
+    """Memory and seconds of each method."""
+    names = ["%s / %s / %d" % (name, method, count) for method in OPTIONS]
+    return [name, format(count, ","), *[megabytes(rows, n) for n in names], *[seconds(rows.get(n)) for n in names]]
+
+
+def seconds(record):
+    if not record:
+        return ""
+    taken = record["values"]["fit_seconds"]
+    return ("%.0f" if taken >= 10 else "%.1f") % taken + (", GPU" if fitted_on_device(record) else "")
 
 
 def page(results):
@@ -221,27 +237,16 @@ the training sentences have not. %s test rows each. Kernel and noise are the sam
         *["    ... %s" % " ".join(options) for options in OPTIONS.values()],
     )
     text += "\n\n" + picture("scale_curves", "RMSE and NLPD against training rows, for each method")
-    text += "\n\n" + picture("scale_memory", "peak memory of the fit against training rows, on logarithmic scales")
-    text += "\n\nRMSE / r / NLPD / share of test rows inside of the 95% interval; peak memory of `luthier fit` in MB:\n\n"
+    text += "\n\nRMSE / r / NLPD / share of test rows inside of the 95% interval:\n\n"
     sizes = {(name, int(key.split(" / ")[2])) for name in SETS for key in rows if key.startswith(name + " / inducing / ")}
     order = sorted(sizes, key=lambda pair: (list(SETS).index(pair[0]), pair[1]))
-    header = ["data", "rows", "exact", "cg", "inducing", "cg steps", "variance left", "MB exact", "MB cg", "MB inducing"]
-    text += table(header, [cells(rows, *pair) for pair in order]) + page_device(rows, order) + page_more(rows)
+    header = ["data", "rows", "exact", "cg", "inducing", "cg steps", "variance left"]
+    text += table(header, [cells(rows, *pair) for pair in order])
+    text += "\n\n" + picture("scale_cost", "peak memory and seconds of the fit against training rows, on logarithmic scales")
+    text += "\n\nPeak memory of `luthier fit` in MB, and its seconds, on two cores or by `--device cuda`, which keeps the matrix on the GPU; files included:\n\n"
+    header = ["data", "rows", *["MB, %s" % m for m in OPTIONS], *["s, %s" % m for m in OPTIONS]]
+    text += table(header, [costs(rows, *pair) for pair in order]) + page_more(rows)
     return text + FOUND.format(**agreement(rows))
-
-
-def page_device(rows, order):
-    """Seconds of what was fitted on a GPU."""
-    lines = []
-    for name, count in order:
-        found = [rows.get("%s / %s / %d" % (name, method, count)) for method in MOST]
-        seconds = [r["values"]["fit_seconds"] if r and fitted_on_device(r) else None for r in found]
-        if any(seconds):
-            lines.append([name, format(count, ","), *[show(s, "%.0f") for s in seconds]])
-    if not lines:
-        return ""
-    text = "\n\nRows without memory were fitted by `--device cuda`, which keeps the matrix on the GPU. Seconds of these fits, files included:\n\n"
-    return text + table(["data", "rows", *["s, %s" % method for method in MOST]], lines)
 
 
 def page_more(rows):

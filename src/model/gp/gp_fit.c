@@ -150,13 +150,14 @@ static lth_status refine(lth_gp *gp, lth__gram *gram, const lth_gp_options *opti
 static lth_status condition(lth_gp *gp, const lth_gp_plan *plan, bool learns,
                             const lth_gp_options *options, lth_error *err) {
     lth__gram *gram = NULL;
-    bool at_once = lth__gp_learns_at_once(plan);
+    bool at_once = learns && lth__gp_learns_at_once(plan),
+         again = learns && !at_once && gp->how.bound != LTH_BOUND_NONE;
     LTH_TRY(gp->posterior->open(gp, err));
     LTH_TRY(lth__gram_create(gp->kernel, gp->items, NULL, &gram, err));
+    if (!at_once && !again) lth__gram_keep_nothing(gram);
     lth_status status = LTH_OK;
-    if (learns && at_once) status = learn(gp, gram, options, err);
-    if (learns && !at_once && gp->how.bound != LTH_BOUND_NONE)
-        status = refine(gp, gram, options, err);
+    if (at_once) status = learn(gp, gram, options, err);
+    if (again) status = refine(gp, gram, options, err);
     if (status == LTH_OK) status = finish(gp, gram, err);
     if (status != LTH_OK) { /* its matrices may lie beside the Gram matrix */
         gp->posterior->free(gp->solution);
