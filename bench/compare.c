@@ -25,7 +25,7 @@ static const char usage[] =
     "  --svm-peer FILE a line of name, seconds, micro and macro F1 from peers/sklearn_svm.py\n"
     "  --luthier FILE  the command line (default: the one beside this program)\n"
     "  --part TEXT     measure only the parts that have TEXT in their names\n"
-    "  --rows N        rows of the pass by inducing rows (default 10000)\n";
+    "  --rows N        rows of the pass by inducing rows (default 50000)\n";
 
 typedef struct wishes {
     plan plan;
@@ -138,7 +138,7 @@ static void measure_all(const plan *p, const char *part, report *r) {
 }
 
 int main(int argc, char **argv) {
-    static wishes w = {.plan = {.seconds = 3, .rows = 10000, .data = "../shared/data"}, .part = ""};
+    static wishes w = {.plan = {.seconds = 3, .rows = 50000, .data = "../shared/data"}, .part = ""};
     static report r;
     find_program(&w);
     read_options(argc, argv, &w);

@@ -25,7 +25,7 @@ typedef struct lth__packed {
 
 /* The layout of an n x n matrix, without cells. */
 static inline lth__packed lth__packed_layout(size_t n) {
-    return (lth__packed){.n = n, .shift = n < 1024 ? 6 : n < 8192 ? 7 : 8};
+    return (lth__packed){.n = n, .shift = n < 1536 ? 6 : n < 8192 ? 7 : 8};
 }
 
 static inline size_t lth__packed_height(const lth__packed *a) {
