@@ -1,5 +1,6 @@
 """Gaussian processes: regression and classification."""
 
+import os
 from ctypes import byref, sizeof
 
 import numpy as np
@@ -14,6 +15,7 @@ _LIKELIHOODS = {"logit": 0, "probit": 1}
 _REGRESSION, _CLASSIFICATION = 1, 2
 _POSTERIORS = ("auto", "exact", "cg", "inducing")
 _BOUNDS = {None: 0, "fitc": 1, "titsias": 2}
+_STORES = ("double", "single", "disk")
 
 
 class _GP(model.Model):
@@ -47,6 +49,7 @@ class _GP(model.Model):
             raise Error(f"posterior wants one of {', '.join(_POSTERIORS)}, not {self.posterior!r}")
         if self.bound not in _BOUNDS:
             raise Error(f'bound wants None, "fitc" or "titsias", not {self.bound!r}')
+        options.gram = None if self.gram is None else os.fsencode(self.gram)
         options.posterior = _POSTERIORS.index(self.posterior)
         options.bound = _BOUNDS[self.bound]
         if self.inducing is not None:
@@ -92,7 +95,7 @@ class _GP(model.Model):
         context.call(lib.lth_gp_plan_fit, *arguments, byref(plan), sizeof(plan), long=True)
         out = {name: getattr(plan, name) for name, _ in plan._fields_}
         out["posterior"] = _POSTERIORS[plan.posterior]
-        out["store"] = "single" if plan.store else "double"
+        out["store"] = _STORES[2 if plan.on_disk else plan.store]
         return out
 
     def _arguments(self, context, parsed, columns, targets, options, more):
@@ -174,6 +177,16 @@ class GPRegressor(RegressorMixin, _GP):
         that is about an hour's work of one core, else as many as take it ten minutes.
     bound : {None, "fitc", "titsias"}
         With inducing rows, learn on from all rows by this bound.
+    gram : path, optional
+        A folder of `Kernel.gram_to` for these rows, to read the Gram matrix from; the kernel's
+        hyperparameters are then held.
+    store : {"double", "single", "disk"}
+        How conjugate gradients keep the matrix: 8 or 4 bytes a pair of rows, or not at all: then
+        `gram` is read for every product.
+    tolerance : float, optional
+        The relative residual at which conjugate gradients stop; None = 1e-8.
+    probes : int, optional
+        Random vectors by which conjugate gradients know variances; None = 128.
     n_jobs : int, optional
         Threads; None and -1 mean all cores. The results do not depend on it.
     random_state : int, optional
@@ -208,8 +221,9 @@ class GPRegressor(RegressorMixin, _GP):
 
     def __init__(self, kernel="ssk(text)", *, vectors=None, restarts=4, max_iter=200, noise=None,
                  fix=None, prior=None, learn=True, zero_mean=False, unscaled=False,
-                 posterior="auto", inducing=None, learn_rows=None, bound=None, n_jobs=None,
-                 random_state=None, verbose=0, precision="double", device="cpu"):
+                 posterior="auto", inducing=None, learn_rows=None, bound=None, gram=None,
+                 store="double", tolerance=None, probes=None, n_jobs=None, random_state=None,
+                 verbose=0, precision="double", device="cpu"):
         self.kernel = kernel
         self.vectors = vectors
         self.restarts = restarts
@@ -224,11 +238,28 @@ class GPRegressor(RegressorMixin, _GP):
         self.inducing = inducing
         self.learn_rows = learn_rows
         self.bound = bound
+        self.gram = gram
+        self.store = store
+        self.tolerance = tolerance
+        self.probes = probes
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
         self.precision = precision
         self.device = device
+
+    def _set_posterior(self, options):
+        super()._set_posterior(options)
+        if self.store not in _STORES:
+            raise Error(f"store wants one of {', '.join(_STORES)}, not {self.store!r}")
+        options.on_disk = self.store == "disk"
+        options.store = int(self.store == "single")
+        if self.tolerance is not None:
+            if not 0 < self.tolerance < 1:
+                raise Error(f"tolerance wants a number between 0 and 1, not {self.tolerance!r}")
+            options.tolerance = float(self.tolerance)
+        if self.probes is not None:
+            options.probes = model.positive(self.probes, "probes", 1)
 
     def _task(self, X, y):
         context, parsed, columns = self._begin(X)
@@ -277,7 +308,7 @@ class GPClassifier(ClassifierMixin, model.Classes, _GP):
     Parameters
     ----------
     kernel, vectors, restarts, max_iter, fix, prior, learn, posterior, inducing, learn_rows, bound,
-    n_jobs, random_state, verbose, precision, device
+    gram, n_jobs, random_state, verbose, precision, device
         As for `GPRegressor`; "exact" is Laplace's approximation here, and there is no "cg".
     likelihood : {"logit", "probit"}
         How the latent function becomes a probability.
@@ -291,7 +322,8 @@ class GPClassifier(ClassifierMixin, model.Classes, _GP):
 
     def __init__(self, kernel="ssk(text)", *, vectors=None, likelihood="logit", restarts=4,
                  max_iter=200, fix=None, prior=None, learn=True, posterior="auto", inducing=None,
-                 learn_rows=None, bound=None, n_jobs=None, random_state=None, verbose=0, precision="double", device="cpu"):
+                 learn_rows=None, bound=None, gram=None, n_jobs=None, random_state=None, verbose=0,
+                 precision="double", device="cpu"):
         self.kernel = kernel
         self.vectors = vectors
         self.likelihood = likelihood
@@ -304,6 +336,7 @@ class GPClassifier(ClassifierMixin, model.Classes, _GP):
         self.inducing = inducing
         self.learn_rows = learn_rows
         self.bound = bound
+        self.gram = gram
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose

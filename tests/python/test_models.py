@@ -318,9 +318,30 @@ def test_posteriors_of_many_rows_predict_save_and_load(texts, scores, setting, t
     assert f"posterior\t{gp.posterior_}" in out.getvalue()
 
 
+def test_conjugate_gradients_over_a_matrix_on_disk(texts, scores, tmp_path):
+    kernel = "ssk(text, order=2, gap=0.5, match=1, weights=[1, 0.5])"
+    folder = tmp_path / "K.zarr"
+    lt.Kernel(kernel).gram_to(folder, texts, tile=9)
+    settings = {"posterior": "cg", "restarts": 0, "noise": 0.3, "learn": False, "tolerance": 1e-9}
+    kept = lt.GPRegressor(kernel, **settings).fit(texts, scores)
+    for store in ("double", "single", "disk"):
+        gp = lt.GPRegressor(kernel, gram=folder, store=store, probes=40, **settings)
+        assert gp.plan(texts, scores)["store"] == store
+        gp.fit(texts, scores)
+        assert np.allclose(gp.predict(texts), kept.predict(texts), atol=1e-4 if store == "single" else 1e-7)
+    with pytest.raises(lt.Error, match="other rows"):
+        gp.fit(texts[1:], scores[1:])
+    with pytest.raises(lt.Error, match="no matrix on disk"):
+        lt.GPRegressor(kernel, store="disk", posterior="cg").fit(texts, scores)
+
+
 def test_wrong_posteriors_are_named(texts, scores):
     for setting, word in [({"posterior": "sparse"}, "inducing"), ({"bound": "elbo"}, "titsias"),
-                          ({"posterior": "exact", "bound": "fitc"}, "bound")]:
+                          ({"posterior": "exact", "bound": "fitc"}, "bound"),
+                          ({"posterior": "cg", "store": "tape"}, "disk"),
+                          ({"posterior": "cg", "tolerance": 0}, "between 0 and 1"),
+                          ({"posterior": "cg", "probes": 0}, "at least 1"),
+                          ({"gram": "nowhere.zarr"}, "nowhere.zarr")]:
         with pytest.raises(lt.Error, match=word):
             lt.GPRegressor("ssk(text)", **setting).fit(texts, scores)
 
