@@ -19,6 +19,16 @@
 enum { WORDS = 20, INDUCING = 1000, COPIES = 3, MOST_COMPARED = 10000 };
 static const char expression[] = "normalize(ssk(text, order=5))";
 
+static lth_ctx *all_threads(void) {
+    lth_ctx_options options;
+    lth_ctx_options_init(&options);
+    options.threads = 0;
+    lth_ctx *ctx;
+    lth_error err = {0};
+    must(lth_ctx_create(&options, &ctx, &err), &err);
+    return ctx;
+}
+
 static lth_table *make_table(lth_ctx *ctx, const texts *t, size_t copies) {
     size_t rows = copies * t->count;
     const char **text = allocate(rows, sizeof *text);
@@ -92,12 +102,7 @@ void measure_inducing(const plan *p, report *r) {
     texts t = common_words(p->rows, WORDS, 5000);
     size_t compared = p->rows < MOST_COMPARED ? p->rows : MOST_COMPARED;
     double once = INFINITY, often = INFINITY, gram = INFINITY;
-    lth_ctx_options options;
-    lth_ctx_options_init(&options);
-    options.threads = 0;
-    lth_ctx *ctx;
-    lth_error err = {0};
-    must(lth_ctx_create(&options, &ctx, &err), &err);
+    lth_ctx *ctx = all_threads();
     lth_table *table = make_table(ctx, &t, 1), *copies = make_table(ctx, &t, COPIES);
     for (int round = 0; round < 2; round++) {
         once = fmin(once, time_fit(ctx, table));
@@ -124,12 +129,8 @@ void measure_cg(const plan *p, report *r) {
     new.count = NEW;
     new.text = t.text + ROWS;
     new.length = t.length + ROWS;
-    lth_ctx_options options;
-    lth_ctx_options_init(&options);
-    options.threads = 0;
-    lth_ctx *ctx;
+    lth_ctx *ctx = all_threads();
     lth_error err = {0};
-    must(lth_ctx_create(&options, &ctx, &err), &err);
     lth_table *table = make_table(ctx, &known, 1), *others = make_table(ctx, &new, 1);
     double mean[2][NEW], sd[NEW], seconds[2], off = 0;
     size_t steps = 0;
@@ -191,15 +192,11 @@ void measure_store(const plan *p, report *r) {
     char path[4096];
     snprintf(path, sizeof path, "%s/luthier-bench-%ld.zarr", folder ? folder : "/tmp",
              (long)getpid());
-    lth_ctx_options options;
-    lth_ctx_options_init(&options);
-    options.threads = 0;
-    lth_ctx *ctx;
+    lth_ctx *ctx = all_threads();
     lth_kernel *kernel;
     lth_encoder *encoder;
     lth_items *items;
     lth_error err = {0};
-    must(lth_ctx_create(&options, &ctx, &err), &err);
     lth_table *table = make_table(ctx, &t, 1);
     must(lth_kernel_parse(ctx, expression, &kernel, &err), &err);
     must(lth_encoder_create(ctx, kernel, &encoder, &err), &err);

@@ -28,7 +28,6 @@ typedef struct lth__matrix_table {
     lth_status (*scale)(lth__matrix *A, const double *w, lth_error *err);
     lth_status (*sandwich)(const lth__matrix *A, const double *w, lth__matrix *out, lth_error *err);
 
-    lth_status (*trace)(const lth__matrix *A, double *out, lth_error *err);
     lth_status (*diagonal)(const lth__matrix *A, double *out, lth_error *err);
     /* Y (n x m) = A X, and sum_ij A_ij (B_ij - minus). */
     lth_status (*multiply)(const lth__matrix *A, size_t m, const double *X, double *Y,
@@ -73,7 +72,7 @@ lth__matrix lth__matrix_beside(lth_ctx *ctx, const lth__gram *gram, size_t n);
 lth__matrix lth__matrix_on_host(lth_ctx *ctx, size_t n, double *cells);
 /* A matrix in host memory to be multiplied with vectors, as conjugate gradients do: without memory
  * yet. In single precision it has no factor, and of the table above only reserve, affine,
- * add_diagonal, trace, diagonal, and what gives products and columns. */
+ * add_diagonal, diagonal, and what gives products and columns. */
 lth__matrix lth__matrix_store(lth_ctx *ctx, size_t n, lth_precision precision);
 /* The same where the Gram matrix is computed. */
 lth__matrix lth__matrix_store_beside(lth_ctx *ctx, const lth__gram *gram, size_t n,
@@ -91,6 +90,9 @@ lth__packed lth__matrix_packed(const lth__matrix *A);
 /* The Gram matrix, and the pull-back of the weights W, which may be overwritten. */
 lth_status lth__matrix_gram(lth__matrix *A, lth__gram *gram, lth_error *err);
 lth_status lth__matrix_pull(lth__matrix *W, lth__gram *gram, double *gradient, lth_error *err);
+
+/* The sum of its diagonal. */
+lth_status lth__matrix_trace(const lth__matrix *A, double *out, lth_error *err);
 
 /* Its lower triangle in host memory, freed with lth__free(); it has none afterwards. */
 lth_status lth__matrix_take(lth__matrix *A, double **out, lth_error *err);

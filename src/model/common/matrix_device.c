@@ -170,17 +170,6 @@ static lth_status diagonal(const lth__matrix *A, double *out, lth_error *err) {
     return LTH_OK;
 }
 
-static lth_status trace(const lth__matrix *A, double *out, lth_error *err) {
-    double *cells = lth__alloc(A->n, sizeof *cells);
-    if (!cells) return lth__fail_memory(err, A->n * sizeof *cells);
-    lth_status status = diagonal(A, cells, err);
-    double sum = 0;
-    for (size_t i = 0; i < A->n && status == LTH_OK; i++) sum += cells[i];
-    if (status == LTH_OK) *out = sum;
-    lth__free(cells);
-    return status;
-}
-
 static lth_status multiply(const lth__matrix *A, size_t m, const double *X, double *Y,
                            lth_error *err) {
     double *device_x, *device_y;
@@ -322,7 +311,6 @@ const lth__matrix_table lth__matrix_on_device = {.reserve = reserve,
                                                  .add_diagonal = add_diagonal,
                                                  .scale = scale,
                                                  .sandwich = sandwich,
-                                                 .trace = trace,
                                                  .diagonal = diagonal,
                                                  .multiply = multiply,
                                                  .multiply_roughly = multiply,

@@ -97,17 +97,6 @@ static lth_status diagonal(const lth__matrix *A, double *out, lth_error *err) {
     return visit_all(&v, err);
 }
 
-static lth_status trace(const lth__matrix *A, double *out, lth_error *err) {
-    double *cells = lth__alloc(A->n, sizeof *cells);
-    if (!cells) return lth__fail_memory(err, A->n * sizeof *cells);
-    lth_status status = diagonal(A, cells, err);
-    double sum = 0;
-    for (size_t i = 0; i < A->n && status == LTH_OK; i++) sum += cells[i];
-    if (status == LTH_OK) *out = sum;
-    lth__free(cells);
-    return status;
-}
-
 static lth_status multiply_panel(const visitor *v, const rows *p, double *cells, lth_error *err) {
     return lth__device_multiply_panel(v->A->device, p, cells, v->m, v->X, v->Y, err);
 }
@@ -131,7 +120,6 @@ const lth__matrix_table lth__matrix_on_device_in_single = {.reserve = reserve,
                                                            .release = release,
                                                            .affine = affine,
                                                            .add_diagonal = add_diagonal,
-                                                           .trace = trace,
                                                            .diagonal = diagonal,
                                                            .multiply = multiply,
                                                            .multiply_roughly = multiply};

@@ -103,38 +103,11 @@ static lth_status sandwich(const lth__matrix *A, const double *w, lth__matrix *o
 
 /* ---- Sums ---- */
 
-static lth_status trace(const lth__matrix *A, double *out, lth_error *err) {
-    (void)err;
-    lth__packed p = lth__matrix_packed(A);
-    double sum = 0;
-    for (size_t i = 0; i < A->n; i++) sum += p.cells[lth__packed_row(&p, i) + i];
-    *out = sum;
-    return LTH_OK;
-}
-
 static lth_status diagonal(const lth__matrix *A, double *out, lth_error *err) {
     (void)err;
     lth__packed p = lth__matrix_packed(A);
     for (size_t i = 0; i < A->n; i++) out[i] = p.cells[lth__packed_row(&p, i) + i];
     return LTH_OK;
-}
-
-static lth_status multiply(const lth__matrix *A, size_t m, const double *X, double *Y,
-                           lth_error *err) {
-    lth__packed p = lth__matrix_packed(A);
-    return lth__packed_multiply(A->ctx, &p, m, X, Y, err);
-}
-
-static lth_status multiply_roughly(const lth__matrix *A, size_t m, const double *X, double *Y,
-                                   lth_error *err) {
-    lth__packed p = lth__matrix_packed(A);
-    return lth__packed_multiply_roughly(A->ctx, &p, m, X, Y, err);
-}
-
-static lth_status columns(const lth__matrix *A, size_t m, const size_t *at, double *Y,
-                          lth_error *err) {
-    lth__packed p = lth__matrix_packed(A);
-    return lth__packed_columns(A->ctx, &p, m, at, Y, err);
 }
 
 /* Below the diagonal each cell counts twice. */
@@ -220,11 +193,10 @@ static const lth__matrix_table on_host = {.reserve = reserve,
                                           .add_diagonal = add_diagonal,
                                           .scale = scale,
                                           .sandwich = sandwich,
-                                          .trace = trace,
                                           .diagonal = diagonal,
-                                          .multiply = multiply,
-                                          .multiply_roughly = multiply_roughly,
-                                          .columns = columns,
+                                          .multiply = lth__packed_multiply,
+                                          .multiply_roughly = lth__packed_multiply_roughly,
+                                          .columns = lth__packed_columns,
                                           .inner = inner,
                                           .factor = factor,
                                           .solve = solve,
@@ -293,6 +265,16 @@ lth_status lth__matrix_pull(lth__matrix *W, lth__gram *gram, double *gradient, l
     lth__packed packed = lth__matrix_packed(W);
     return W->device ? lth__gram_pull(gram, W->cells, W->n, gradient, err)
                      : lth__gram_pull_packed(gram, &packed, gradient, err);
+}
+
+lth_status lth__matrix_trace(const lth__matrix *A, double *out, lth_error *err) {
+    double *cells = lth__alloc(A->n, sizeof *cells), sum = 0;
+    if (!cells) return lth__fail_memory(err, A->n * sizeof *cells);
+    lth_status status = A->table->diagonal(A, cells, err);
+    for (size_t i = 0; i < A->n && status == LTH_OK; i++) sum += cells[i];
+    if (status == LTH_OK) *out = sum;
+    lth__free(cells);
+    return status;
 }
 
 lth_status lth__matrix_take(lth__matrix *A, double **out, lth_error *err) {

@@ -52,39 +52,11 @@ static lth_status diagonal(const lth__matrix *A, double *out, lth_error *err) {
     return LTH_OK;
 }
 
-static lth_status trace(const lth__matrix *A, double *out, lth_error *err) {
-    (void)err;
-    lth__packed p = lth__matrix_packed(A);
-    double sum = 0;
-    for (size_t i = 0; i < A->n; i++) sum += p.singles[lth__packed_row(&p, i) + i];
-    *out = sum;
-    return LTH_OK;
-}
-
-static lth_status multiply(const lth__matrix *A, size_t m, const double *X, double *Y,
-                           lth_error *err) {
-    lth__packed p = lth__matrix_packed(A);
-    return lth__packed_multiply(A->ctx, &p, m, X, Y, err);
-}
-
-static lth_status multiply_roughly(const lth__matrix *A, size_t m, const double *X, double *Y,
-                                   lth_error *err) {
-    lth__packed p = lth__matrix_packed(A);
-    return lth__packed_multiply_roughly(A->ctx, &p, m, X, Y, err);
-}
-
-static lth_status columns(const lth__matrix *A, size_t m, const size_t *at, double *Y,
-                          lth_error *err) {
-    lth__packed p = lth__matrix_packed(A);
-    return lth__packed_columns(A->ctx, &p, m, at, Y, err);
-}
-
 const lth__matrix_table lth__matrix_in_single = {.reserve = reserve,
                                                  .release = release,
                                                  .affine = affine,
                                                  .add_diagonal = add_diagonal,
-                                                 .trace = trace,
                                                  .diagonal = diagonal,
-                                                 .multiply = multiply,
-                                                 .multiply_roughly = multiply_roughly,
-                                                 .columns = columns};
+                                                 .multiply = lth__packed_multiply,
+                                                 .multiply_roughly = lth__packed_multiply_roughly,
+                                                 .columns = lth__packed_columns};

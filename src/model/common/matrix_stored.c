@@ -148,21 +148,10 @@ static lth_status diagonal(const lth__matrix *A, double *out, lth_error *err) {
     return status;
 }
 
-static lth_status trace(const lth__matrix *A, double *out, lth_error *err) {
-    double *cells = lth__alloc(A->n, sizeof *cells), sum = 0;
-    if (!cells) return lth__fail_memory(err, A->n * sizeof *cells);
-    lth_status status = diagonal(A, cells, err);
-    for (size_t i = 0; i < A->n && status == LTH_OK; i++) sum += cells[i];
-    if (status == LTH_OK) *out = sum;
-    lth__free(cells);
-    return status;
-}
-
 static const lth__matrix_table on_disk = {.reserve = reserve,
                                           .release = release,
                                           .affine = affine,
                                           .add_diagonal = add_diagonal,
-                                          .trace = trace,
                                           .diagonal = diagonal,
                                           .multiply = multiply,
                                           .multiply_roughly = multiply};

@@ -198,20 +198,22 @@ static lth_status run(product *p, lth_error *err) {
     return status;
 }
 
-lth_status lth__packed_multiply(lth_ctx *ctx, const lth__packed *A, size_t m, const double *X,
-                                double *Y, lth_error *err) {
-    const arithmetic *by = m == 1 && A->singles ? &of_vector : &in_double;
-    product p = {.ctx = ctx, .A = A, .by = by, .m = m, .X = X, .Y = Y};
-    return A->n == 0 || m == 0 ? LTH_OK : run(&p, err);
+lth_status lth__packed_multiply(const lth__matrix *of, size_t m, const double *X, double *Y,
+                                lth_error *err) {
+    lth__packed A = lth__matrix_packed(of);
+    const arithmetic *by = m == 1 && A.singles ? &of_vector : &in_double;
+    product p = {.ctx = of->ctx, .A = &A, .by = by, .m = m, .X = X, .Y = Y};
+    return A.n == 0 || m == 0 ? LTH_OK : run(&p, err);
 }
 
-lth_status lth__packed_multiply_roughly(lth_ctx *ctx, const lth__packed *A, size_t m,
-                                        const double *X, double *Y, lth_error *err) {
-    if (A->n == 0 || m < 2) return lth__packed_multiply(ctx, A, m, X, Y, err);
-    product p = {.ctx = ctx, .A = A, .by = &in_single, .m = m, .X = X, .Y = Y};
-    p.rough_X = lth__alloc(A->n * m, sizeof *p.rough_X);
-    if (!p.rough_X) return lth__fail_memory(err, A->n * m * sizeof *p.rough_X);
-    for (size_t i = 0; i < A->n * m; i++) p.rough_X[i] = (float)X[i];
+lth_status lth__packed_multiply_roughly(const lth__matrix *of, size_t m, const double *X, double *Y,
+                                        lth_error *err) {
+    if (of->n == 0 || m < 2) return lth__packed_multiply(of, m, X, Y, err);
+    lth__packed A = lth__matrix_packed(of);
+    product p = {.ctx = of->ctx, .A = &A, .by = &in_single, .m = m, .X = X, .Y = Y};
+    p.rough_X = lth__alloc(A.n * m, sizeof *p.rough_X);
+    if (!p.rough_X) return lth__fail_memory(err, A.n * m * sizeof *p.rough_X);
+    for (size_t i = 0; i < A.n * m; i++) p.rough_X[i] = (float)X[i];
     lth_status status = run(&p, err);
     lth__free(p.rough_X);
     return status;
@@ -241,8 +243,9 @@ static lth_status copy_rows(void *user, size_t index, unsigned worker, lth_error
     return LTH_OK;
 }
 
-lth_status lth__packed_columns(lth_ctx *ctx, const lth__packed *A, size_t m, const size_t *at,
-                               double *Y, lth_error *err) {
-    columns c = {.A = A, .m = m, .at = at, .Y = Y};
-    return lth__parallel_for(ctx, NULL, (A->n + ROWS - 1) / ROWS, NULL, copy_rows, &c, err);
+lth_status lth__packed_columns(const lth__matrix *of, size_t m, const size_t *at, double *Y,
+                               lth_error *err) {
+    lth__packed A = lth__matrix_packed(of);
+    columns c = {.A = &A, .m = m, .at = at, .Y = Y};
+    return lth__parallel_for(of->ctx, NULL, (A.n + ROWS - 1) / ROWS, NULL, copy_rows, &c, err);
 }

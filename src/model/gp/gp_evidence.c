@@ -54,7 +54,7 @@ void lth__gp_prior(const lth_gp *gp, double *K, size_t count) {
 /* Jitter is relative to the mean of the diagonal. */
 lth_status lth__gp_prior_matrix(const lth_gp *gp, double noise, lth__matrix *K, lth_error *err) {
     double scale = lth__gp_scale(gp), trace = 0;
-    if (gp->jitter > 0) LTH_TRY(K->table->trace(K, &trace, err));
+    if (gp->jitter > 0) LTH_TRY(lth__matrix_trace(K, &trace, err));
     if (!is_plain(gp)) LTH_TRY(K->table->affine(K, scale, gp->mean->variance, err));
     return K->table->add_diagonal(K, noise + gp->jitter * scale * trace / (double)K->n, err);
 }

@@ -11,6 +11,7 @@
 #include "engine/device.h"
 #include "kernel/core/store.h"
 #include "model/common/linalg.h"
+#include "model/common/quadratic.h"
 #include "model/gp/gp_classes.h"
 
 /* Unless the caller says how many rows to learn from: all, where that is an hour's work of one core
@@ -91,8 +92,9 @@ static double steps_of(const lth_gp *gp) {
 static const double probe_steps = 0.4; /* of the others */
 
 static double passes_of_cg(const lth_gp *gp) {
-    enum { BATCH = 32, FIRST = 60 };
-    return steps_of(gp) * (1 + probe_steps * ceil((double)gp->how.probes / BATCH)) + FIRST;
+    enum { FIRST = 60 };
+    return steps_of(gp) * (1 + probe_steps * ceil((double)gp->how.probes / LTH__PROBE_BATCH)) +
+           FIRST;
 }
 
 /* ---- The choice ---- */

@@ -189,7 +189,7 @@ static lth_status factor_with(lth__gram *gram, double jitter, lth__matrix *L, bo
                               lth_error *err) {
     double trace, log_determinant;
     LTH_TRY(lth__matrix_gram(L, gram, err));
-    LTH_TRY(L->table->trace(L, &trace, err));
+    LTH_TRY(lth__matrix_trace(L, &trace, err));
     LTH_TRY(L->table->add_diagonal(L, jitter * trace / (double)L->n, err));
     lth_status status = L->table->factor(L, &log_determinant, err);
     *definite = status == LTH_OK;

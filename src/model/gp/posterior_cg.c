@@ -90,7 +90,7 @@ static lth_status make_matrix(lth_gp *gp, lth__gram *gram, double *noise, lth_er
     lth_status status = lth__matrix_gram(&c->G, gram, err);
     gp->ctx.quiet = true;
     LTH_TRY(status);
-    LTH_TRY(c->G.table->trace(&c->G, &trace, err));
+    LTH_TRY(lth__matrix_trace(&c->G, &trace, err));
     *noise = gp->own[0] + gp->jitter * trace / n;
     if (lth__matrix_is_single(&c->G) && *noise < 1e-3 * trace / n)
         lth__log(&gp->ctx, LTH_LOG_WARNING,

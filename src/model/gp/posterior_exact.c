@@ -61,7 +61,7 @@ static lth_status differentiate(const lth_gp *gp, exact *e, lth__gram *gram, dou
     double *by_noise = &gradient[gp->kernel->param_count];
     LTH_TRY(e->G.table->invert(&e->G, err));
     LTH_TRY(e->G.table->weigh(&e->G, gp->latents, e->alpha, err));
-    LTH_TRY(e->G.table->trace(&e->G, by_noise, err));
+    LTH_TRY(lth__matrix_trace(&e->G, by_noise, err));
     return lth__gp_pull(gp, gram, &e->G, NULL, gradient, err);
 }
 

@@ -223,7 +223,7 @@ static void test_single(void **state) {
     assert_int_equal(a.table->affine(&a, 2, 0.5, NULL), LTH_OK);
     assert_int_equal(a.table->add_diagonal(&a, 3, NULL), LTH_OK);
     assert_int_equal(a.table->diagonal(&a, got, NULL), LTH_OK);
-    assert_int_equal(a.table->trace(&a, &trace, NULL), LTH_OK);
+    assert_int_equal(lth__matrix_trace(&a, &trace, NULL), LTH_OK);
     for (size_t i = 0; i < n; i++) {
         for (size_t j = 0; j <= i; j++) {
             double is = a.singles[lth__packed_row(&p, i) + j];
