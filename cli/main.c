@@ -4,6 +4,7 @@
 
 #include "options.h"
 #include "output.h"
+#include "ranks.h"
 
 static int run(const options *o) {
     if (o->version) {
@@ -20,8 +21,11 @@ static int run(const options *o) {
 int main(int argc, char **argv) {
     signal(SIGPIPE, SIG_IGN); /* a write that fails is reported like any other */
     options o;
+    bool idle = false;
+    ranks_silence(argc, argv);
     int code = options_parse(argc, argv, &o);
-    if (!code) code = run(&o);
+    if (!code) ranks_assign(&o, &idle);
+    if (!code && !idle) code = run(&o);
     options_free(&o);
     return code ? code : finish_stdout();
 }

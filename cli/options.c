@@ -160,6 +160,7 @@ enum {
 };
 enum {
     LEARNING = FIT | CV,
+    SHARED = FIT | PREDICT | CV | GRAM,
     WITH_KERNEL = FIT | CV | SAMPLE | GRAM | ALIGN,
     READING = WITH_KERNEL | PREDICT | EXPLAIN | REPORT | COMMON,
     WORKING = READING | BENCH | DEMO | SERVE,
@@ -323,6 +324,9 @@ const option option_table[] = {
     {0, "device", OPTION_TEXT, "NAME", FIELD(device), WORKING, 0,
      "where to compute: cpu (default), cuda or cuda:N (a GPU), cuda:N,M (several), auto (a GPU "
      "where there is one and the work is large)"},
+    {0, "cluster", OPTION_TEXT, "NAME", FIELD(cluster), SHARED, 0,
+     "share the work among the processes that mpirun or srun started: mpi, none, or auto (default: "
+     "where there are several)"},
     {0, "seed", OPTION_NUMBER, "N", FIELD(seed), WORKING, UINT64_MAX,
      "seed of everything random (default 1)"},
     {0, "precision", OPTION_CHOICE, "f64|f32", FIELD(precision), WORKING, 0,
@@ -354,6 +358,10 @@ bool takes_option(const command *c, const option *o) {
 
 bool is_common(const option *o) {
     return o->commands & COMMON;
+}
+
+bool shares_work(const command *c) {
+    return (SHARED >> (c - commands)) & 1;
 }
 
 bool is_hidden(const command *c) {

@@ -9,8 +9,9 @@
 
 #include "luthier.h"
 
-/* Exit codes; 128 + signal when interrupted. */
-enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_INPUT = 3 };
+/* Exit codes; 128 + signal when interrupted, and EXIT_AGAIN when that was SIGTERM or SIGUSR1 and
+ * the same command goes on where it was. */
+enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_INPUT = 3, EXIT_AGAIN = 75 };
 
 typedef struct command command;
 
@@ -55,7 +56,7 @@ typedef struct options {
     bool plan;
 
     uint64_t threads, seed;
-    const char *device, *vectors, *isa;
+    const char *device, *cluster, *vectors, *isa;
     list where;
     int precision, dropping, format, progress;
     bool json, quiet, verbose, help, version;
@@ -100,6 +101,7 @@ extern const option option_table[]; /* ends with name NULL */
 bool takes_option(const command *c, const option *o); /* whether it matters to this command */
 bool is_common(const option *o);                      /* accepted by every command */
 bool is_hidden(const command *c);
+bool shares_work(const command *c); /* among the ranks of a cluster */
 
 /* EXIT_DONE, or EXIT_USAGE after a message. The result borrows argv; free it with options_free().
  */

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "available.h"
+#include "ranks.h"
 
 enum { PROGRESS_AUTO = 0, PROGRESS_ALWAYS = 1, PROGRESS_NEVER = 2 };
 
@@ -44,7 +45,7 @@ void release_interrupts(void) {
 }
 
 static void catch_signals(void) {
-    static const int numbers[] = {SIGINT, SIGTERM};
+    static const int numbers[] = {SIGINT, SIGTERM, SIGUSR1};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; ++i) {
         struct sigaction action = {.sa_handler = on_signal}, old;
         /* A shell starts background jobs with the signal ignored, and they keep ignoring it. */
@@ -55,6 +56,16 @@ static void catch_signals(void) {
 
 bool was_interrupted(void) {
     return caught != 0;
+}
+
+/* Told to make room, as batch systems do before a time limit: what is on disk is enough. */
+bool session_stops(const session *s) {
+    return s->resumable && (caught == SIGTERM || caught == SIGUSR1);
+}
+
+/* Whether calls of the library are to end early. */
+static bool cancels(const session *s) {
+    return caught && (!s->learning || session_stops(s));
 }
 
 /* ---- The progress bar ---- */
@@ -99,14 +110,14 @@ static bool wants_bar(const session *s, double elapsed) {
 static int on_progress(void *user, const char *what, double done, double total) {
     session *s = user;
     double now = seconds_now();
-    if (!*what) return !s->learning && caught; /* there is nothing to show */
+    if (!*what) return cancels(s); /* there is nothing to show */
     if (s->bar.begun == 0 || done < s->bar.done) s->bar.begun = now;
     s->bar.done = done;
     if (total > 0 && now - s->bar.drawn > 1.0 / 6 && wants_bar(s, now - s->bar.begun)) {
         s->bar.drawn = now;
         draw_bar(s, what, done, total, now - s->bar.begun);
     }
-    return !s->learning && caught;
+    return cancels(s);
 }
 
 void session_status(session *s, const char *format, ...) {
@@ -169,6 +180,10 @@ int out_of_memory(void) {
 int session_check_interrupt(session *s) {
     if (!caught) return EXIT_DONE;
     clear_bar(s);
+    if (session_stops(s)) {
+        fputs("luthier: stopped; the same command goes on from here\n", stderr);
+        return EXIT_AGAIN;
+    }
     fputs("luthier: interrupted\n", stderr);
     return 128 + caught;
 }
@@ -183,6 +198,7 @@ static int exit_code(lth_status status) {
 }
 
 static int print_error(session *s, const lth_error *err) {
+    s->failed = *err;
     clear_bar(s);
     fputs("luthier: ", stderr);
     if (err->file[0]) fputs(err->file, stderr);
@@ -225,6 +241,7 @@ int session_open(session *s, const options *o) {
     ctx.threads = (unsigned)o->threads;
     ctx.isa = o->isa;
     ctx.device = o->device;
+    if (o->command && shares_work(o->command)) ctx.cluster = o->cluster ? o->cluster : "auto";
     if (o->precision >= 0) ctx.precision = (lth_precision)o->precision;
     if (o->dropping >= 0) ctx.dropping = (lth_dropping)o->dropping;
     ctx.seed = o->seed;
@@ -232,7 +249,9 @@ int session_open(session *s, const options *o) {
     ctx.progress = on_progress;
     ctx.user = s;
     lth_error err = {0};
-    return lth_ctx_create(&ctx, &s->ctx, &err) == LTH_OK ? EXIT_DONE : session_fail(s, &err);
+    if (lth_ctx_create(&ctx, &s->ctx, &err) != LTH_OK) return session_fail(s, &err);
+    ranks_announce(s);
+    return EXIT_DONE;
 }
 
 void session_close(session *s) {

@@ -11,22 +11,26 @@
 typedef struct session {
     const options *options;
     lth_ctx *ctx;
+    lth_error failed; /* what session_fail() told last */
     struct {
         double begun, drawn; /* seconds; when this piece of work began, when the bar was drawn */
         double done;
         int width;        /* characters now on the line */
         const char *unit; /* of what is done: how many of them are told; NULL = percent */
     } bar;
-    bool learning; /* has something to lose: Ctrl-C does not cancel calls of the library, and the
-                      line is session_status()'s instead of the bar's */
+    bool resumable; /* the same command goes on where a signal stopped this one */
+    bool learning;  /* has something to lose: Ctrl-C does not cancel calls of the library, and the
+                       line is session_status()'s instead of the bar's */
 } session;
 
 int session_open(session *s, const options *o);
 void session_close(session *s);
 
-/* EXIT_DONE, or 130 after Ctrl-C. */
+/* EXIT_DONE, or 130 after Ctrl-C; see EXIT_AGAIN for other signals. */
 int session_check_interrupt(session *s);
 bool was_interrupted(void);
+/* Whether that was SIGTERM or SIGUSR1, and the same command goes on later. */
+bool session_stops(const session *s);
 /* Between hold and release the second Ctrl-C waits, so that no temporary file is left. */
 void hold_interrupts(void);
 void release_interrupts(void);

@@ -27,7 +27,7 @@ static void read_model(const char *path) {
     lth__tensors *t;
     const lth__tensor *tensor;
     lth_error err;
-    if (lth__tensors_read(path, &t, &err) != LTH_OK) return;
+    if (lth__tensors_read(NULL, path, &t, &err) != LTH_OK) return;
     if (lth__tensors_text(t, "checksum") == NULL) abort();
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         tensor = lth__tensors_find(t, names[i]);

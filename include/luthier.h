@@ -140,6 +140,9 @@ typedef struct lth_ctx_options {
     const char *device;        /* "cpu" (NULL), "cuda", "cuda:N", "cuda:N,M" (several GPUs);
                                   "auto" = a GPU where there is one and the work is large      */
     size_t device_memory;      /* bytes of its memory to use at most; 0 = what is free          */
+    const char *cluster;       /* "none" (NULL), "mpi": work is shared by all processes that mpirun
+                                  or srun started; "auto" = where there are several. See
+                                  docs/cluster.md                                               */
 } lth_ctx_options;
 
 LTH_API void lth_ctx_options_init(lth_ctx_options *options);
@@ -153,6 +156,18 @@ LTH_API const char *lth_ctx_isa(const lth_ctx *ctx);
 LTH_API unsigned lth_ctx_threads(const lth_ctx *ctx);
 /* What the device is called, "cpu" without one. */
 LTH_API const char *lth_ctx_device(const lth_ctx *ctx);
+
+/* The processes that share the work, of which this is the `rank`-th from 0: all of them make the
+ * same calls with the same data. The first alone reads tables, vectors and models by name, and
+ * writes models; a rank that fails makes the calls of the others fail too. 0 of 1 without a
+ * cluster, which is called "none". */
+LTH_API unsigned lth_ctx_rank(const lth_ctx *ctx, unsigned *ranks);
+LTH_API const char *lth_ctx_cluster(const lth_ctx *ctx);
+/* Tell the others that this rank is done, or has given up for a reason (NULL = none), and wait for
+ * them. LTH_OK when all have done their work. Freeing the context does it too. */
+LTH_API lth_status lth_ctx_leave(lth_ctx *ctx, const lth_error *why, lth_error *err);
+/* The rank that a launcher gave this process, and of how many: 0 of 1 when it was started alone. */
+LTH_API unsigned lth_launched_rank(unsigned *ranks);
 
 /* The i-th instruction set this CPU can run, best first; NULL past the last. Static. */
 LTH_API const char *lth_isa_available(size_t i);

@@ -4,6 +4,7 @@
 #include "commands/cv_report.h"
 #include "learning.h"
 #include "output.h"
+#include "ranks.h"
 
 typedef struct job {
     learning l;
@@ -113,6 +114,7 @@ int run_cv(const options *o) {
     job j = {.options = o};
     code = learning_open(&j.l, o);
     if (!code) code = run_job(&j);
+    code = ranks_end(&j.l.session, code);
     lth_validation_free(j.report.validation);
     free_folds(&j.folds);
     learning_close(&j.l);

@@ -7,6 +7,7 @@
 
 #include "learning.h"
 #include "model.h"
+#include "ranks.h"
 
 static int check_usage(const options *o) {
     if (o->plan) return EXIT_DONE;
@@ -34,7 +35,8 @@ static lth_status fit_gp(learning *l, lth_model **out, lth_error *err) {
     return status;
 }
 
-/* An interrupted search still has a model to write, its best so far; a grid has none. */
+/* An interrupted search still has a model to write, its best so far, unless it goes on from its
+ * journal; a grid has none. */
 static int learn(learning *l, lth_model **out) {
     lth_error err = {0};
     if (l->svm && l->targets.count > 1)
@@ -43,7 +45,9 @@ static int learn(learning *l, lth_model **out) {
     if ((l->svm ? fit_svm : fit_gp)(l, out, &err) != LTH_OK) return learning_fail(l, &err);
     if (l->svm) return session_check_interrupt(&l->session);
     show_start_end(l);
-    return EXIT_DONE;
+    bool unfinished = lth_gp_reported(lth_model_gp(*out))->interrupted;
+    return unfinished && session_stops(&l->session) ? session_check_interrupt(&l->session)
+                                                    : EXIT_DONE;
 }
 
 /* A second Ctrl-C waits for the file, which takes a moment. */
@@ -59,6 +63,7 @@ static int save(learning *l, const lth_model *m) {
 /* What it was for is in the model, unless the search was not finished. */
 static void drop_journal(const learning *l, lth_model *m) {
     const lth_gp *gp = lth_model_gp(m);
+    if (lth_ctx_rank(l->session.ctx, NULL) > 0) return;
     if (l->options->journal && gp && !lth_gp_reported(gp)->interrupted) unlink(l->options->journal);
 }
 
@@ -119,7 +124,7 @@ static int summarise(learning *l, lth_model *m) {
 
 /* The model was written all the same. */
 static int end(learning *l, lth_model *m) {
-    if (l->svm || !was_interrupted()) return EXIT_DONE;
+    if (l->svm || !was_interrupted() || session_stops(&l->session)) return EXIT_DONE;
     int code = session_check_interrupt(&l->session);
     session_say(&l->session, "%s %s", l->options->output,
                 lth_gp_reported(lth_model_gp(m))->interrupted ? "holds the best point so far"
@@ -133,10 +138,12 @@ int run_fit(const options *o) {
     learning l;
     lth_model *m = NULL;
     code = learning_open(&l, o);
+    l.session.resumable = o->journal != NULL;
     if (!code && !o->plan) code = session_check_binary_output(&l.session, o->output);
     if (!code) code = learning_read(&l, NULL);
     if (!code && o->plan) {
         code = print_plan(&l);
+        code = ranks_end(&l.session, code);
         learning_close(&l);
         return code;
     }
@@ -145,6 +152,7 @@ int run_fit(const options *o) {
     if (!code) drop_journal(&l, m);
     if (!code) code = summarise(&l, m);
     if (!code) code = end(&l, m);
+    code = ranks_end(&l.session, code);
     lth_model_free(m);
     learning_close(&l);
     return code;

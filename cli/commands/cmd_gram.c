@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "json.h"
+#include "ranks.h"
 #include "session.h"
 
 typedef struct job {
@@ -186,6 +187,7 @@ static int store_values(job *j) {
     lth_error err = {0};
     double start = seconds_now();
     j->session.bar.unit = "tiles,";
+    j->session.resumable = true;
     lth_status status =
         lth_gram_store(j->kernel, j->rows, j->cols, j->options->output, &j->store, &err);
     if (status == LTH_OK) {
@@ -266,6 +268,7 @@ int run_gram(const options *o) {
     code = fill_store_options(&j);
     if (!code) code = session_open(&j.session, o);
     if (!code) code = run_job(&j);
+    code = ranks_end(&j.session, code);
     free(j.values);
     free(j.gradients);
     lth_items_free(j.rows);

@@ -5,6 +5,7 @@
 
 #include "output.h"
 #include "prediction.h"
+#include "ranks.h"
 
 /* Multiples of 512 rows have the same bits in whatever slice. The file of word vectors is read for
  * each slice, so that there a slice is as large as the library lets it be. */
@@ -88,8 +89,10 @@ static int take_slice(job *j, bool *more) {
     bool vectors = j->options->vectors && lth_kernel_needs_vectors(lth_model_kernel(j->model));
     lth_table *slice = NULL;
     prediction p = {0};
-    int code =
-        session_next_rows(&j->session, &j->rows, vectors ? SLICE_WITH_VECTORS : SLICE, &slice);
+    unsigned ranks; /* share a slice */
+    lth_ctx_rank(j->session.ctx, &ranks);
+    int code = session_next_rows(&j->session, &j->rows,
+                                 vectors ? SLICE_WITH_VECTORS : SLICE * (size_t)ranks, &slice);
     *more = !code && slice;
     if (*more) code = predict(j, slice, &p);
     if (*more && !code) code = write_slice(j, &p);
@@ -125,6 +128,7 @@ int run_predict(const options *o) {
     job j = {.options = o};
     code = session_open(&j.session, o);
     if (!code) code = run_job(&j);
+    code = ranks_end(&j.session, code);
     close_rows(&j.rows);
     lth_model_free(j.model);
     session_close(&j.session);

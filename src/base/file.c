@@ -16,7 +16,8 @@ enum { BUFFER_SIZE = 256 * 1024, READ_MOST = 1 << 30 };
 
 /* buffer[start .. end) was read and not yet consumed. */
 struct lth__input {
-    gzFile gz;
+    const lth__relay *relay;
+    gzFile gz; /* NULL where another process reads */
     char *name, *buffer;
     size_t capacity, start, end;
     size_t line_number;
@@ -55,15 +56,30 @@ static lth_status open_gz(lth__input *in, const char *path, lth_error *err) {
     return LTH_OK;
 }
 
-lth_status lth__input_open(const char *path, lth__input **out, lth_error *err) {
+/* ---- Reading for others -------------------------------------------------------------------- */
+
+lth_status lth__relay_share(const lth__relay *relay, lth_status status, void *bytes, size_t size,
+                            lth_error *err) {
+    return relay == NULL ? status : relay->share(relay->user, status, bytes, size, err);
+}
+
+bool lth__relay_reads(const lth__relay *relay) {
+    return relay == NULL || relay->reads;
+}
+
+lth_status lth__input_open(const lth__relay *relay, const char *path, lth__input **out,
+                           lth_error *err) {
     lth__input *in = lth__calloc(1, sizeof *in);
     if (in == NULL) return lth__fail_memory(err, sizeof *in);
+    in->relay = relay;
     const char *name = strcmp(path, "-") == 0 ? "stdin" : path;
     in->name = lth__strndup(name, strlen(name));
     in->buffer = lth__alloc(BUFFER_SIZE, 1);
     in->capacity = BUFFER_SIZE;
-    lth_status status = in->name == NULL || in->buffer == NULL ? lth__fail_memory(err, BUFFER_SIZE)
-                                                               : open_gz(in, path, err);
+    lth_status status = LTH_OK;
+    if (in->name == NULL || in->buffer == NULL) status = lth__fail_memory(err, BUFFER_SIZE);
+    if (status == LTH_OK && lth__relay_reads(relay)) status = open_gz(in, path, err);
+    status = lth__relay_share(relay, status, NULL, 0, err);
     if (status != LTH_OK) {
         lth__input_close(in);
         return status;
@@ -104,6 +120,15 @@ static lth_status end_or_failure(const lth__input *in, int system_error, lth_err
     }
 }
 
+/* Behind what is in the buffer; *got stays 0 at the end. */
+static lth_status read_some(lth__input *in, size_t room, size_t *got, lth_error *err) {
+    errno = 0;
+    int count = gzread(in->gz, in->buffer + in->end, room < READ_MOST ? (unsigned)room : READ_MOST);
+    if (count <= 0) return end_or_failure(in, errno, err);
+    *got = (size_t)count;
+    return LTH_OK;
+}
+
 /* Read more behind what is in the buffer, making room first. */
 static lth_status fill(lth__input *in, lth_error *err) {
     if (in->start > 0) {
@@ -111,18 +136,17 @@ static lth_status fill(lth__input *in, lth_error *err) {
         in->end -= in->start;
         in->start = 0;
     }
+    size_t got = 0;
+    lth_status status = LTH_OK;
     if (in->end == in->capacity &&
         !lth__reserve((void **)&in->buffer, &in->capacity, in->end + 1, 1))
-        return lth__fail_memory(err, in->capacity * 2);
-    size_t room = in->capacity - in->end;
-    errno = 0;
-    int got = gzread(in->gz, in->buffer + in->end, room < READ_MOST ? (unsigned)room : READ_MOST);
-    if (got > 0) {
-        in->end += (size_t)got;
-        return LTH_OK;
-    }
-    LTH_TRY(end_or_failure(in, errno, err));
-    in->at_end = true;
+        status = lth__fail_memory(err, in->capacity * 2);
+    if (status == LTH_OK && lth__relay_reads(in->relay))
+        status = read_some(in, in->capacity - in->end, &got, err);
+    LTH_TRY(lth__relay_share(in->relay, status, &got, sizeof got, err));
+    LTH_TRY(lth__relay_share(in->relay, LTH_OK, in->buffer + in->end, got, err));
+    in->end += got;
+    in->at_end = got == 0;
     return LTH_OK;
 }
 

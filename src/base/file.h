@@ -8,10 +8,26 @@
 
 #include "base/status.h"
 
+/* Where one of several processes reads for all of them, which make the same calls in the same
+ * order: `share` hands its bytes to the others, unless one of them comes with a failure; then all
+ * get it. */
+typedef struct lth__relay {
+    bool reads; /* this is the one */
+    lth_status (*share)(void *user, lth_status status, void *bytes, size_t size, lth_error *err);
+    void *user;
+} lth__relay;
+
+/* The same, where `relay` may be NULL: there is nobody else. */
+lth_status lth__relay_share(const lth__relay *relay, lth_status status, void *bytes, size_t size,
+                            lth_error *err);
+bool lth__relay_reads(const lth__relay *relay);
+
 /* A stream of bytes from a file, gzipped or not, or from standard input ("-"). */
 typedef struct lth__input lth__input;
 
-lth_status lth__input_open(const char *path, lth__input **out, lth_error *err);
+/* `relay` NULL = this process reads by itself. */
+lth_status lth__input_open(const lth__relay *relay, const char *path, lth__input **out,
+                           lth_error *err);
 void lth__input_close(lth__input *in);
 const char *lth__input_name(const lth__input *in); /* the path, "stdin" for "-" */
 

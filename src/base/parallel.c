@@ -160,6 +160,10 @@ unsigned lth__cpu_count(void) {
         int count = CPU_COUNT_S(sizeof cpus, cpus);
         if (count > 0) return (unsigned)count;
     }
+    return lth__machine_cpus();
+}
+
+unsigned lth__machine_cpus(void) {
     long online = sysconf(_SC_NPROCESSORS_ONLN);
     return online > 0 ? (unsigned)online : 1;
 }

@@ -25,7 +25,8 @@ lth_status lth__parallel_by(lth_ctx *ctx, size_t workers, const char *what, size
 /* For jobs that take long: ask the callback if it is time to; LTH_ECANCELED = do not go on. */
 lth_status lth__parallel_ask(const lth_ctx *ctx);
 
-/* Cores this process may run on. */
+/* Cores this process may run on, and all that the machine has. */
 unsigned lth__cpu_count(void);
+unsigned lth__machine_cpus(void);
 
 #endif

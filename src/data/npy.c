@@ -298,7 +298,7 @@ lth_status lth_npy_read(const char *path, double **data, size_t shape[3], size_t
     array a = {0};
     double *values = NULL;
     lth__input *in;
-    LTH_TRY(lth__input_open(path, &in, err));
+    LTH_TRY(lth__input_open(NULL, path, &in, err));
     lth_status status = read_header(in, &a, err);
     if (status == LTH_OK) status = read_data(in, &a, &values, err);
     lth__input_close(in);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/context.h"
 #include "base/memory.h"
 
 /* ---- Columns by name ------------------------------------------------------------------------ */
@@ -374,7 +375,7 @@ void lth_table_options_init(lth_table_options *options) {
     *options = (lth_table_options){.size = sizeof *options};
 }
 
-static lth_status open_stream(lth_table_stream *s, const char *path,
+static lth_status open_stream(const lth_ctx *ctx, lth_table_stream *s, const char *path,
                               const lth_table_options *options, lth_error *err) {
     lth_table_options *o = &s->options;
     lth_table_options_init(o);
@@ -386,19 +387,18 @@ static lth_status open_stream(lth_table_stream *s, const char *path,
     LTH_TRY(check_options(o, err));
     s->reader.options = o;
     s->format = o->format == LTH_TABLE_AUTO ? format_of(path) : o->format;
-    LTH_TRY(lth__input_open(path, &s->reader.in, err));
+    LTH_TRY(lth__input_open(ctx ? ctx->relay : NULL, path, &s->reader.in, err));
     s->reader.header = lth__symbols_create();
     return s->reader.header ? LTH_OK : lth__fail_memory(err, 0);
 }
 
 lth_status lth_table_stream_open(lth_ctx *ctx, const char *path, const lth_table_options *options,
                                  lth_table_stream **out, lth_error *err) {
-    (void)ctx;
     if (!path || !out)
         return lth__fail(err, LTH_EARG, "a path and a place for the table are needed");
     lth_table_stream *s = lth__calloc(1, sizeof *s);
     if (!s) return lth__fail_memory(err, sizeof *s);
-    lth_status status = open_stream(s, path, options, err);
+    lth_status status = open_stream(ctx, s, path, options, err);
     if (status == LTH_OK)
         *out = s;
     else

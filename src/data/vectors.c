@@ -423,7 +423,7 @@ lth_status lth__vectors_read_words(const lth_ctx *ctx, const char *path,
     r.v.row_of = lth__alloc(words, sizeof *r.v.row_of);
     if (!r.v.row_of) return lth__fail_memory(err, words * sizeof *r.v.row_of);
     for (size_t i = 0; i < words; i++) r.v.row_of[i] = -1;
-    lth_status status = lth__input_open(path, &r.in, err);
+    lth_status status = lth__input_open(ctx ? ctx->relay : NULL, path, &r.in, err);
     if (status == LTH_OK) status = read_vectors(&r, err);
     if (status == LTH_OK) {
         warn_at_end(&r, warns);

@@ -90,18 +90,44 @@ typedef struct lth__cluster {
 /* "none" or NULL: *out is NULL. "mpi", or "auto": where this process was started as one of several
  * by mpirun or srun. */
 lth_status lth__cluster_open(const char *name, lth__cluster **out, lth_error *err);
-/* Also tells the others, should they wait for this one, that it is gone, and why (NULL = all went
- * well). */
-void lth__cluster_close(lth__cluster *c, const lth_error *why);
+/* Leaves it, if that was not done. */
+void lth__cluster_close(lth__cluster *c);
+
+/* ---- Of all ranks. The cluster may be NULL: then there is this process alone. ---- */
 
 /* Everybody says how it stands, and hears the same: LTH_OK when all are well, else the failure of
- * the first rank that has one. Whoever comes here while another leaves hears that it left. */
+ * the first rank that has one. So what comes next is done by all ranks or by none. All functions
+ * that wait for others begin with it, and whoever waits there while another leaves hears why. */
 lth_status lth__cluster_agree(lth__cluster *c, lth_status status, lth_error *err);
+/* Tell the others that this rank takes no further part, and why (NULL: it has done its work). They
+ * fail with that reason when they next wait for it; LTH_OK when all leave in peace. */
+lth_status lth__cluster_leave(lth__cluster *c, const lth_error *why, lth_error *err);
 
-/* sum[0 .. count) = the sum of all `leaves` (each of `count` numbers), along a tree that depends on
- * their number alone. Leaf i is rank owner[i]'s, and owners do not fall; *own are this rank's
+/* The bytes of `root` to all, unless `status` of one is not LTH_OK. */
+lth_status lth__cluster_share(lth__cluster *c, lth_status status, unsigned root, void *bytes,
+                              size_t size, lth_error *err);
+/* Numbers of which each rank has made some, and has left the others 0; likewise, all get all. */
+lth_status lth__cluster_join(lth__cluster *c, lth_status status, double *numbers, size_t count,
+                             lth_error *err);
+/* The same of any bytes. */
+lth_status lth__cluster_join_bytes(lth__cluster *c, lth_status status, void *bytes, size_t size,
+                                   lth_error *err);
+/* sum[0 .. count) = the sum of `leaves` vectors of `count` numbers, along a tree that depends on
+ * their number alone. Leaf i is rank owner[i]'s, and owners do not fall; `own` are this rank's
  * leaves in order, which are overwritten. Every rank gets the sum. */
-lth_status lth__cluster_sum(lth__cluster *c, size_t leaves, const unsigned *owner, double *own,
-                            size_t count, double *sum, lth_error *err);
+lth_status lth__cluster_sum(lth__cluster *c, lth_status status, size_t leaves,
+                            const unsigned *owner, double *own, size_t count, double *sum,
+                            lth_error *err);
+
+/* Whether anybody says so. */
+lth_status lth__cluster_any(lth__cluster *c, bool *flag, lth_error *err);
+
+/* Who does a job of many, dearest first; and whether this rank does. */
+unsigned lth__cluster_owner(const lth__cluster *c, size_t job);
+bool lth__cluster_owns(const lth__cluster *c, size_t job);
+/* Whether a matrix of so many rows is dealt out to the ranks; a smaller one they all have whole. */
+bool lth__cluster_deals(size_t rows);
+/* Whether this rank reads and writes files. */
+bool lth__cluster_reads(const lth__cluster *c);
 
 #endif

@@ -1,10 +1,13 @@
 /* The context, and the choice of an instruction set for it. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/context.h"
+#include "base/file.h"
 #include "base/memory.h"
 #include "base/parallel.h"
+#include "engine/cluster.h"
 #include "engine/device.h"
 #include "engine/engine.h"
 
@@ -75,6 +78,53 @@ static lth_ctx_options complete_options(const lth_ctx_options *given) {
     return options;
 }
 
+/* ---- Ranks, threads, devices ---- */
+
+static lth_status share_bytes(void *user, lth_status status, void *bytes, size_t size,
+                              lth_error *err) {
+    return lth__cluster_share(user, status, 0, bytes, size, err);
+}
+
+static lth_status open_relay(lth_ctx *ctx, lth_error *err) {
+    if (!ctx->cluster) return LTH_OK;
+    lth__relay *relay = lth__alloc(1, sizeof *relay);
+    if (!relay) return lth__fail_memory(err, sizeof *relay);
+    *relay = (lth__relay){
+        .reads = lth__cluster_reads(ctx->cluster), .share = share_bytes, .user = ctx->cluster};
+    ctx->relay = relay;
+    return LTH_OK;
+}
+
+/* All cores that this process may use. Launchers often give each rank some of its own; where they
+ * do not, the ranks of a machine share them. */
+static unsigned count_threads(const lth_ctx *ctx) {
+    unsigned cores = lth__cpu_count(), ranks = ctx->cluster ? ctx->cluster->at.neighbours : 1;
+    if (cores < lth__machine_cpus()) return cores;
+    return cores > ranks ? cores / ranks : 1;
+}
+
+/* Of several ranks on a machine each takes a GPU of its own. */
+static lth_status open_device(lth_ctx *ctx, lth_error *err) {
+    const char *name = ctx->options.device;
+    char own[32];
+    if (ctx->cluster && name && strcmp(name, "cuda") == 0) {
+        snprintf(own, sizeof own, "cuda:%u", ctx->cluster->at.local);
+        name = own;
+    }
+    return lth__device_open(name, ctx->gpu, err);
+}
+
+static lth_status open_parts(lth_ctx *ctx, lth_error *err) {
+    LTH_TRY(lth__cluster_open(ctx->options.cluster, &ctx->cluster, err));
+    lth_status status = open_relay(ctx, err);
+    ctx->gpu = lth__calloc(1, sizeof *ctx->gpu);
+    if (!ctx->gpu) status = lth__fail_memory(err, sizeof *ctx->gpu);
+    if (status == LTH_OK) status = open_device(ctx, err);
+    if (ctx->options.threads == 0) ctx->options.threads = count_threads(ctx);
+    ctx->options.device = ctx->options.cluster = NULL; /* the caller's texts may go */
+    return lth__cluster_agree(ctx->cluster, status, err);
+}
+
 lth_status lth_ctx_create(const lth_ctx_options *given, lth_ctx **out, lth_error *err) {
     lth_ctx_options options = complete_options(given);
     if (options.precision != LTH_F64 && options.precision != LTH_F32)
@@ -94,32 +144,44 @@ lth_status lth_ctx_create(const lth_ctx_options *given, lth_ctx **out, lth_error
             lth_isa_available(0));
     }
     options.isa = engine->name;
-    if (options.threads == 0) options.threads = lth__cpu_count();
 
-    lth_ctx *ctx = lth__alloc(1, sizeof *ctx);
-    lth__gpu *gpu = lth__alloc(1, sizeof *gpu);
-    lth_status status = ctx && gpu ? LTH_OK : lth__fail_memory(err, sizeof *ctx);
-    if (status == LTH_OK) status = lth__device_open(options.device, gpu, err);
+    lth_ctx *ctx = lth__calloc(1, sizeof *ctx);
+    if (!ctx) return lth__fail_memory(err, sizeof *ctx);
+    *ctx = (lth_ctx){.options = options, .engine = engine};
+    lth_status status = open_parts(ctx, err);
     if (status != LTH_OK) {
-        lth__free(ctx);
-        lth__free(gpu);
+        lth_ctx_free(ctx);
         return status;
     }
-    options.device = NULL; /* the caller's text may go */
-    *ctx = (lth_ctx){.options = options, .engine = engine, .gpu = gpu};
     *out = ctx;
     return LTH_OK;
 }
 
 void lth_ctx_free(lth_ctx *ctx) {
     if (!ctx) return;
-    lth__device_close(ctx->gpu);
+    if (ctx->gpu) lth__device_close(ctx->gpu);
+    lth__cluster_close(ctx->cluster);
     lth__free(ctx->gpu);
+    lth__free((void *)ctx->relay);
     lth__free(ctx);
 }
 
 const char *lth_ctx_device(const lth_ctx *ctx) {
     return ctx->gpu->gpus > 0 ? ctx->gpu->name : "cpu";
+}
+
+unsigned lth_ctx_rank(const lth_ctx *ctx, unsigned *ranks) {
+    const lth__cluster *c = ctx->cluster;
+    if (ranks) *ranks = c ? c->at.size : 1;
+    return c ? c->at.rank : 0;
+}
+
+const char *lth_ctx_cluster(const lth_ctx *ctx) {
+    return ctx->cluster ? ctx->cluster->at.name : "none";
+}
+
+lth_status lth_ctx_leave(lth_ctx *ctx, const lth_error *why, lth_error *err) {
+    return lth__cluster_leave(ctx->cluster, why, err);
 }
 
 const char *lth_ctx_isa(const lth_ctx *ctx) {

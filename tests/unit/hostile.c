@@ -105,7 +105,7 @@ void hostile_write(const char *path, const hostile_change *c) {
     bool found = c == NULL;
     json_t *header = read_header(path), *entry;
     const char *name;
-    support_ok(lth__tensors_read(path, &from, &err), &err);
+    support_ok(lth__tensors_read(NULL, path, &from, &err), &err);
     lth__tensors_writer *w = lth__tensors_writer_create();
     assert_non_null(w);
     json_object_foreach(json_object_get(header, metadata), name, entry) found |=

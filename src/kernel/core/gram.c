@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/parallel.h"
+#include "engine/cluster.h"
 #include "kernel/core/gram.h"
 #include "kernel/core/store.h"
 #include "kernel/core/work.h"
@@ -137,9 +138,10 @@ static lth_status pull_back(const work *w, size_t index, const lth__tile *tile, 
     return LTH_OK;
 }
 
-static lth_status run_tile(void *user, size_t index, unsigned worker, lth_error *err) {
+static lth_status run_tile(void *user, size_t number, unsigned worker, lth_error *err) {
     (void)worker;
     const work *w = user;
+    size_t index = w->own ? w->own[number] : number;
     const lth__tile_place *place = &w->tiling.tiles[index];
     lth__tile tile = {.row = w->tiling.rows.item + place->row,
                       .rows = place->rows,
@@ -226,14 +228,62 @@ lth_status lth__work_open(work *w, const lth_kernel *kernel, const lth_items *ro
 
 /* ---- Running ---- */
 
-static lth_status run_tiles(work *w, lth_error *err) {
-    double *cost = lth__alloc(w->tiling.tile_count, sizeof *cost);
-    if (!cost) return lth__fail_memory(err, w->tiling.tile_count * sizeof *cost);
-    for (size_t i = 0; i < w->tiling.tile_count; i++) cost[i] = w->tiling.tiles[i].cost;
-    lth_status status =
-        lth__parallel_for(w->eval.ctx, "Gram matrix", w->tiling.tile_count, cost, run_tile, w, err);
+/* The tiles of this rank, of `c`, or all of them. */
+static lth_status run_own_tiles(work *w, const lth__cluster *c, lth_error *err) {
+    size_t tiles = w->tiling.tile_count, count = 0;
+    double *cost = lth__alloc(tiles, sizeof *cost);
+    size_t *own = lth__alloc(tiles, sizeof *own);
+    lth_status status = cost && own ? LTH_OK : lth__fail_memory(err, tiles * sizeof *cost);
+    for (size_t i = 0; i < tiles && status == LTH_OK; i++) {
+        if (!lth__cluster_owns(c, i)) continue;
+        own[count] = i;
+        cost[count++] = w->tiling.tiles[i].cost;
+    }
+    w->own = own;
+    if (status == LTH_OK)
+        status = lth__parallel_for(w->eval.ctx, "Gram matrix", count, cost, run_tile, w, err);
+    w->own = NULL;
     lth__free(cost);
+    lth__free(own);
     return status;
+}
+
+static lth_status run_tiles(work *w, lth_error *err) {
+    return run_own_tiles(w, NULL, err);
+}
+
+/* ---- Shared among ranks: each has a tile, and all get all ---- */
+
+/* Numbers that tiles put into their places: `height` rows of `width`, `ld` apart. */
+typedef struct result {
+    double *numbers;
+    size_t height, width, ld;
+} result;
+
+static result result_list(double *numbers, size_t count) {
+    return (result){numbers, 1, count, count};
+}
+
+static result result_of(const work *w) {
+    size_t n = w->tiling.rows.count;
+    if (w->packed_K && w->packed_K->singles)
+        return result_list((double *)w->packed_K->singles, (lth__packed_count(n) + 1) / 2);
+    if (w->packed_K) return result_list(w->packed_K->cells, lth__packed_count(n));
+    if (w->K) return (result){w->K, n, n, w->ld};
+    return result_list(w->partial, w->tiling.tile_count * w->eval.kernel->param_count);
+}
+
+/* Of a symmetric matrix. */
+static lth_status share_tiles(work *w, lth_error *err) {
+    lth__cluster *c = w->eval.ctx->cluster;
+    if (!c) return run_tiles(w, err);
+    result r = result_of(w);
+    for (size_t i = 0; i < r.height; i++)
+        memset(r.numbers + i * r.ld, 0, r.width * sizeof *r.numbers);
+    lth_status status = run_own_tiles(w, c, err);
+    /* What lies between the rows is the same in all ranks, and stays so. */
+    size_t count = r.height > 0 ? (r.height - 1) * r.ld + r.width : 0;
+    return lth__cluster_join(c, status, r.numbers, count, err);
 }
 
 /* Where a device was to do it, but cannot. */
@@ -244,7 +294,7 @@ static lth_status tile_and_run(work *w, lth_error *err) {
 
 lth_status lth__work_matrix(work *w, lth_error *err) {
     if (w->eval.device) return lth__device_gram(w->eval.device, w->K, w->ld, err);
-    LTH_TRY(run_tiles(w, err));
+    LTH_TRY((w->shared ? share_tiles : run_tiles)(w, err));
     return w->tiling.symmetric ? lth__work_mirror(w, w->K, w->ld, 1, err) : LTH_OK;
 }
 
@@ -258,7 +308,7 @@ static lth_status read_whole(const lth_items *items, double *K, size_t ld, lth_e
 
 lth_status lth_gram(const lth_kernel *kernel, const lth_items *rows, const lth_items *cols,
                     double *K, size_t ld, lth_error *err) {
-    work w = {.K = K, .ld = ld};
+    work w = {.K = K, .ld = ld, .shared = !cols};
     if (!cols && rows->stored) return read_whole(rows, K, ld, err);
     lth_status status = lth__work_open(&w, kernel, rows, cols, false, err);
     if (status == LTH_OK) status = lth__work_matrix(&w, err);
@@ -315,7 +365,7 @@ lth_status lth_gram_pull(const lth_kernel *kernel, const lth_items *rows, const 
         w.partial = lth__calloc(w.tiling.tile_count * kernel->param_count, sizeof *w.partial);
         if (!w.partial) status = lth__fail_memory(err, 0);
     }
-    if (status == LTH_OK) status = run_tiles(&w, err);
+    if (status == LTH_OK) status = (cols ? run_tiles : share_tiles)(&w, err);
     if (status == LTH_OK) status = add_partials(&w, grad, err);
     lth__work_close(&w);
     return status;
@@ -510,7 +560,7 @@ lth_status lth__gram_values(lth__gram *g, double *K, size_t ld, lth_error *err) 
     w->K = K;
     w->packed_K = NULL;
     w->ld = ld;
-    LTH_TRY(run_tiles(w, err));
+    LTH_TRY((w->tiling.symmetric ? share_tiles : run_tiles)(w, err));
     return w->tiling.symmetric ? lth__work_mirror(w, K, ld, 1, err) : LTH_OK;
 }
 
@@ -526,7 +576,7 @@ lth_status lth__gram_values_packed(lth__gram *g, const lth__packed *K, lth_error
     LTH_TRY(tile_once(g, err));
     w->K = NULL;
     w->packed_K = K;
-    return run_tiles(w, err);
+    return share_tiles(w, err);
 }
 
 /* Of the weights that are set. */
@@ -537,7 +587,7 @@ static lth_status pull_tiles(work *w, double *grad, lth_error *err) {
     if (!w->partial) w->partial = lth__alloc(size, sizeof *w->partial);
     if (!w->partial) return lth__fail_memory(err, size * sizeof *w->partial);
     memset(w->partial, 0, size * sizeof *w->partial);
-    LTH_TRY(run_tiles(w, err));
+    LTH_TRY((w->tiling.symmetric ? share_tiles : run_tiles)(w, err));
     return add_partials(w, grad, err);
 }
 

@@ -9,6 +9,8 @@ typedef struct lth__work {
     lth__eval eval;
     lth__tiling tiling;
     const lth__eval *kept;  /* of the columns with themselves, or NULL                     */
+    const size_t *own;      /* the tiles to compute, by number; NULL = all                 */
+    bool shared;            /* each rank of the cluster computes some, and gets all        */
     const lth__side *order; /* of the columns: as they are, and by size; NULL = find it     */
 
     /* What is wanted: one of K, orders, grad, each. A symmetric K or W may be a packed triangle. */

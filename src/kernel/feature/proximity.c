@@ -163,7 +163,7 @@ static bool read_cache(const uint64_t key[2], size_t words, uint8_t **bytes, siz
     lth__string path = cache_path(key, false);
     lth__input *in = NULL;
     bool found = path.length > 0 && !path.failed &&
-                 lth__input_open(path.bytes, &in, NULL) == LTH_OK &&
+                 lth__input_open(NULL, path.bytes, &in, NULL) == LTH_OK &&
                  read_block(in, key, words, bytes, size);
     lth__input_close(in);
     lth__string_free(&path);

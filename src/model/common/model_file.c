@@ -261,7 +261,7 @@ lth_status lth__loader_list(const lth__loader *l, const char *key, size_t least,
 lth_status lth__model_read(lth_ctx *ctx, const lth__model_from *from, lth__load_fn *load,
                            lth_model **out, lth_error *err) {
     lth__loader in = {.path = from->path ? from->path : "", .err = err};
-    LTH_TRY(from->path ? lth__tensors_read(from->path, &in.file, err)
+    LTH_TRY(from->path ? lth__tensors_read(ctx ? ctx->relay : NULL, from->path, &in.file, err)
                        : lth__tensors_read_from(from->bytes, from->size, &in.file, err));
     lth_status status = load(ctx, &in, out);
     lth__tensors_free(in.file);

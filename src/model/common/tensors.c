@@ -342,6 +342,7 @@ lth_status lth__tensors_write(lth__tensors_writer *w, const char *path, lth_erro
 /* ---- Reading the header ---------------------------------------------------------------------- */
 
 struct lth__tensors {
+    const lth__relay *relay; /* while it is read: NULL = by this process    */
     char *path;
     unsigned char *bytes;    /* the file; arrays point into it              */
     size_t size, data_start; /* of the file; where its header ends          */
@@ -355,13 +356,20 @@ static lth_status refuse(const lth__tensors *t, const char *why, lth_error *err)
     return lth__fail_at(err, LTH_EFORMAT, t->path, 0, 0, "%s", why);
 }
 
-static lth_status read_bytes(const lth__tensors *t, FILE *stream, void *out, size_t count,
-                             lth_error *err) {
+/* By the process that reads. */
+static lth_status read_own(const lth__tensors *t, FILE *stream, void *out, size_t count,
+                           lth_error *err) {
     errno = 0;
     if (fread(out, 1, count, stream) == count) return LTH_OK;
     if (ferror(stream))
         return lth__fail_at(err, LTH_EIO, t->path, 0, 0, "cannot read: %s", strerror(errno));
     return refuse(t, "the file ends early", err);
+}
+
+static lth_status read_bytes(const lth__tensors *t, FILE *stream, void *out, size_t count,
+                             lth_error *err) {
+    lth_status status = stream != NULL ? read_own(t, stream, out, count, err) : LTH_OK;
+    return lth__relay_share(t->relay, status, out, count, err);
 }
 
 static lth_status parse_header(lth__tensors *t, lth_error *err) {
@@ -512,21 +520,26 @@ static lth_status read_stream(lth__tensors *t, FILE *stream, lth_error *err) {
     return check_checksum(t, err);
 }
 
-static lth_status read_file(lth__tensors *t, lth_error *err) {
-    FILE *stream = fopen(t->path, "rbe");
-    if (stream == NULL)
+/* A regular file and its size. */
+static lth_status open_file(lth__tensors *t, FILE **out, lth_error *err) {
+    *out = fopen(t->path, "rbe");
+    if (*out == NULL)
         return lth__fail_at(err, LTH_EIO, t->path, 0, 0, "cannot open: %s", strerror(errno));
     struct stat info;
-    lth_status status;
-    if (fstat(fileno(stream), &info) != 0) {
-        status = lth__fail_at(err, LTH_EIO, t->path, 0, 0, "cannot read: %s", strerror(errno));
-    } else if (!S_ISREG(info.st_mode)) {
-        status = lth__fail_at(err, LTH_EIO, t->path, 0, 0, "cannot read: not a regular file");
-    } else {
-        t->size = (size_t)info.st_size;
-        status = read_stream(t, stream, err);
-    }
-    fclose(stream);
+    if (fstat(fileno(*out), &info) != 0)
+        return lth__fail_at(err, LTH_EIO, t->path, 0, 0, "cannot read: %s", strerror(errno));
+    if (!S_ISREG(info.st_mode))
+        return lth__fail_at(err, LTH_EIO, t->path, 0, 0, "cannot read: not a regular file");
+    t->size = (size_t)info.st_size;
+    return LTH_OK;
+}
+
+static lth_status read_file(lth__tensors *t, lth_error *err) {
+    FILE *stream = NULL;
+    lth_status status = lth__relay_reads(t->relay) ? open_file(t, &stream, err) : LTH_OK;
+    status = lth__relay_share(t->relay, status, &t->size, sizeof t->size, err);
+    if (status == LTH_OK) status = read_stream(t, stream, err);
+    if (stream != NULL) fclose(stream);
     return status;
 }
 
@@ -540,14 +553,15 @@ static lth_status read_memory(lth__tensors *t, const void *bytes, lth_error *err
 }
 
 /* From a file, or with `path` NULL from memory. */
-static lth_status read_any(const char *path, const void *bytes, size_t size, lth__tensors **out,
-                           lth_error *err) {
+static lth_status read_any(const lth__relay *relay, const char *path, const void *bytes,
+                           size_t size, lth__tensors **out, lth_error *err) {
     LTH_TRY(check_byte_order(err));
     lth__tensors *t = lth__calloc(1, sizeof *t);
     if (t == NULL) return lth__fail_memory(err, sizeof *t);
     const char *name = path != NULL ? path : "";
     t->path = lth__strndup(name, strlen(name));
     t->size = size;
+    t->relay = relay;
     lth_status status = t->path == NULL ? lth__fail_memory(err, strlen(name) + 1)
                         : path != NULL  ? read_file(t, err)
                                         : read_memory(t, bytes, err);
@@ -555,17 +569,19 @@ static lth_status read_any(const char *path, const void *bytes, size_t size, lth
         lth__tensors_free(t);
         return status;
     }
+    t->relay = NULL;
     *out = t;
     return LTH_OK;
 }
 
-lth_status lth__tensors_read(const char *path, lth__tensors **out, lth_error *err) {
-    return read_any(path, NULL, 0, out, err);
+lth_status lth__tensors_read(const lth__relay *relay, const char *path, lth__tensors **out,
+                             lth_error *err) {
+    return read_any(relay, path, NULL, 0, out, err);
 }
 
 lth_status lth__tensors_read_from(const void *bytes, size_t size, lth__tensors **out,
                                   lth_error *err) {
-    return read_any(NULL, bytes, size, out, err);
+    return read_any(NULL, NULL, bytes, size, out, err);
 }
 
 void lth__tensors_free(lth__tensors *t) {

@@ -3,6 +3,7 @@
 #ifndef LTH_TENSORS_H
 #define LTH_TENSORS_H
 
+#include "base/file.h"
 #include "base/memory.h"
 #include "data/tensor.h"
 
@@ -25,8 +26,9 @@ lth_status lth__tensors_write_to(lth__tensors_writer *w, lth_write_fn *write, vo
 typedef struct lth__tensors lth__tensors;
 
 /* Reads and verifies: layout, bounds, alignment, checksum. A damaged, truncated or hostile file is
- * LTH_EFORMAT with file and reason. */
-lth_status lth__tensors_read(const char *path, lth__tensors **out, lth_error *err);
+ * LTH_EFORMAT with file and reason. `relay` as in lth__input_open(). */
+lth_status lth__tensors_read(const lth__relay *relay, const char *path, lth__tensors **out,
+                             lth_error *err);
 /* The same of bytes in memory, which are copied. */
 lth_status lth__tensors_read_from(const void *bytes, size_t size, lth__tensors **out,
                                   lth_error *err);

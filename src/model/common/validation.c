@@ -79,6 +79,31 @@ lth_status lth__validation_add(lth_validation *v, const double *y, const lth__la
     return ok ? LTH_OK : lth__fail_memory(err, 0);
 }
 
+/* ---- Folds of several ranks ---- */
+
+/* What is not this rank's own is 0 until then; only the evidence starts as NaN. */
+static lth_status join_target(lth__cluster *c, lth__validated *t, size_t folds, lth_error *err) {
+    for (size_t f = 0; f < folds; f++) {
+        if (!lth__cluster_owns(c, f)) t->evidence[f] = t->seconds[f] = 0;
+    }
+    size_t cells = t->rows * t->class_count;
+    LTH_TRY(lth__cluster_join(c, LTH_OK, t->evidence, folds, err));
+    LTH_TRY(lth__cluster_join(c, LTH_OK, t->seconds, folds, err));
+    LTH_TRY(lth__cluster_join(c, LTH_OK, t->value, t->value ? t->rows : 0, err));
+    LTH_TRY(lth__cluster_join(c, LTH_OK, t->sd, t->sd ? t->rows : 0, err));
+    LTH_TRY(lth__cluster_join(c, LTH_OK, t->decision, t->decision ? t->rows : 0, err));
+    LTH_TRY(lth__cluster_join(c, LTH_OK, t->probability, t->probability ? cells : 0, err));
+    return lth__cluster_join_bytes(c, LTH_OK, t->predicted, cells * sizeof *t->predicted, err);
+}
+
+lth_status lth__validation_join(lth__cluster *c, lth_status status, lth_validation *v,
+                                lth_error *err) {
+    LTH_TRY(lth__cluster_agree(c, status, err));
+    for (size_t t = 0; c && t < v->target_count; t++)
+        LTH_TRY(join_target(c, &v->targets[t], v->folds, err));
+    return LTH_OK;
+}
+
 /* ---- Judging ---- */
 
 /* The rows of a fold (LTH_NONE = all), copied together. */

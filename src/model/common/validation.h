@@ -2,6 +2,7 @@
 #ifndef LTH_VALIDATION_H
 #define LTH_VALIDATION_H
 
+#include "engine/cluster.h"
 #include "model/common/labels.h"
 
 /* One target. What was predicted is filled in by row, then judged. */
@@ -35,6 +36,9 @@ lth_status lth__validation_create(size_t targets, size_t folds, lth_validation *
 /* A target of numbers (`y`), or of labels (`y` NULL); both are copied. */
 lth_status lth__validation_add(lth_validation *v, const double *y, const lth__labels *labels,
                                size_t rows, lth_error *err);
+/* Where ranks had folds of their own, by lth__cluster_owner(): what each found, to all. */
+lth_status lth__validation_join(lth__cluster *c, lth_status status, lth_validation *v,
+                                lth_error *err);
 /* All figures, once everything has been predicted. */
 lth_status lth__validation_judge(lth_validation *v, const size_t *fold, lth_error *err);
 

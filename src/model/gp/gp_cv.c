@@ -155,14 +155,28 @@ static lth_status run_fold(cv *c, size_t fold, lth_error *err) {
     return status;
 }
 
-static lth_status run_folds(cv *c, lth_error *err) {
+/* Those that are this one's of `ranks`. */
+static lth_status run_folds(cv *c, const lth__cluster *ranks, lth_error *err) {
     size_t params = c->source.kernel->param_count;
     c->initial = lth__alloc(params, sizeof *c->initial);
     c->row = lth__alloc(c->rows, sizeof *c->row);
     if (!c->initial || !c->row) return lth__fail_memory(err, 0);
     for (size_t p = 0; p < params; p++) c->initial[p] = c->source.kernel->params[p].value;
-    for (size_t f = 0; f < c->folds; f++) LTH_TRY(run_fold(c, f, err));
+    for (size_t f = 0; f < c->folds; f++) {
+        if (lth__cluster_owns(ranks, f)) LTH_TRY(run_fold(c, f, err));
+    }
     return LTH_OK;
+}
+
+/* Each rank has folds of its own, and nothing to share while it is at them; unless their matrices
+ * are so large that all ranks hold them together. */
+static lth_status share_folds(cv *c, lth_ctx *ctx, lth_error *err) {
+    lth__cluster *ranks = ctx->cluster;
+    if (!ranks || lth__cluster_deals(c->rows)) return run_folds(c, NULL, err);
+    ctx->cluster = NULL;
+    lth_status status = run_folds(c, ranks, err);
+    ctx->cluster = ranks;
+    return lth__validation_join(ranks, status, c->validation, err);
 }
 
 static lth_status take_numbers(cv *c, const lth_table *table, lth_error *err) {
@@ -210,7 +224,7 @@ static lth_status run(cv *c, lth_ctx *ctx, const char *expression, const lth_tab
     LTH_TRY(lth_gp_has_labels(table, c->names[0], c->options->task, &labels, err));
     LTH_TRY(lth__validation_create(c->targets, c->folds, &c->validation, err));
     LTH_TRY((labels ? take_labels : take_numbers)(c, table, err));
-    LTH_TRY(run_folds(c, err));
+    LTH_TRY(share_folds(c, ctx, err));
     return lth__validation_judge(c->validation, c->fold, err);
 }
 

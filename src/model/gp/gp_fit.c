@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "engine/cluster.h"
 #include "model/gp/gp_journal.h"
 
 /* ---- Starts ---- */
@@ -187,11 +188,20 @@ static lth_status learn_by(lth_gp *gp, const lth_gp_plan *plan, const lth_gp_opt
     return status;
 }
 
+/* That of the first rank, whose memory is taken for everybody's. */
+static lth_status make_plan(lth_gp *gp, const lth_gp_options *options, bool learns,
+                            lth_gp_plan *plan, lth_error *err) {
+    lth__cluster *c = gp->ctx.cluster;
+    lth_status status = lth__gp_plan(gp, options, plan, err);
+    LTH_TRY(lth__cluster_share(c, status, 0, plan, sizeof *plan, err));
+    status = lth__gp_plan_check(gp, options, plan, learns, err);
+    return lth__cluster_agree(c, status, err);
+}
+
 lth_status lth__gp_learn(lth_gp *gp, const lth_gp_options *options, lth_error *err) {
     lth_gp_plan plan;
     bool learns = options->learn && !nothing_to_learn(gp);
-    LTH_TRY(lth__gp_plan(gp, options, &plan, err));
-    LTH_TRY(lth__gp_plan_check(gp, options, &plan, learns, err));
+    LTH_TRY(make_plan(gp, options, learns, &plan, err));
     LTH_TRY(make_room(gp, err));
     gp->posterior = lth__gp_posterior(plan.posterior, gp->likelihood->of_labels);
     gp->how.store = plan.store;

@@ -11,6 +11,7 @@
 #include <zlib.h>
 
 #include "base/text.h"
+#include "engine/cluster.h"
 
 static const char magic[8] = "LTHJRNL1";
 
@@ -259,8 +260,10 @@ lth_status lth__journal_open(const lth_gp *gp, const lth_gp_options *options,
     j->path = lth__strndup(options->journal, strlen(options->journal));
     lth_status status = j->path ? LTH_OK : lth__fail_memory(err, 0);
     if (status == LTH_OK) status = identify(gp, options, plan, &identity, err);
-    if (status == LTH_OK) status = open_file(j, &identity, err);
+    if (status == LTH_OK && lth__cluster_reads(gp->ctx.cluster))
+        status = open_file(j, &identity, err);
     lth__string_free(&identity);
+    status = lth__cluster_agree(gp->ctx.cluster, status, err);
     if (status == LTH_OK)
         *out = j;
     else
@@ -321,15 +324,21 @@ static entry *find(lth__journal *j, const layout *l, const double *numbers) {
     return NULL;
 }
 
-static lth_status recall(lth__journal *j, entry *e, const layout *l, double *evidence,
-                         double *gradient) {
-    const double *after = e->numbers + FIRST + l->params + 1;
-    e->used = true;
-    j->known++;
-    *evidence = e->numbers[2];
+/* What the numbers of an evaluation say; of a rank that has no journal, those of the first. */
+static lth_status recall(lth__journal *j, entry *e, const layout *l, double *numbers,
+                         double *evidence, double *gradient, lth_error *err) {
+    const double *after = numbers + FIRST + l->params + 1;
+    size_t size = count_of(l) * sizeof *numbers;
+    if (e) {
+        memcpy(numbers, e->numbers, size);
+        e->used = true;
+        j->known++;
+    }
+    LTH_TRY(lth__cluster_share(j->ctx->cluster, LTH_OK, 0, numbers, size, err));
+    *evidence = numbers[2];
     memcpy(gradient, after, l->params * sizeof *gradient);
     if (l->carried > 0) memcpy(l->carry, after + l->params, l->carried * sizeof *l->carry);
-    return e->numbers[1] == 0 ? LTH_OK : LTH_ENUMERIC;
+    return numbers[1] == 0 ? LTH_OK : LTH_ENUMERIC;
 }
 
 static void write_down(lth__journal *j, const double *numbers, size_t count) {
@@ -353,9 +362,10 @@ static lth_status evaluate(lth__journal *j, lth_gp *gp, lth__gram *gram, double 
     layout l = layout_of(gp);
     put_key(j, gp, &l, numbers);
     entry *known = find(j, &l, numbers);
-    bool first = j->first;
+    bool is_known = known && !j->first;
     j->first = false;
-    if (known && !first) return recall(j, known, &l, evidence, gradient);
+    LTH_TRY(lth__cluster_share(j->ctx->cluster, LTH_OK, 0, &is_known, sizeof is_known, err));
+    if (is_known) return recall(j, known, &l, numbers, evidence, gradient, err);
     lth_status status = lth__gp_evidence(gp, gram, evidence, gradient, err);
     if (status != LTH_OK && status != LTH_ENUMERIC) return status;
     double *after = numbers + FIRST + l.params + 1;
@@ -367,7 +377,7 @@ static lth_status evaluate(lth__journal *j, lth_gp *gp, lth__gram *gram, double 
     if (known) {
         known->used = true;
         LTH_TRY(check(j, known, numbers, err));
-    } else {
+    } else if (j->file >= 0) {
         write_down(j, numbers, count_of(&l));
     }
     return status;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/parallel.h"
+#include "engine/cluster.h"
 #include "model/common/linalg.h"
 #include "model/gp/gp_classes.h"
 
@@ -68,6 +69,7 @@ static lth_status predict_slice(const lth_gp *gp, const lth_items *items, const 
                                   s->variance, err);
 }
 
+/* Those of this rank. */
 static lth_status predict_slices(const lth_gp *gp, const lth_items *items, bool variances,
                                  take_fn *take, void *user, lth_error *err) {
     size_t most = items->count < SLICE ? items->count : SLICE;
@@ -81,6 +83,7 @@ static lth_status predict_slices(const lth_gp *gp, const lth_items *items, bool 
     for (size_t first = 0; first < items->count && status == LTH_OK; first += SLICE) {
         lth_items *slice = NULL;
         size_t rows = items->count - first < SLICE ? items->count - first : SLICE;
+        if (!lth__cluster_owns(lth__items_ctx(items)->cluster, first / SLICE)) continue;
         status = lth__items_slice(items, first, rows, &slice, err);
         if (status == LTH_OK) status = predict_slice(gp, slice, &s, err);
         if (status == LTH_OK) take(user, first, rows, s.mean, s.variance);
@@ -121,7 +124,13 @@ static void take_numbers(void *user, size_t first, size_t rows, const double *me
 lth_status lth__gp_predict_items(const lth_gp *gp, const lth_items *items, bool latent,
                                  double *mean, double *sd, lth_error *err) {
     numbers to = {.gp = gp, .latent = latent, .count = items->count, .mean = mean, .sd = sd};
-    return predict_slices(gp, items, sd != NULL, take_numbers, &to, err);
+    size_t cells = gp->target_count * items->count;
+    lth__cluster *c = lth__items_ctx(items)->cluster;
+    memset(mean, 0, cells * sizeof *mean);
+    if (sd) memset(sd, 0, cells * sizeof *sd);
+    lth_status status = predict_slices(gp, items, sd != NULL, take_numbers, &to, err);
+    LTH_TRY(lth__cluster_join(c, status, mean, cells, err));
+    return lth__cluster_join(c, LTH_OK, sd, sd ? cells : 0, err);
 }
 
 /* ---- Labels ---- */
@@ -148,7 +157,10 @@ static void take_labels(void *user, size_t first, size_t rows, const double *mea
 lth_status lth__gp_classify_items(const lth_gp *gp, const lth_items *items, double *probability,
                                   lth_error *err) {
     labels to = {.gp = gp, .probability = probability};
-    return predict_slices(gp, items, true, take_labels, &to, err);
+    size_t cells = items->count * gp->classes->class_count;
+    memset(probability, 0, cells * sizeof *probability);
+    lth_status status = predict_slices(gp, items, true, take_labels, &to, err);
+    return lth__cluster_join(lth__items_ctx(items)->cluster, status, probability, cells, err);
 }
 
 /* ---- Tables ---- */

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/random.h"
 #include "base/text.h"
+#include "engine/cluster.h"
 #include "model/common/minimise.h"
 #include "model/gp/gp_journal.h"
 
@@ -274,6 +275,15 @@ static double subtract_penalties(const search *s) {
     return sum;
 }
 
+/* All ranks go the way of the first, also where their processors round otherwise. */
+static lth_status share_evidence(const search *s, lth_status status, double *evidence,
+                                 lth_error *err) {
+    lth__cluster *c = s->gp->ctx.cluster;
+    size_t params = lth__gp_param_count(s->gp);
+    LTH_TRY(lth__cluster_share(c, status, 0, evidence, sizeof *evidence, err));
+    return lth__cluster_share(c, LTH_OK, 0, s->gradient, params * sizeof *s->gradient, err);
+}
+
 /* Minus the evidence (and the priors), for the optimiser. */
 static lth_status objective(void *user, const double *x, double *f, double *g, lth_error *err) {
     search *s = user;
@@ -282,6 +292,7 @@ static lth_status objective(void *user, const double *x, double *f, double *g, l
     double evidence;
     lth_status status =
         lth__journal_evidence(s->gp->journal, s->gp, s->gram, &evidence, s->gradient, err);
+    status = share_evidence(s, status, &evidence, err);
     if (status == LTH_ENUMERIC || (status == LTH_OK && !isfinite(evidence))) {
         *f = INFINITY;
         memset(g, 0, s->count * sizeof *g);
@@ -311,6 +322,8 @@ static int told(void *user, size_t iteration, double f, double gradient) {
                         .seconds = lth__seconds() - s->began};
     lth__gp_steps_add(s->gp, &step);
     if (s->options->step && s->options->step(s->options->user, &step)) s->stopped = true;
+    /* One rank that is told to stop stops all; who cannot ask cannot go on. */
+    if (lth__cluster_any(s->gp->ctx.cluster, &s->stopped, NULL) != LTH_OK) s->stopped = true;
     return s->stopped;
 }
 

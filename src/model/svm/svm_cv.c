@@ -56,6 +56,7 @@ static lth_status run_fold(void *user, size_t index, unsigned worker, lth_error 
     cv *c = user;
     size_t target = index / c->folds, fold = index % c->folds, count = 0;
     double began = lth__seconds();
+    if (!lth__cluster_owns(c->ctx->cluster, fold)) return LTH_OK;
     size_t *rows = lth__alloc(c->rows, sizeof *rows);
     if (!rows) return LTH_ENOMEM;
     list_rows(c, fold, false, rows, &count);
@@ -119,7 +120,7 @@ static void share_seconds(const cv *c, double seconds) {
 
 static lth_status check_chosen(const cv *c, lth_error *err) {
     for (size_t i = 0; i < c->target_count * c->folds; i++) {
-        if (!c->choices[i].made)
+        if (!c->choices[i].made && lth__cluster_owns(c->ctx->cluster, i % c->folds))
             return lth__fail(err, LTH_EARG, "fold %zu: every nu is too large for its classes",
                              i % c->folds + 1);
     }
@@ -135,7 +136,8 @@ static lth_status run(cv *c, lth_error *err) {
         LTH_TRY(lth__parallel_for(c->ctx, "cross-validation", c->target_count * c->folds, NULL,
                                   run_fold, c, err));
     }
-    LTH_TRY(check_chosen(c, err));
+    lth_status status = check_chosen(c, err);
+    LTH_TRY(lth__validation_join(c->ctx->cluster, status, c->validation, err));
     return lth__validation_judge(c->validation, c->fold, err);
 }
 

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/parallel.h"
+#include "engine/cluster.h"
 #include "model/svm/svm.h"
 
 enum { SLICE = 512, LONG_SLICE = 8192 };
@@ -62,6 +63,30 @@ static lth_status predict_row(void *user, size_t r, unsigned worker, lth_error *
     return status;
 }
 
+/* ---- Slices of several ranks ---- */
+
+static bool owns(const lth_items *items, size_t slice) {
+    return lth__cluster_owns(lth__items_ctx(items)->cluster, slice);
+}
+
+/* What is wanted of each row, in bytes. */
+typedef struct wish {
+    void *at;
+    size_t size;
+} wish;
+
+enum { WISHES = 5 };
+
+static void list_wishes(const lth_svm *svm, const lth_svm_prediction *to, wish out[WISHES]) {
+    size_t classes = svm->machine.classes, parts = svm->machine.part_count;
+    const wish wishes[WISHES] = {{to->value, sizeof *to->value},
+                                 {to->label, sizeof *to->label},
+                                 {to->has, classes * sizeof *to->has},
+                                 {to->probability, classes * sizeof *to->probability},
+                                 {to->decision, parts * sizeof *to->decision}};
+    memcpy(out, wishes, sizeof wishes);
+}
+
 /* ---- With weights of features: a problem at a time ---- */
 
 static lth_status decide_part(void *user, size_t p, unsigned worker, lth_error *err) {
@@ -93,6 +118,7 @@ static lth_status predict_by_weights(const lth_svm *svm, const lth_items *items,
     for (size_t i = 0; status == LTH_OK && i < most; i++) s.row[i] = i;
     for (; s.first < items->count && status == LTH_OK; s.first += LONG_SLICE) {
         lth_items *slice = NULL;
+        if (!owns(items, s.first / LONG_SLICE)) continue;
         s.rows = items->count - s.first < LONG_SLICE ? items->count - s.first : LONG_SLICE;
         status = lth__items_slice(items, s.first, s.rows, &slice, err);
         if (status == LTH_OK) status = predict_slice(&s, slice, err);
@@ -115,6 +141,7 @@ static lth_status predict_items(const lth_svm *svm, const lth_items *items,
     lth_status status = s.K && s.decision ? LTH_OK : lth__fail_memory(err, 0);
     for (; s.first < items->count && status == LTH_OK; s.first += SLICE) {
         lth_items *slice = NULL;
+        if (!owns(items, s.first / SLICE)) continue;
         s.rows = items->count - s.first < SLICE ? items->count - s.first : SLICE;
         status = lth__items_slice(items, s.first, s.rows, &slice, err);
         if (status == LTH_OK && support > 0)
@@ -126,6 +153,23 @@ static lth_status predict_items(const lth_svm *svm, const lth_items *items,
     }
     lth__free(s.K);
     lth__free(s.decision);
+    return status;
+}
+
+static lth_status share_slices(const lth_svm *svm, const lth_items *items,
+                               const lth_svm_prediction *to, lth_error *err) {
+    lth__cluster *c = lth__items_ctx(items)->cluster;
+    wish wishes[WISHES];
+    list_wishes(svm, to, wishes);
+    for (size_t i = 0; c && i < WISHES; i++)
+        if (wishes[i].at) memset(wishes[i].at, 0, items->count * wishes[i].size);
+    lth_status status =
+        (svm->report.linear ? predict_by_weights : predict_items)(svm, items, to, err);
+    for (size_t i = 0; c && i < WISHES; i++) {
+        if (wishes[i].at)
+            status = lth__cluster_join_bytes(c, status, wishes[i].at, items->count * wishes[i].size,
+                                             err);
+    }
     return status;
 }
 
@@ -157,8 +201,7 @@ lth_status lth_svm_predict(const lth_svm *svm, const lth_table *table,
     lth__copy_struct(&to, sizeof to, wishes, size);
     LTH_TRY(check_wishes(svm, &to, err));
     LTH_TRY(lth__reading_open(svm->encoder, table, svm->vectors, &r, err));
-    lth_status status = svm->report.linear ? predict_by_weights(svm, r.items, &to, err)
-                                           : predict_items(svm, r.items, &to, err);
+    lth_status status = share_slices(svm, r.items, &to, err);
     lth__reading_close(&r);
     return status;
 }

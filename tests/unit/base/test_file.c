@@ -68,7 +68,7 @@ static size_t read_plain(const char *path, char *bytes, size_t most) {
 static lth__input *open_input(const char *path) {
     lth__input *in = NULL;
     lth_error err;
-    assert_int_equal(lth__input_open(path, &in, &err), LTH_OK);
+    assert_int_equal(lth__input_open(NULL, path, &in, &err), LTH_OK);
     assert_string_equal(lth__input_name(in), path);
     assert_int_equal(lth__input_line_number(in), 0);
     return in;
@@ -221,7 +221,7 @@ static void test_standard_input(void **state) {
     close(file);
     lth__input *in;
     lth_error err;
-    assert_int_equal(lth__input_open("-", &in, &err), LTH_OK);
+    assert_int_equal(lth__input_open(NULL, "-", &in, &err), LTH_OK);
     assert_string_equal(lth__input_name(in), "stdin");
     expect_line(in, 1, "x", 1);
     expect_line(in, 2, "y", 1);
@@ -247,12 +247,12 @@ static void test_what_cannot_be_opened(void **state) {
     lth__input *in = (lth__input *)directory;
     lth_error err;
     const char *path = in_directory("missing");
-    assert_int_equal(lth__input_open(path, &in, &err), LTH_EIO);
+    assert_int_equal(lth__input_open(NULL, path, &in, &err), LTH_EIO);
     expect_error(&err, LTH_EIO, path, "cannot open: No such file or directory");
-    assert_int_equal(lth__input_open(directory, &in, &err), LTH_EIO);
+    assert_int_equal(lth__input_open(NULL, directory, &in, &err), LTH_EIO);
     expect_error(&err, LTH_EIO, directory, "cannot open: Is a directory");
     assert_ptr_equal(in, directory);
-    assert_int_equal(lth__input_open(path, &in, NULL), LTH_EIO);
+    assert_int_equal(lth__input_open(NULL, path, &in, NULL), LTH_EIO);
 }
 
 static void test_read_errors_are_noticed(void **state) {
@@ -263,7 +263,7 @@ static void test_read_errors_are_noticed(void **state) {
     size_t length;
     const char *path = "/proc/self/mem"; /* reading at 0 is an error */
     if (access(path, R_OK) != 0) skip();
-    assert_int_equal(lth__input_open(path, &in, &err), LTH_OK);
+    assert_int_equal(lth__input_open(NULL, path, &in, &err), LTH_OK);
     assert_int_equal(lth__input_line(in, &line, &length, &err), LTH_EIO);
     expect_error(&err, LTH_EIO, path, "cannot read: Input/output error");
     assert_null(line);

@@ -73,7 +73,7 @@ static void write_arrays(const char *arrays, size_t size) {
 static void refused(const char *message) {
     lth__tensors *t = (lth__tensors *)path;
     lth_error err = {0};
-    assert_int_equal(lth__tensors_read(path, &t, &err), LTH_EFORMAT);
+    assert_int_equal(lth__tensors_read(NULL, path, &t, &err), LTH_EFORMAT);
     assert_string_equal(err.message, message);
     assert_string_equal(err.file, path);
     assert_ptr_equal(t, path);
@@ -87,7 +87,7 @@ static void refused_array(const char *description, size_t size, const char *mess
 static lth__tensors *read_back(void) {
     lth__tensors *t = NULL;
     lth_error err = {0};
-    lth_status status = lth__tensors_read(path, &t, &err);
+    lth_status status = lth__tensors_read(NULL, path, &t, &err);
     if (status != LTH_OK) fail_msg("%s", err.message);
     return t;
 }
@@ -380,7 +380,7 @@ static size_t small_file(unsigned char *bytes, size_t capacity) {
 static lth_status read_status(void) {
     lth__tensors *t = NULL;
     lth_error err = {0};
-    lth_status status = lth__tensors_read(path, &t, &err);
+    lth_status status = lth__tensors_read(NULL, path, &t, &err);
     if (status != LTH_OK) assert_true(err.message[0] != '\0');
     lth__tensors_free(t);
     return status;
@@ -421,10 +421,10 @@ static void files_that_cannot_be_read(void **state) {
     lth__tensors *t = NULL;
     lth_error err = {0};
     unlink(path);
-    assert_int_equal(lth__tensors_read(path, &t, &err), LTH_EIO);
+    assert_int_equal(lth__tensors_read(NULL, path, &t, &err), LTH_EIO);
     assert_string_equal(err.message, "cannot open: No such file or directory");
     assert_string_equal(err.file, path);
-    assert_int_equal(lth__tensors_read(".", &t, &err), LTH_EIO);
+    assert_int_equal(lth__tensors_read(NULL, ".", &t, &err), LTH_EIO);
     assert_string_equal(err.message, "cannot read: not a regular file");
     assert_null(t);
 }

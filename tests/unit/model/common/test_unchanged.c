@@ -388,7 +388,7 @@ static void write_changed(const char *path, const char *to, const char *name, in
     };
     lth_error err = {0};
     lth__tensors *from = NULL;
-    support_ok(lth__tensors_read(path, &from, &err), &err);
+    support_ok(lth__tensors_read(NULL, path, &from, &err), &err);
     lth__tensors_writer *w = lth__tensors_writer_create();
     assert_true(lth__tensors_put_text(w, "model", "gp"));
     assert_true(lth__tensors_put_text(w, "targets", lth__tensors_text(from, "targets")));

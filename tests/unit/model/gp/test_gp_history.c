@@ -306,7 +306,7 @@ static void test_steps_of_a_file_are_checked(void **state) {
     char *path = support_file("", 0);
     lth__tensors *file = NULL;
     support_ok(lth_gp_save(gp, path, &err), &err);
-    support_ok(lth__tensors_read(path, &file, &err), &err);
+    support_ok(lth__tensors_read(NULL, path, &file, &err), &err);
 
     support_ok(load_with(file, NULL, &back, &err), &err);
     assert_null(lth_gp_step_at(back, 0));

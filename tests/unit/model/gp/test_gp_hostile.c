@@ -173,7 +173,7 @@ static void write_changed(const change *c) {
     static const size_t width[] = {1, 4, 8, 4, 8};
     lth_error err = {0};
     lth__tensors *from = NULL;
-    support_ok(lth__tensors_read("model", &from, &err), &err);
+    support_ok(lth__tensors_read(NULL, "model", &from, &err), &err);
     lth__tensors_writer *w = lth__tensors_writer_create();
     void *block = NULL;
     put_text(w, from, "model", c);

@@ -467,7 +467,7 @@ static void load_changed(const char *path, const change *c) {
     static const char *const texts[] = {"model", "targets", "made_by"};
     lth_error err = {0};
     lth__tensors *from = NULL;
-    support_ok(lth__tensors_read(path, &from, &err), &err);
+    support_ok(lth__tensors_read(NULL, path, &from, &err), &err);
     lth__tensors_writer *to = lth__tensors_writer_create();
     assert_non_null(to);
     for (size_t i = 0; i < 3; i++)

@@ -484,7 +484,7 @@ static void rewrite(const char *array, size_t element, double number, const char
     static const char *const texts[] = {"model", "targets", "classes", "grid"};
     lth_error err = {0};
     lth__tensors *file = NULL;
-    support_ok(lth__tensors_read("m", &file, &err), &err);
+    support_ok(lth__tensors_read(NULL, "m", &file, &err), &err);
     lth__tensors_writer *writer = lth__tensors_writer_create();
     for (size_t i = 0; i < 4; i++)
         assert_true(lth__tensors_put_text(writer, texts[i], lth__tensors_text(file, texts[i])));

@@ -1,0 +1,73 @@
+/* Ranks: when mpirun or srun starts this command several times, the first rank reads, prints and
+ * writes, and the others only help to compute. */
+#include "ranks.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char nowhere[] = "/dev/null";
+
+/* Options are not read yet, and their errors are to be told once. */
+static bool runs_alone(int argc, char **argv) {
+    for (int i = 1; i < argc; ++i) {
+        if (strcmp(argv[i], "--cluster=none") == 0) return true;
+        if (strcmp(argv[i], "--cluster") == 0 && i + 1 < argc)
+            return strcmp(argv[i + 1], "none") == 0;
+    }
+    return false;
+}
+
+void ranks_silence(int argc, char **argv) {
+    if (lth_launched_rank(NULL) == 0 || runs_alone(argc, argv)) return;
+    int file = open(nowhere, O_WRONLY | O_CLOEXEC);
+    if (file < 0) return;
+    dup2(file, STDOUT_FILENO);
+    dup2(file, STDERR_FILENO);
+    close(file);
+}
+
+static bool is_none(const options *o) {
+    return o->cluster && strcmp(o->cluster, "none") == 0;
+}
+
+static bool is_folder_of_tiles(const char *path) {
+    size_t length = path ? strlen(path) : 0;
+    while (length > 1 && path[length - 1] == '/') --length;
+    return length > 5 && memcmp(path + length - 5, ".zarr", 5) == 0;
+}
+
+void ranks_assign(options *o, bool *idle) {
+    *idle = false;
+    if (lth_launched_rank(NULL) == 0 || is_none(o)) return;
+    *idle = !o->command || !shares_work(o->command);
+    if (o->output && !is_folder_of_tiles(o->output)) o->output = nowhere;
+    if (o->predictions) o->predictions = nowhere;
+    if (o->gradients) o->gradients = nowhere;
+}
+
+void ranks_announce(session *s) {
+    unsigned ranks;
+    if (lth_ctx_rank(s->ctx, &ranks) == 0 && strcmp(lth_ctx_cluster(s->ctx), "none") != 0)
+        session_say(s, "%u rank%s by %s, %u thread%s each", ranks, ranks == 1 ? "" : "s",
+                    lth_ctx_cluster(s->ctx), lth_ctx_threads(s->ctx),
+                    lth_ctx_threads(s->ctx) == 1 ? "" : "s");
+}
+
+/* For the others, who were not there when it failed. */
+static lth_error reason_of(const session *s, int code) {
+    if (s->failed.status != LTH_OK) return s->failed;
+    lth_error why = {.status = code == EXIT_USAGE   ? LTH_EARG
+                               : code == EXIT_INPUT ? LTH_EFORMAT
+                                                    : LTH_EIO};
+    snprintf(why.message, sizeof why.message, "rank %u has failed", lth_ctx_rank(s->ctx, NULL));
+    return why;
+}
+
+int ranks_end(session *s, int code) {
+    if (!s->ctx) return code;
+    lth_error why = reason_of(s, code), err = {0};
+    lth_status status = lth_ctx_leave(s->ctx, code ? &why : NULL, &err);
+    return code || status == LTH_OK ? code : session_fail(s, &err);
+}

@@ -1,0 +1,277 @@
+/* Finding a plug-in for clusters, and what is made of its few functions. */
+#define _GNU_SOURCE /* dladdr */
+#include "engine/cluster.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+
+static const char plugin_name[] = "libluthier_mpi.so";
+
+/* ---- Who started this process ---- */
+
+static bool read_count(const char *name, unsigned *out) {
+    const char *text = getenv(name);
+    char *end;
+    if (!text || *text < '0' || *text > '9') return false;
+    unsigned long value = strtoul(text, &end, 10);
+    if (*end || value > 1u << 30) return false;
+    *out = (unsigned)value;
+    return true;
+}
+
+/* Slurm tells the number of tasks to a batch script too, which is one process: only a step of srun
+ * has its own number. */
+unsigned lth_launched_rank(unsigned *ranks) {
+    static const char *const names[][2] = {{"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"},
+                                           {"PMI_SIZE", "PMI_RANK"},
+                                           {"SLURM_STEP_NUM_TASKS", "SLURM_PROCID"}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        unsigned size, rank;
+        if (!read_count(names[i][0], &size) || !read_count(names[i][1], &rank)) continue;
+        if (size < 2 || rank >= size) continue;
+        if (ranks) *ranks = size;
+        return rank;
+    }
+    if (ranks) *ranks = 1;
+    return 0;
+}
+
+/* ---- Opening ---- */
+
+/* Beside this library, where the build and the installation put it; else wherever libraries are. */
+static void *open_beside(void) {
+    Dl_info self;
+    char path[4096];
+    if (!dladdr(plugin_name, &self) || !self.dli_fname) return NULL;
+    const char *slash = strrchr(self.dli_fname, '/');
+    int folder = slash ? (int)(slash - self.dli_fname) + 1 : 0;
+    int length = snprintf(path, sizeof path, "%.*s%s", folder, self.dli_fname, plugin_name);
+    return length > 0 && (size_t)length < sizeof path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+}
+
+static lth_status load(const lth__cluster_table **out, lth_error *err) {
+    const char *given = getenv("LTH_MPI_PLUGIN");
+    void *library = given && *given ? dlopen(given, RTLD_NOW | RTLD_LOCAL) : open_beside();
+    if (!library && !(given && *given)) library = dlopen(plugin_name, RTLD_NOW | RTLD_LOCAL);
+    if (!library) {
+        const char *reason = dlerror();
+        unsigned ranks;
+        lth_launched_rank(&ranks);
+        return lth__fail(
+            err, LTH_EUNSUPPORTED,
+            "the plug-in for MPI cannot be loaded (make mpi builds it): %s%s",
+            reason ? reason : plugin_name,
+            ranks > 1 ? "; to run each of these processes by itself, give --cluster none" : "");
+    }
+    union {
+        void *object;
+        lth__cluster_table_fn *get;
+    } symbol = {dlsym(library, "lth__cluster_table_get")};
+    const lth__cluster_table *table = symbol.object ? symbol.get() : NULL;
+    if (!table || table->version != LTH__CLUSTER_VERSION) {
+        dlclose(library);
+        return lth__fail(err, LTH_EUNSUPPORTED, "%s is of another version of luthier", plugin_name);
+    }
+    *out = table; /* stays loaded */
+    return LTH_OK;
+}
+
+lth_status lth__cluster_open(const char *name, lth__cluster **out, lth_error *err) {
+    unsigned ranks;
+    *out = NULL;
+    if (!name || strcmp(name, "none") == 0) return LTH_OK;
+    lth_launched_rank(&ranks);
+    if (strcmp(name, "auto") == 0 && ranks < 2) return LTH_OK;
+    if (strcmp(name, "auto") != 0 && strcmp(name, "mpi") != 0)
+        return lth__fail(err, LTH_EARG, "unknown cluster \"%s\"; there are mpi, auto and none",
+                         name);
+    lth__cluster *c = lth__calloc(1, sizeof *c);
+    if (!c) return lth__fail_memory(err, sizeof *c);
+    lth_status status = load(&c->table, err);
+    if (status == LTH_OK) status = c->table->start(&c->at, err);
+    if (status != LTH_OK) {
+        lth__free(c);
+        return status;
+    }
+    *out = c;
+    return LTH_OK;
+}
+
+/* ---- Agreeing ----
+ *
+ * Everybody brings a number and hears the largest: 0 = I am well, 1 = I leave in peace, then one
+ * for each rank that failed, and one for each that leaves because it failed; of these the first
+ * rank's is the largest. It tells its reason.
+ */
+
+enum { WELL = 0, LEAVING = 1 };
+
+static lth_status fail_left(lth_error *err) {
+    return lth__fail(err, LTH_ECANCELED, "another rank has left");
+}
+
+static lth_status tell_reason(lth__cluster *c, unsigned root, lth_error *reason, lth_error *err) {
+    LTH_TRY(c->table->broadcast(LTH__ALL_RANKS, root, reason, sizeof *reason, err));
+    if (err) *err = *reason;
+    return reason->status;
+}
+
+/* What all have heard when this rank brings `own`; `reason` is this rank's. */
+static lth_status meet(lth__cluster *c, int64_t own, lth_error *reason, lth_error *err) {
+    int64_t size = c->at.size, heard = own;
+    LTH_TRY(c->table->most(&heard, err));
+    if (heard == WELL) return LTH_OK;
+    c->left = heard == LEAVING || heard >= 2 + size;
+    if (heard == LEAVING) return own == LEAVING ? LTH_OK : fail_left(err);
+    return tell_reason(c, (unsigned)(size - 1 - (heard - 2) % size), reason, err);
+}
+
+static int64_t failing(const lth__cluster *c, bool leaves) {
+    return 2 + (leaves ? c->at.size : 0) + (int64_t)(c->at.size - 1 - c->at.rank);
+}
+
+/* A reason that all can print. */
+static lth_error reason_of(const lth_error *why, lth_status status) {
+    lth_error reason = {0};
+    if (why && why->status == status) reason = *why;
+    reason.status = status;
+    return reason;
+}
+
+lth_status lth__cluster_agree(lth__cluster *c, lth_status status, lth_error *err) {
+    if (!c) return status;
+    if (c->left) return status != LTH_OK ? status : fail_left(err);
+    lth_error reason = reason_of(err, status);
+    return meet(c, status == LTH_OK ? WELL : failing(c, false), &reason, err);
+}
+
+lth_status lth__cluster_leave(lth__cluster *c, const lth_error *why, lth_error *err) {
+    if (!c || c->left) return LTH_OK;
+    lth_status status = why ? why->status : LTH_OK;
+    lth_error reason = reason_of(why, status);
+    status = meet(c, status == LTH_OK ? LEAVING : failing(c, true), &reason, err);
+    c->left = true;
+    return status;
+}
+
+void lth__cluster_close(lth__cluster *c) {
+    if (!c) return;
+    lth__cluster_leave(c, NULL, NULL);
+    c->table->finish();
+    lth__free(c);
+}
+
+lth_status lth__cluster_share(lth__cluster *c, lth_status status, unsigned root, void *bytes,
+                              size_t size, lth_error *err) {
+    if (!c) return status;
+    LTH_TRY(lth__cluster_agree(c, status, err));
+    return size > 0 ? c->table->broadcast(LTH__ALL_RANKS, root, bytes, size, err) : LTH_OK;
+}
+
+lth_status lth__cluster_join(lth__cluster *c, lth_status status, double *numbers, size_t count,
+                             lth_error *err) {
+    if (!c) return status;
+    LTH_TRY(lth__cluster_agree(c, status, err));
+    return count > 0 ? c->table->join((uint64_t *)numbers, count, err) : LTH_OK;
+}
+
+lth_status lth__cluster_join_bytes(lth__cluster *c, lth_status status, void *bytes, size_t size,
+                                   lth_error *err) {
+    if (!c || size == 0) return lth__cluster_agree(c, status, err);
+    size_t count = (size + 7) / 8;
+    double *words = lth__calloc(count, sizeof *words);
+    if (!words && status == LTH_OK) status = lth__fail_memory(err, size);
+    if (status == LTH_OK) memcpy(words, bytes, size);
+    status = lth__cluster_join(c, status, words, count, err);
+    if (status == LTH_OK) memcpy(bytes, words, size);
+    lth__free(words);
+    return status;
+}
+
+lth_status lth__cluster_any(lth__cluster *c, bool *flag, lth_error *err) {
+    int64_t value = *flag;
+    if (!c) return LTH_OK;
+    LTH_TRY(lth__cluster_agree(c, LTH_OK, err));
+    LTH_TRY(c->table->most(&value, err));
+    *flag = value != 0;
+    return LTH_OK;
+}
+
+/* ---- Jobs ---- */
+
+/* To and fro: jobs come dearest first. */
+unsigned lth__cluster_owner(const lth__cluster *c, size_t job) {
+    if (!c) return 0;
+    size_t size = c->at.size, at = job % (2 * size);
+    return (unsigned)(at < size ? at : 2 * size - 1 - at);
+}
+
+bool lth__cluster_owns(const lth__cluster *c, size_t job) {
+    return !c || lth__cluster_owner(c, job) == c->at.rank;
+}
+
+/* Below, the algebra takes less time than its messages would. */
+bool lth__cluster_deals(size_t rows) {
+    enum { FEW = 2048 };
+    return rows >= FEW;
+}
+
+bool lth__cluster_reads(const lth__cluster *c) {
+    return !c || c->at.rank == 0;
+}
+
+/* ---- Sums along a tree ---- */
+
+typedef struct tree {
+    lth__cluster *c;
+    const unsigned *owner;
+    double *own, *room;
+    size_t first, count; /* this rank's first leaf; numbers of a leaf */
+} tree;
+
+/* The sum of the leaves from `from` to `to`, at the rank that owns the first of them, in the place
+ * of that leaf. The others hand theirs on. */
+static lth_status add_leaves(const tree *t, size_t from, size_t to, lth_error *err) {
+    if (to - from < 2) return LTH_OK;
+    size_t half = 1;
+    while (2 * half < to - from) half *= 2;
+    size_t middle = from + half;
+    LTH_TRY(add_leaves(t, from, middle, err));
+    LTH_TRY(add_leaves(t, middle, to, err));
+    unsigned left = t->owner[from], right = t->owner[middle], me = t->c ? t->c->at.rank : 0;
+    double *addend = t->own + (middle - t->first) * t->count;
+    if (left != right && right == me)
+        return t->c->table->send(left, addend, t->count * sizeof *addend, err);
+    if (left != me) return LTH_OK;
+    if (left != right) {
+        addend = t->room;
+        LTH_TRY(t->c->table->receive(right, addend, t->count * sizeof *addend, err));
+    }
+    double *sum = t->own + (from - t->first) * t->count;
+    for (size_t i = 0; i < t->count; i++) sum[i] += addend[i];
+    return LTH_OK;
+}
+
+lth_status lth__cluster_sum(lth__cluster *c, lth_status status, size_t leaves,
+                            const unsigned *owner, double *own, size_t count, double *sum,
+                            lth_error *err) {
+    tree t = {.c = c, .owner = owner, .own = own, .count = count};
+    unsigned me = c ? c->at.rank : 0;
+    while (t.first < leaves && owner[t.first] != me) t.first++;
+    if (c && status == LTH_OK) {
+        t.room = lth__alloc(count, sizeof *t.room);
+        if (!t.room) status = lth__fail_memory(err, count * sizeof *t.room);
+    }
+    status = lth__cluster_agree(c, status, err);
+    if (status == LTH_OK) status = add_leaves(&t, 0, leaves, err);
+    if (status == LTH_OK && leaves > 0 && owner[0] == me) memcpy(sum, own, count * sizeof *sum);
+    if (status == LTH_OK && c && leaves > 0)
+        status = c->table->broadcast(LTH__ALL_RANKS, owner[0], sum, count * sizeof *sum, err);
+    lth__free(t.room);
+    return status;
+}
