@@ -55,13 +55,13 @@ void ranks_announce(session *s) {
                     lth_ctx_threads(s->ctx) == 1 ? "" : "s");
 }
 
-/* For the others, who were not there when it failed. */
+/* For the others, who were not there when it failed: with a status that they exit by as this rank
+ * does, whatever they are at. */
 static lth_error reason_of(const session *s, int code) {
-    if (s->failed.status != LTH_OK) return s->failed;
-    lth_error why = {.status = code == EXIT_USAGE   ? LTH_EARG
-                               : code == EXIT_INPUT ? LTH_EFORMAT
-                                                    : LTH_EIO};
-    snprintf(why.message, sizeof why.message, "rank %u has failed", lth_ctx_rank(s->ctx, NULL));
+    lth_error why = s->failed;
+    if (why.status == LTH_OK)
+        snprintf(why.message, sizeof why.message, "rank %u has failed", lth_ctx_rank(s->ctx, NULL));
+    why.status = code == EXIT_USAGE ? LTH_EARG : code == EXIT_INPUT ? LTH_EFORMAT : LTH_ECANCELED;
     return why;
 }
 

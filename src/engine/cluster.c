@@ -202,6 +202,18 @@ lth_status lth__cluster_any(lth__cluster *c, bool *flag, lth_error *err) {
     return LTH_OK;
 }
 
+lth_status lth__cluster_largest(lth__cluster *c, double *number, lth_error *err) {
+    int64_t bits; /* of such numbers, in the same order */
+    if (!c) return LTH_OK;
+    LTH_TRY(lth__cluster_agree(c, LTH_OK, err));
+    double positive = *number < 0 ? 0 : *number;
+    memcpy(&bits, &positive, sizeof bits);
+    if (positive != positive) bits = INT64_MAX;
+    LTH_TRY(c->table->most(&bits, err));
+    memcpy(number, &bits, sizeof bits);
+    return LTH_OK;
+}
+
 /* ---- Jobs ---- */
 
 /* To and fro: jobs come dearest first. */
@@ -223,55 +235,4 @@ bool lth__cluster_deals(size_t rows) {
 
 bool lth__cluster_reads(const lth__cluster *c) {
     return !c || c->at.rank == 0;
-}
-
-/* ---- Sums along a tree ---- */
-
-typedef struct tree {
-    lth__cluster *c;
-    const unsigned *owner;
-    double *own, *room;
-    size_t first, count; /* this rank's first leaf; numbers of a leaf */
-} tree;
-
-/* The sum of the leaves from `from` to `to`, at the rank that owns the first of them, in the place
- * of that leaf. The others hand theirs on. */
-static lth_status add_leaves(const tree *t, size_t from, size_t to, lth_error *err) {
-    if (to - from < 2) return LTH_OK;
-    size_t half = 1;
-    while (2 * half < to - from) half *= 2;
-    size_t middle = from + half;
-    LTH_TRY(add_leaves(t, from, middle, err));
-    LTH_TRY(add_leaves(t, middle, to, err));
-    unsigned left = t->owner[from], right = t->owner[middle], me = t->c ? t->c->at.rank : 0;
-    double *addend = t->own + (middle - t->first) * t->count;
-    if (left != right && right == me)
-        return t->c->table->send(left, addend, t->count * sizeof *addend, err);
-    if (left != me) return LTH_OK;
-    if (left != right) {
-        addend = t->room;
-        LTH_TRY(t->c->table->receive(right, addend, t->count * sizeof *addend, err));
-    }
-    double *sum = t->own + (from - t->first) * t->count;
-    for (size_t i = 0; i < t->count; i++) sum[i] += addend[i];
-    return LTH_OK;
-}
-
-lth_status lth__cluster_sum(lth__cluster *c, lth_status status, size_t leaves,
-                            const unsigned *owner, double *own, size_t count, double *sum,
-                            lth_error *err) {
-    tree t = {.c = c, .owner = owner, .own = own, .count = count};
-    unsigned me = c ? c->at.rank : 0;
-    while (t.first < leaves && owner[t.first] != me) t.first++;
-    if (c && status == LTH_OK) {
-        t.room = lth__alloc(count, sizeof *t.room);
-        if (!t.room) status = lth__fail_memory(err, count * sizeof *t.room);
-    }
-    status = lth__cluster_agree(c, status, err);
-    if (status == LTH_OK) status = add_leaves(&t, 0, leaves, err);
-    if (status == LTH_OK && leaves > 0 && owner[0] == me) memcpy(sum, own, count * sizeof *sum);
-    if (status == LTH_OK && c && leaves > 0)
-        status = c->table->broadcast(LTH__ALL_RANKS, owner[0], sum, count * sizeof *sum, err);
-    lth__free(t.room);
-    return status;
 }

@@ -112,13 +112,8 @@ lth_status lth__cluster_join(lth__cluster *c, lth_status status, double *numbers
 /* The same of any bytes. */
 lth_status lth__cluster_join_bytes(lth__cluster *c, lth_status status, void *bytes, size_t size,
                                    lth_error *err);
-/* sum[0 .. count) = the sum of `leaves` vectors of `count` numbers, along a tree that depends on
- * their number alone. Leaf i is rank owner[i]'s, and owners do not fall; `own` are this rank's
- * leaves in order, which are overwritten. Every rank gets the sum. */
-lth_status lth__cluster_sum(lth__cluster *c, lth_status status, size_t leaves,
-                            const unsigned *owner, double *own, size_t count, double *sum,
-                            lth_error *err);
-
+/* The largest of all ranks' numbers, which are not negative; NaN is larger than any. */
+lth_status lth__cluster_largest(lth__cluster *c, double *number, lth_error *err);
 /* Whether anybody says so. */
 lth_status lth__cluster_any(lth__cluster *c, bool *flag, lth_error *err);
 

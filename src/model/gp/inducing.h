@@ -51,13 +51,18 @@ typedef struct lth__slice {
     const double *d, *self; /* [row]    */
 } lth__slice;
 
-typedef lth_status lth__slice_fn(void *user, const lth__slice *slice, lth_error *err);
+/* Adds to `total` what the slice has to add. */
+typedef lth_status lth__slice_fn(void *user, const lth__slice *slice, double *total,
+                                 lth_error *err);
 
 /* Rows of a slice, by M alone. */
 size_t lth__inducing_rows(size_t m);
-/* Hand all slices to `take`, in order. `again`: others will follow at the same parameters. */
+/* total[0 .. count) = the sum over all slices, each of which is handed to `take`: in order, or each
+ * rank's own, in order. `again`: others will follow at the same parameters. */
 lth_status lth__inducing_pass(lth_gp *gp, bool again, lth__slice_fn *take, void *user,
-                              lth_error *err);
+                              double *total, size_t count, lth_error *err);
+/* Numbers of rows, of which each rank knows those of its own slices: all get all. */
+lth_status lth__inducing_join(const lth_gp *gp, double *of_rows, lth_error *err);
 
 /* S (m x m, its lower triangle) += sum_n w_n a_n a_n^T (w NULL = 1), and R (m x t) += sum_n a_n
  * V_n^T with V by [row][t]. `room`: rows x m numbers, not needed without w. */

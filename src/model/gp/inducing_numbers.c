@@ -21,45 +21,51 @@ static double precision(const lth_gp *gp, double d) {
     return 1 / (is_fitc(gp) ? gp->own[0] + d : gp->own[0]);
 }
 
+/* After the sums S and R. */
+enum { LOGS, SQUARE, LEFT, MORE };
+
 typedef struct numbers {
     lth_gp *gp;
-    lth__inducing_sum sum;
-    double *w, *V; /* [row], [row][t]: D and D y */
-    double logs, square, left;
+    size_t m, t;
+    double *w, *V, *room; /* [row], [row][t]: D and D y; [row][m] */
+    double *total;        /* S, R and more                        */
 } numbers;
 
-static lth_status take(void *user, const lth__slice *s, lth_error *err) {
-    numbers *x = user;
+static size_t count_sums(const numbers *x) {
+    return x->m * x->m + x->m * x->t;
+}
+
+static lth_status take(void *user, const lth__slice *s, double *total, lth_error *err) {
+    const numbers *x = user;
     const lth_gp *gp = x->gp;
-    size_t t = gp->latents;
+    size_t t = x->t;
+    lth__inducing_sum sum = {
+        .m = x->m, .t = t, .S = total, .R = total + x->m * x->m, .room = x->room};
+    double *more = total + count_sums(x);
     for (size_t r = 0; r < s->rows; r++) {
         double D = precision(gp, s->d[r]);
         x->w[r] = D;
-        x->logs += log(gp->own[0] + s->d[r]);
-        x->left += s->d[r] / gp->own[0];
+        more[LOGS] += log(gp->own[0] + s->d[r]);
+        more[LEFT] += s->d[r] / gp->own[0];
         for (size_t k = 0; k < t; k++) {
             double y = gp->y[k * gp->rows + s->first + r];
             x->V[r * t + k] = D * y;
-            x->square += D * y * y;
+            more[SQUARE] += D * y * y;
         }
     }
-    return lth__inducing_add(gp, &x->sum, s, is_fitc(gp) ? x->w : NULL, x->V, err);
+    return lth__inducing_add(gp, &sum, s, is_fitc(gp) ? x->w : NULL, x->V, err);
 }
 
 static lth_status make_room(numbers *x, lth_error *err) {
     const lth_gp *gp = x->gp;
-    const lth__inducing_state *s = gp->solution;
-    size_t m = s->m, t = gp->latents, rows = lth__inducing_rows(m);
+    size_t rows = lth__inducing_rows(x->m);
     if (rows > gp->rows) rows = gp->rows;
-    x->sum = (lth__inducing_sum){.m = m,
-                                 .t = t,
-                                 .S = lth__calloc(m * m, sizeof(double)),
-                                 .R = lth__calloc(m * t, sizeof(double)),
-                                 .room = lth__alloc(is_fitc(gp) ? rows * m : 0, sizeof(double))};
+    x->total = lth__alloc(count_sums(x) + MORE, sizeof *x->total);
+    x->room = lth__alloc(is_fitc(gp) ? rows * x->m : 0, sizeof *x->room);
     x->w = lth__alloc(rows, sizeof *x->w);
-    x->V = lth__alloc(rows * t, sizeof *x->V);
-    bool ok = x->sum.S && x->sum.R && x->sum.room && x->w && x->V;
-    return ok ? LTH_OK : lth__fail_memory(err, rows * m * sizeof(double));
+    x->V = lth__alloc(rows * x->t, sizeof *x->V);
+    bool ok = x->total && x->room && x->w && x->V;
+    return ok ? LTH_OK : lth__fail_memory(err, rows * x->m * sizeof(double));
 }
 
 static lth_status evaluate(numbers *x, bool again, double *evidence, lth_error *err) {
@@ -67,19 +73,23 @@ static lth_status evaluate(numbers *x, bool again, double *evidence, lth_error *
     lth__inducing_state *s = gp->solution;
     double n = (double)gp->rows, t = (double)gp->latents, log_determinant, fit = 0;
     LTH_TRY(make_room(x, err));
-    LTH_TRY(lth__inducing_pass(gp, again, take, x, err));
-    LTH_TRY(lth__inducing_solve(gp, 0, is_fitc(gp) ? 1 : 1 / gp->own[0], x->sum.S, x->sum.R, 0,
-                                gp->latents, &log_determinant, err));
-    for (size_t i = 0; i < s->m * gp->latents; i++) fit += s->b[i] * x->sum.R[i];
-    *evidence = -0.5 * (n * t * log(2 * M_PI) + t * (x->logs + log_determinant) + x->square - fit);
-    s->left_to_noise = x->left / n;
+    size_t sums = count_sums(x);
+    const double *S = x->total, *R = S + x->m * x->m, *more = S + sums;
+    LTH_TRY(lth__inducing_pass(gp, again, take, x, x->total, sums + MORE, err));
+    LTH_TRY(lth__inducing_solve(gp, 0, is_fitc(gp) ? 1 : 1 / gp->own[0], S, R, 0, gp->latents,
+                                &log_determinant, err));
+    for (size_t i = 0; i < x->m * x->t; i++) fit += s->b[i] * R[i];
+    *evidence =
+        -0.5 * (n * t * log(2 * M_PI) + t * (more[LOGS] + log_determinant) + more[SQUARE] - fit);
+    s->left_to_noise = more[LEFT] / n;
     return LTH_OK;
 }
 
 lth_status lth__inducing_numbers(lth_gp *gp, bool again, double *evidence, lth_error *err) {
-    numbers x = {.gp = gp};
+    const lth__inducing_state *s = gp->solution;
+    numbers x = {.gp = gp, .m = s->m, .t = gp->latents};
     lth_status status = evaluate(&x, again, evidence, err);
-    void *blocks[] = {x.sum.S, x.sum.R, x.sum.room, x.w, x.V};
+    void *blocks[] = {x.total, x.room, x.w, x.V};
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) lth__free(blocks[i]);
     return status;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/parallel.h"
+#include "engine/cluster_sum.h"
 #include "model/common/linalg.h"
 #include "model/gp/inducing.h"
 
@@ -50,34 +51,103 @@ static lth_status find(const lth__inducing_state *s, const lth_items *items, siz
     return LTH_OK;
 }
 
-static lth_status take_slice(lth_gp *gp, size_t first, size_t rows, double *room,
-                             lth__slice_fn *take, void *user, lth_error *err) {
+typedef struct walk {
+    lth_gp *gp;
+    lth__slice_fn *take;
+    void *user;
+    double *room;
+    size_t most, slices; /* rows of a slice; how many there are */
+} walk;
+
+static walk walk_of(lth_gp *gp) {
+    const lth__inducing_state *s = gp->solution;
+    size_t most = lth__inducing_rows(s->m);
+    return (walk){.gp = gp, .most = most, .slices = (gp->rows + most - 1) / most};
+}
+
+static lth_status take_slice(const walk *w, size_t index, double *total, lth_error *err) {
+    lth_gp *gp = w->gp;
     lth__inducing_state *s = gp->solution;
     lth_items *items = NULL;
+    size_t first = index * w->most, left = gp->rows - first, rows = left < w->most ? left : w->most;
     LTH_TRY(lth__items_slice(gp->items, first, rows, &items, err));
     lth__slice slice = {
         .first = first, .rows = rows, .items = items, .d = s->d + first, .self = s->self + first};
-    lth_status status = find(s, items, first, room, &slice.A, err);
-    if (status == LTH_OK) status = take(user, &slice, err);
+    lth_status status = find(s, items, first, w->room, &slice.A, err);
+    if (status == LTH_OK) status = w->take(w->user, &slice, total, err);
     lth_items_free(items);
+    LTH_TRY(status);
+    return lth__tell(&gp->ctx, "all rows", (double)(first + rows), (double)gp->rows, err);
+}
+
+static lth_status take_all(const walk *w, double *total, size_t count, lth_error *err) {
+    memset(total, 0, count * sizeof *total);
+    for (size_t i = 0; i < w->slices; i++) LTH_TRY(take_slice(w, i, total, err));
+    return LTH_OK;
+}
+
+/* ---- Among ranks: neighbouring slices are a leaf of a sum ---- */
+
+static bool is_own(const lth__cluster *c, const walk *w, size_t slice) {
+    size_t leaves = lth__tree_leaves(w->slices), leaf = lth__tree_leaf_of(w->slices, slice);
+    return lth__tree_owner(c, leaves, leaf) == c->at.rank;
+}
+
+static lth_status take_own(const walk *w, lth__tree *tree, lth_error *err) {
+    double *total = NULL;
+    size_t leaf, before = LTH_NONE;
+    for (size_t i = 0; i < w->slices; i++) {
+        if (!is_own(tree->c, w, i)) continue;
+        leaf = lth__tree_leaf_of(w->slices, i);
+        if (leaf != before) LTH_TRY(lth__tree_leaf(tree, &total, err));
+        before = leaf;
+        LTH_TRY(take_slice(w, i, total, err));
+    }
+    return LTH_OK;
+}
+
+static lth_status share(const walk *w, lth__cluster *c, double *total, size_t count,
+                        lth_error *err) {
+    lth__tree tree;
+    lth__tree_open(&tree, c, lth__tree_leaves(w->slices), count);
+    lth_status status = take_own(w, &tree, err);
+    status = lth__tree_sum(&tree, status, total, err);
+    lth__tree_close(&tree);
     return status;
 }
 
-lth_status lth__inducing_pass(lth_gp *gp, bool again, lth__slice_fn *take, void *user,
-                              lth_error *err) {
-    lth__inducing_state *s = gp->solution;
-    size_t most = lth__inducing_rows(s->m), cells = (most < gp->rows ? most : gp->rows) * s->m;
-    if (again && !s->is_kept) reserve_kept(gp, s);
-    double *room = s->A ? NULL : lth__alloc(cells, sizeof *room);
-    if (!s->A && !room) return lth__fail_memory(err, cells * sizeof *room);
-    lth_status status = LTH_OK;
-    for (size_t first = 0; first < gp->rows && status == LTH_OK; first += most) {
-        size_t rows = gp->rows - first < most ? gp->rows - first : most;
-        status = take_slice(gp, first, rows, room, take, user, err);
-        if (status == LTH_OK)
-            status = lth__tell(&gp->ctx, "all rows", (double)(first + rows), (double)gp->rows, err);
+lth_status lth__inducing_join(const lth_gp *gp, double *of_rows, lth_error *err) {
+    walk w = walk_of((lth_gp *)gp);
+    lth__cluster *c = gp->ctx.cluster;
+    for (size_t i = 0; c && i < w.slices; i++) {
+        size_t first = i * w.most, left = gp->rows - first, rows = left < w.most ? left : w.most;
+        if (!is_own(c, &w, i)) memset(of_rows + first, 0, rows * sizeof *of_rows);
     }
-    lth__free(room);
+    return lth__cluster_join(c, LTH_OK, of_rows, gp->rows, err);
+}
+
+static lth_status join_variances(const lth_gp *gp, lth_error *err) {
+    const lth__inducing_state *s = gp->solution;
+    LTH_TRY(lth__inducing_join(gp, s->d, err));
+    return lth__inducing_join(gp, s->self, err);
+}
+
+lth_status lth__inducing_pass(lth_gp *gp, bool again, lth__slice_fn *take, void *user,
+                              double *total, size_t count, lth_error *err) {
+    lth__inducing_state *s = gp->solution;
+    lth__cluster *c = gp->ctx.cluster;
+    walk w = walk_of(gp);
+    size_t cells = (w.most < gp->rows ? w.most : gp->rows) * s->m;
+    w.take = take;
+    w.user = user;
+    if (again && !s->is_kept) reserve_kept(gp, s);
+    if (!s->A) w.room = lth__alloc(cells, sizeof *w.room);
+    lth_status status = s->A || w.room ? LTH_OK : lth__fail_memory(err, cells * sizeof *w.room);
+    status = lth__cluster_agree(c, status, err);
+    if (status == LTH_OK)
+        status = c ? share(&w, c, total, count, err) : take_all(&w, total, count, err);
+    lth__free(w.room);
+    if (status == LTH_OK && c && !s->is_kept) status = join_variances(gp, err);
     if (status == LTH_OK) s->is_kept = true;
     return status;
 }

@@ -19,10 +19,9 @@ typedef struct pulling {
     lth__row_weights_fn *weigh;
     size_t params, shared; /* of the kernel; latent functions of a factor */
     double *inverse;       /* [factor] B^-1                                */
-    double *gradient;      /* of the kernel's parameters, so far           */
-    double *by_slice;      /* of a slice                                   */
-    double own[LTH__MOST_OWN];
-    double inner, weights; /* sums of W c, and of W */
+    double *by_slice;      /* the kernel's part of the gradient, of a slice */
+    double *total;         /* sum of h a a^T; gradient; the likelihood's part of it; sums of W c,
+                              and of W */
 
     /* Of a slice: */
     const lth__slice *slice;
@@ -30,10 +29,22 @@ typedef struct pulling {
     double *mean, *q, *p, *h; /* [row][shared], [row]              */
     double *sum_h;            /* [row], of all factors             */
     double *piece;            /* [piece][own, then inner, weights] */
-    lth__inducing_sum sum;    /* of h a a^T                        */
 } pulling;
 
-enum { OF_PIECE = LTH__MOST_OWN + 2 };
+enum { INNER = LTH__MOST_OWN, WEIGHTS, OF_PIECE };
+
+static size_t count_sums(const pulling *j) {
+    return j->s->m * j->s->m;
+}
+
+/* In a total: the gradient, and what pieces have. */
+static double *gradient_of(const pulling *j, double *total) {
+    return total + count_sums(j);
+}
+
+static double *pieces_of(const pulling *j, double *total) {
+    return gradient_of(j, total) + j->params;
+}
 
 /* ---- Weights of a piece of a slice ---- */
 
@@ -82,43 +93,42 @@ static lth_status weigh_piece(void *user, size_t index, unsigned worker, lth_err
     for (size_t f = 0; f < j->s->factors; f++) add_factor(j, f, &s, at, own);
     for (size_t r = 0; r < s.rows; r++) {
         for (size_t k = 0; k < m; k++) X[r * m + k] += j->sum_h[at + r] * s.A[r * m + k];
-        own[LTH__MOST_OWN] += dot(X + r * m, s.A + r * m, m);
+        own[INNER] += dot(X + r * m, s.A + r * m, m);
     }
     j->blas->solve_right_transposed(s.rows, m, j->s->basis->L, m, X, m);
-    for (size_t i = 0; i < s.rows * m; i++) own[LTH__MOST_OWN + 1] += X[i];
+    for (size_t i = 0; i < s.rows * m; i++) own[WEIGHTS] += X[i];
     return LTH_OK;
 }
 
-static void add_gradient(pulling *j) {
-    for (size_t p = 0; p < j->params; p++) j->gradient[p] += j->by_slice[p];
+static void add_gradient(const pulling *j, double *total) {
+    for (size_t p = 0; p < j->params; p++) gradient_of(j, total)[p] += j->by_slice[p];
 }
 
-static void add_pieces(pulling *j, size_t pieces) {
+static void add_pieces(const pulling *j, size_t pieces, double *to) {
     for (size_t i = 0; i < pieces; i++) {
-        const double *x = j->piece + i * OF_PIECE;
-        for (size_t k = 0; k < LTH__MOST_OWN; k++) j->own[k] += x[k];
-        j->inner += x[LTH__MOST_OWN];
-        j->weights += x[LTH__MOST_OWN + 1];
+        for (size_t k = 0; k < OF_PIECE; k++) to[k] += j->piece[i * OF_PIECE + k];
     }
 }
 
-static lth_status take(void *user, const lth__slice *slice, lth_error *err) {
+static lth_status take(void *user, const lth__slice *slice, double *total, lth_error *err) {
     pulling *j = user;
+    double *of_pieces = pieces_of(j, total);
+    lth__inducing_sum sum = {.m = j->s->m, .S = total, .room = j->U};
     const lth_kernel *kernel = j->gp->kernel;
     size_t m = j->s->m, pieces = (slice->rows + ROWS - 1) / ROWS;
     j->slice = slice;
     LTH_TRY(lth__parallel_for(kernel->ctx, NULL, pieces, NULL, weigh_piece, j, err));
-    add_pieces(j, pieces);
-    LTH_TRY(lth__inducing_add(j->gp, &j->sum, slice, j->sum_h, NULL, err));
+    add_pieces(j, pieces, of_pieces);
+    LTH_TRY(lth__inducing_add(j->gp, &sum, slice, j->sum_h, NULL, err));
     LTH_TRY(lth_gram_pull(kernel, slice->items, j->s->basis->items, j->X, m, j->by_slice, err));
-    add_gradient(j);
+    add_gradient(j, total);
     for (size_t r = 0; r < slice->rows; r++) {
         double w = j->sum_h[r] *= -0.5;
-        j->inner += w * slice->self[r];
-        j->weights += w;
+        of_pieces[INNER] += w * slice->self[r];
+        of_pieces[WEIGHTS] += w;
     }
     LTH_TRY(lth_gram_diagonal_pull(kernel, slice->items, j->sum_h, j->by_slice, err));
-    add_gradient(j);
+    add_gradient(j, total);
     return LTH_OK;
 }
 
@@ -127,7 +137,7 @@ static lth_status take(void *user, const lth__slice *slice, lth_error *err) {
 /* What is in the brackets of W_mm, both triangles, in place of the sum of h a a^T. */
 static void fill_brackets(pulling *j) {
     size_t m = j->s->m, latents = j->s->latents;
-    double *T = j->sum.S, t = (double)j->shared;
+    double *T = j->total, t = (double)j->shared;
     for (size_t r = 0; r < m; r++) {
         for (size_t c = 0; c <= r; c++) {
             double *cell = &T[r * m + c];
@@ -142,22 +152,26 @@ static void fill_brackets(pulling *j) {
 static lth_status pull_basis(pulling *j, lth_error *err) {
     size_t m = j->s->m;
     const lth__basis *basis = j->s->basis;
-    double *W = j->sum.S;
+    double *W = j->total, *of_pieces = pieces_of(j, j->total);
     fill_brackets(j);
-    for (size_t i = 0; i < m; i++) j->inner -= 0.5 * W[i * m + i];
+    for (size_t i = 0; i < m; i++) of_pieces[INNER] -= 0.5 * W[i * m + i];
     j->blas->solve_transposed(m, m, basis->L, m, W, m);
     j->blas->solve_right_transposed(m, m, basis->L, m, W, m);
     for (size_t i = 0; i < m * m; i++) {
         W[i] *= -0.5;
-        j->weights += W[i];
+        of_pieces[WEIGHTS] += W[i];
     }
-    for (size_t i = 0; i < m; i++) j->inner -= basis->jitter * W[i * m + i];
+    for (size_t i = 0; i < m; i++) of_pieces[INNER] -= basis->jitter * W[i * m + i];
     LTH_TRY(lth_gram_pull(j->gp->kernel, basis->items, NULL, W, m, j->by_slice, err));
-    add_gradient(j);
+    add_gradient(j, j->total);
     return LTH_OK;
 }
 
 /* ---- All of it ---- */
+
+static size_t count_totals(const pulling *j) {
+    return count_sums(j) + j->params + OF_PIECE;
+}
 
 static lth_status make_room(pulling *j, lth_error *err) {
     size_t m = j->s->m, rows = lth__inducing_rows(m);
@@ -169,8 +183,8 @@ static lth_status make_room(pulling *j, lth_error *err) {
     j->U = lth__alloc(rows * m, sizeof *j->U);
     j->mean = lth__alloc(rows * (j->shared + 4), sizeof *j->mean);
     j->piece = lth__alloc(pieces * OF_PIECE, sizeof *j->piece);
-    j->sum = (lth__inducing_sum){.m = m, .S = lth__calloc(m * m, sizeof(double)), .room = j->U};
-    if (!j->inverse || !j->by_slice || !j->X || !j->U || !j->mean || !j->piece || !j->sum.S)
+    j->total = lth__alloc(count_totals(j), sizeof *j->total);
+    if (!j->inverse || !j->by_slice || !j->X || !j->U || !j->mean || !j->piece || !j->total)
         return lth__fail_memory(err, 2 * rows * m * sizeof *j->X);
     j->q = j->mean + rows * j->shared;
     j->p = j->q + rows;
@@ -186,8 +200,19 @@ static lth_status pull(pulling *j, lth_error *err) {
     for (size_t f = 0; f < j->s->factors; f++)
         LTH_TRY(lth__cholesky_inverse(j->gp->kernel->ctx, m, j->s->LB + f * m * m,
                                       j->inverse + f * m * m, err));
-    LTH_TRY(lth__inducing_pass(j->gp, true, take, j, err));
+    LTH_TRY(lth__inducing_pass(j->gp, true, take, j, j->total, count_totals(j), err));
     return pull_basis(j, err);
+}
+
+static void write_gradient(const pulling *j, double *gradient) {
+    const lth_gp *gp = j->gp;
+    const double *by_kernel = gradient_of(j, j->total), *of_pieces = pieces_of(j, j->total);
+    size_t own = lth__gp_own_count(gp);
+    for (size_t p = 0; p < j->params; p++) gradient[p] = lth__gp_scale(gp) * by_kernel[p];
+    for (size_t i = 0; i < own; i++) gradient[j->params + i] = of_pieces[i];
+    if (gp->likelihood->own_units) /* `scale` is the last of them */
+        gradient[j->params + own - 1] =
+            (of_pieces[INNER] - gp->mean->variance * of_pieces[WEIGHTS]) / lth__gp_scale(gp);
 }
 
 lth_status lth__inducing_pull(lth_gp *gp, double *gradient, lth_error *err) {
@@ -197,18 +222,10 @@ lth_status lth__inducing_pull(lth_gp *gp, double *gradient, lth_error *err) {
                  .s = s,
                  .weigh = numbers ? lth__inducing_number_weights : lth__inducing_site_weights,
                  .params = gp->kernel->param_count,
-                 .shared = s->latents / s->factors,
-                 .gradient = gradient};
-    memset(gradient, 0, lth__gp_param_count(gp) * sizeof *gradient);
+                 .shared = s->latents / s->factors};
     lth_status status = pull(&j, err);
-    void *blocks[] = {j.inverse, j.by_slice, j.X, j.U, j.mean, j.piece, j.sum.S};
+    if (status == LTH_OK) write_gradient(&j, gradient);
+    void *blocks[] = {j.inverse, j.by_slice, j.X, j.U, j.mean, j.piece, j.total};
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) lth__free(blocks[i]);
-    LTH_TRY(status);
-    size_t own = lth__gp_own_count(gp);
-    for (size_t i = 0; i < own; i++) gradient[j.params + i] = j.own[i];
-    if (gp->likelihood->own_units) /* `scale` is the last of them */
-        gradient[j.params + own - 1] =
-            (j.inner - gp->mean->variance * j.weights) / lth__gp_scale(gp);
-    for (size_t p = 0; p < j.params; p++) gradient[p] *= lth__gp_scale(gp);
-    return LTH_OK;
+    return status;
 }

@@ -17,6 +17,7 @@
 
 #include "base/parallel.h"
 #include "engine/blas.h"
+#include "engine/cluster.h"
 #include "model/gp/inducing.h"
 
 enum { ROWS = 128, MOST_STEPS = 60 };
@@ -30,13 +31,18 @@ typedef struct sites {
     size_t latent;
     double *next, *now, *before; /* [l, D][n]; `next` is the state's own */
     double rho;
-    lth__inducing_sum sum; /* of the next sites */
+    double *room;  /* [row][m]                                            */
+    double *total; /* S and R of the next sites, then EXPECTED and so on  */
     const lth__slice *slice;
     double *piece; /* [piece][OF_PIECE] */
-    double expected, explained, left, gap;
+    double gap;
 } sites;
 
-enum { EXPECTED, EXPLAINED, LEFT, GAP, OF_PIECE };
+enum { EXPECTED, EXPLAINED, LEFT, MORE, GAP = MORE, OF_PIECE };
+
+static size_t count_sums(const sites *x) {
+    return x->s->m * x->s->m + x->s->m;
+}
 
 /* ---- One pass ---- */
 
@@ -65,7 +71,7 @@ static lth_status move_piece(void *user, size_t index, unsigned worker, lth_erro
     size_t m = x->s->m, at = index * ROWS, latents = x->s->latents;
     size_t rows = x->slice->rows - at < ROWS ? x->slice->rows - at : ROWS;
     const double *A = x->slice->A + at * m, *b = x->s->b + x->latent;
-    double *U = x->sum.room + at * m, mean[ROWS], *sums = x->piece + index * OF_PIECE;
+    double *U = x->room + at * m, mean[ROWS], *sums = x->piece + index * OF_PIECE;
     memcpy(U, A, rows * m * sizeof *U);
     memset(sums, 0, OF_PIECE * sizeof *sums);
     x->blas->solve_right(rows, m, x->s->LB + x->latent * m * m, m, U, m);
@@ -79,33 +85,37 @@ static lth_status move_piece(void *user, size_t index, unsigned worker, lth_erro
 }
 
 /* Sums of the sites as they are in `next`. */
-static lth_status sum_up(void *user, const lth__slice *slice, lth_error *err) {
+static lth_status sum_up(void *user, const lth__slice *slice, double *total, lth_error *err) {
     const sites *x = user;
-    return lth__inducing_add(x->gp, &x->sum, slice, x->next + x->gp->rows + slice->first,
+    size_t m = x->s->m;
+    lth__inducing_sum sum = {.m = m, .t = 1, .S = total, .R = total + m * m, .room = x->room};
+    return lth__inducing_add(x->gp, &sum, slice, x->next + x->gp->rows + slice->first,
                              x->next + slice->first, err);
 }
 
-static lth_status judge_and_move(void *user, const lth__slice *slice, lth_error *err) {
+static lth_status judge_and_move(void *user, const lth__slice *slice, double *total,
+                                 lth_error *err) {
     sites *x = user;
+    double *more = total + count_sums(x);
     size_t pieces = (slice->rows + ROWS - 1) / ROWS;
     x->slice = slice;
     LTH_TRY(lth__parallel_for(x->gp->kernel->ctx, NULL, pieces, NULL, move_piece, x, err));
     for (size_t i = 0; i < pieces; i++) {
         const double *sums = x->piece + i * OF_PIECE;
-        x->expected += sums[EXPECTED];
-        x->explained += sums[EXPLAINED];
-        x->left += sums[LEFT];
+        for (size_t k = 0; k < MORE; k++) more[k] += sums[k];
         if (!(sums[GAP] <= x->gap)) x->gap = sums[GAP];
     }
-    return sum_up(x, slice, err);
+    return sum_up(x, slice, total, err);
 }
 
 static lth_status pass(sites *x, lth__slice_fn *take, lth_error *err) {
-    size_t m = x->s->m;
-    memset(x->sum.S, 0, m * m * sizeof *x->sum.S);
-    memset(x->sum.R, 0, m * sizeof *x->sum.R);
-    x->expected = x->explained = x->left = x->gap = 0;
-    return lth__inducing_pass(x->gp, true, take, x, err);
+    x->gap = 0;
+    LTH_TRY(lth__inducing_pass(x->gp, true, take, x, x->total, count_sums(x) + MORE, err));
+    return lth__cluster_largest(x->gp->ctx.cluster, &x->gap, err);
+}
+
+static const double *more_of(const sites *x) {
+    return x->total + count_sums(x);
 }
 
 /* ---- Steps ---- */
@@ -116,7 +126,7 @@ static double penalty(const sites *x, double log_determinant) {
         double b = x->s->b[k * x->s->latents + x->latent];
         square += b * b;
     }
-    return 0.5 * (square - x->explained + log_determinant);
+    return 0.5 * (square - more_of(x)[EXPLAINED] + log_determinant);
 }
 
 /* The step went too far: half of the way, and shorter ones from now on. */
@@ -129,10 +139,10 @@ static lth_status step_back(sites *x, lth_error *err) {
 static lth_status settle_sites(sites *x, double *bound, lth_error *err) {
     double log_determinant, best = -INFINITY;
     for (size_t step = 0; step < MOST_STEPS; step++) {
-        LTH_TRY(lth__inducing_solve(x->gp, x->latent, 1, x->sum.S, x->sum.R, x->latent, 1,
-                                    &log_determinant, err));
+        LTH_TRY(lth__inducing_solve(x->gp, x->latent, 1, x->total, x->total + x->s->m * x->s->m,
+                                    x->latent, 1, &log_determinant, err));
         LTH_TRY(pass(x, judge_and_move, err));
-        double found = x->expected - penalty(x, log_determinant);
+        double found = more_of(x)[EXPECTED] - penalty(x, log_determinant);
         if (!isfinite(found)) return LTH_ENUMERIC;
         if (found < best - 1e-9 * (1 + fabs(best)) && x->rho > 0.05) {
             LTH_TRY(step_back(x, err));
@@ -161,19 +171,22 @@ static lth_status begin(sites *x, lth_error *err) {
 static lth_status make_room(sites *x, lth_error *err) {
     size_t m = x->s->m, n = x->gp->rows, rows = lth__inducing_rows(m);
     if (rows > n) rows = n;
-    x->sum = (lth__inducing_sum){.m = m,
-                                 .t = 1,
-                                 .S = lth__calloc(m * m, sizeof(double)),
-                                 .R = lth__calloc(m, sizeof(double)),
-                                 .room = lth__alloc(rows * m, sizeof(double))};
+    x->total = lth__calloc(count_sums(x) + MORE, sizeof *x->total);
+    x->room = lth__alloc(rows * m, sizeof *x->room);
     x->now = lth__alloc(2 * n, sizeof *x->now);
     x->before = lth__alloc(2 * n, sizeof *x->before);
     x->piece = lth__alloc((rows + ROWS - 1) / ROWS * OF_PIECE, sizeof *x->piece);
-    bool ok = x->sum.S && x->sum.R && x->sum.room && x->now && x->before && x->piece;
+    bool ok = x->total && x->room && x->now && x->before && x->piece;
     return ok ? LTH_OK : lth__fail_memory(err, rows * m * sizeof(double));
 }
 
 /* ---- All latent functions ---- */
+
+/* While they move, a rank needs its own alone. */
+static lth_status join_sites(const sites *x, lth_error *err) {
+    LTH_TRY(lth__inducing_join(x->gp, x->next, err));
+    return lth__inducing_join(x->gp, x->next + x->gp->rows, err);
+}
 
 static lth_status solve_latent(lth_gp *gp, size_t latent, double *bound, lth_error *err) {
     lth__inducing_state *s = gp->solution;
@@ -184,8 +197,9 @@ static lth_status solve_latent(lth_gp *gp, size_t latent, double *bound, lth_err
     if (status == LTH_OK) status = make_room(&x, err);
     if (status == LTH_OK) status = begin(&x, err);
     if (status == LTH_OK) status = settle_sites(&x, bound, err);
-    if (status == LTH_OK) s->left_to_noise += x.left / (double)(gp->rows * gp->latents);
-    void *blocks[] = {x.sum.S, x.sum.R, x.sum.room, x.now, x.before, x.piece};
+    if (status == LTH_OK) status = join_sites(&x, err);
+    if (status == LTH_OK) s->left_to_noise += more_of(&x)[LEFT] / (double)(gp->rows * gp->latents);
+    void *blocks[] = {x.total, x.room, x.now, x.before, x.piece};
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) lth__free(blocks[i]);
     return status;
 }
