@@ -333,7 +333,7 @@ lth_status lth_gram_orders(const lth_kernel *kernel, const lth_items *rows, cons
     return status;
 }
 
-static lth_status check_gradient(const lth_kernel *kernel, const double *grad, lth_error *err) {
+lth_status lth__gradient_check(const lth_kernel *kernel, const double *grad, lth_error *err) {
     for (size_t p = 0; p < kernel->param_count; p++) {
         if (isfinite(grad[p])) continue;
         return lth__fail(err, LTH_ENUMERIC, "the derivative by %s is not finite",
@@ -348,7 +348,7 @@ static lth_status add_partials(const work *w, double *grad, lth_error *err) {
     for (size_t t = 0; t < w->tiling.tile_count; t++) {
         for (size_t p = 0; p < params; p++) grad[p] += w->partial[t * params + p];
     }
-    return check_gradient(w->eval.kernel, grad, err);
+    return lth__gradient_check(w->eval.kernel, grad, err);
 }
 
 lth_status lth_gram_pull(const lth_kernel *kernel, const lth_items *rows, const lth_items *cols,
@@ -357,7 +357,7 @@ lth_status lth_gram_pull(const lth_kernel *kernel, const lth_items *rows, const 
     lth_status status = lth__work_open(&w, kernel, rows, cols, true, err);
     if (status == LTH_OK && w.eval.device) {
         status = lth__device_gram_pull(w.eval.device, W, ld, grad, err);
-        if (status == LTH_OK) status = check_gradient(kernel, grad, err);
+        if (status == LTH_OK) status = lth__gradient_check(kernel, grad, err);
         lth__work_close(&w);
         return status;
     }
@@ -409,7 +409,7 @@ lth_status lth_gram_diagonal_pull(const lth_kernel *kernel, const lth_items *row
         lth_items_free(slice);
     }
     lth__free(room);
-    return status == LTH_OK ? check_gradient(kernel, grad, err) : status;
+    return status == LTH_OK ? lth__gradient_check(kernel, grad, err) : status;
 }
 
 lth_status lth_gram_gradients(const lth_kernel *kernel, const lth_items *rows,
@@ -425,71 +425,10 @@ lth_status lth_gram_gradients(const lth_kernel *kernel, const lth_items *rows,
 
 /* ---- The same matrix again and again ---- */
 
-struct lth__gram {
-    work w;
-    bool is_tiled, keeps_nothing, is_read; /* read: values come from the store of the items */
-    lth__memo *memo;                       /* by node */
-};
-
-static void free_memo(lth__gram *g) {
-    for (size_t n = 0; g->memo && n < g->w.eval.kernel->node_count; n++) {
-        lth__free(g->memo[n].planes);
-        lth__free(g->memo[n].key);
-    }
-    lth__free(g->memo);
-    g->memo = NULL;
-}
-
 static size_t count_pairs(const work *w) {
     if (w->tiling.tile_count == 0) return 0;
     const lth__tile_place *last = &w->tiling.tiles[w->tiling.tile_count - 1];
     return last->first_pair + last->rows * last->cols;
-}
-
-static size_t planes_of(const work *w, size_t n) {
-    const lth__node *node = w->eval.kernel->nodes[n];
-    return node->family->memo_planes ? node->family->memo_planes(node, &w->eval) : 0;
-}
-
-/* Half of what is free beside the matrix, whose memory may not have been touched yet. */
-static size_t memory_for_memo(const work *w) {
-    size_t free = lth__memory_available();
-    size_t matrix = lth__packed_bytes(w->tiling.rows.count, sizeof(double));
-    return free > matrix ? (free - matrix) / 2 : 0;
-}
-
-/* Keep what can be kept, if there is memory for it; going without is no error. */
-static void make_memo(lth__gram *g) {
-    const work *w = &g->w;
-    size_t pairs = count_pairs(w), nodes = w->eval.kernel->node_count, planes = 0;
-    for (size_t n = 0; n < nodes; n++) planes += planes_of(w, n);
-    if (planes == 0 || pairs > memory_for_memo(w) / sizeof(double) / planes) return;
-    g->memo = lth__calloc(nodes, sizeof *g->memo);
-    bool ok = g->memo != NULL;
-    for (size_t n = 0; ok && n < nodes; n++) {
-        lth__memo *m = &g->memo[n];
-        m->plane_count = planes_of(w, n);
-        if (m->plane_count == 0) continue;
-        m->planes = lth__alloc(pairs * m->plane_count, sizeof *m->planes);
-        m->key = lth__alloc(w->tiling.tile_count * LTH__MEMO_KEYS, sizeof *m->key);
-        ok = m->planes && m->key;
-        for (size_t i = 0; ok && i < w->tiling.tile_count * LTH__MEMO_KEYS; i++) m->key[i] = NAN;
-    }
-    if (!ok) free_memo(g);
-}
-
-lth_status lth__memo_constant(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
-                              lth__fill_fn *fill, double *K, lth_error *err) {
-    const lth__memo *memo = eval->memo ? &eval->memo[node->index] : NULL;
-    if (!memo || !memo->planes) return fill(node, eval, tile, K, err);
-    double *kept = memo->planes + tile->first_pair;
-    double *key = &memo->key[tile->index * LTH__MEMO_KEYS];
-    if (isnan(*key)) {
-        LTH_TRY(fill(node, eval, tile, kept, err));
-        *key = 0;
-    }
-    memcpy(K, kept, tile->rows * tile->cols * sizeof *K);
-    return LTH_OK;
 }
 
 lth_status lth__gram_create(const lth_kernel *kernel, const lth_items *rows, const lth_items *cols,
@@ -518,7 +457,8 @@ lth_status lth__gram_create(const lth_kernel *kernel, const lth_items *rows, con
 
 void lth__gram_free(lth__gram *g) {
     if (!g) return;
-    free_memo(g);
+    lth__memo_free(g->w.eval.kernel, g->memo);
+    lth__gram_forget_parts(g);
     lth__work_close(&g->w);
     lth__free(g);
 }
@@ -527,8 +467,7 @@ void lth__gram_keep_nothing(lth__gram *g) {
     g->keeps_nothing = true;
 }
 
-/* States for the present values of the parameters. */
-static lth_status prepare_again(lth__gram *g, lth_error *err) {
+lth_status lth__gram_prepare(lth__gram *g, lth_error *err) {
     work *w = &g->w;
     lth__eval_release(&w->eval);
     LTH_TRY(lth__eval_prepare(&w->eval, err));
@@ -542,19 +481,23 @@ lth__device_eval *lth__gram_device(const lth__gram *g) {
 
 /* Tiles, and what is kept of them, at the first evaluation. */
 static lth_status tile_once(lth__gram *g, lth_error *err) {
+    work *w = &g->w;
     if (!g->is_tiled) {
-        LTH_TRY(make_tiling(&g->w, err));
+        LTH_TRY(make_tiling(w, err));
         g->is_tiled = true;
-        if (!g->keeps_nothing) make_memo(g);
+        if (!g->keeps_nothing)
+            g->memo =
+                lth__memo_make_beside(&w->eval, w->tiling.tile_count, count_pairs(w),
+                                      lth__packed_bytes(w->tiling.rows.count, sizeof(double)));
     }
-    g->w.eval.memo = g->memo;
+    w->eval.memo = g->memo;
     return LTH_OK;
 }
 
 lth_status lth__gram_values(lth__gram *g, double *K, size_t ld, lth_error *err) {
     work *w = &g->w;
     if (g->is_read) return read_whole(w->eval.rows, K, ld, err);
-    LTH_TRY(prepare_again(g, err));
+    LTH_TRY(lth__gram_prepare(g, err));
     if (w->eval.device) return lth__device_packed_values(w->eval.device, K, err);
     LTH_TRY(tile_once(g, err));
     w->K = K;
@@ -565,14 +508,14 @@ lth_status lth__gram_values(lth__gram *g, double *K, size_t ld, lth_error *err) 
 }
 
 lth_status lth__gram_values_single(lth__gram *g, float *K, lth_error *err) {
-    LTH_TRY(prepare_again(g, err));
+    LTH_TRY(lth__gram_prepare(g, err));
     return lth__device_packed_singles(g->w.eval.device, K, err);
 }
 
 lth_status lth__gram_values_packed(lth__gram *g, const lth__packed *K, lth_error *err) {
     work *w = &g->w;
     if (g->is_read) return lth__store_fill(w->eval.ctx, w->eval.rows, K, err);
-    LTH_TRY(prepare_again(g, err));
+    LTH_TRY(lth__gram_prepare(g, err));
     LTH_TRY(tile_once(g, err));
     w->K = NULL;
     w->packed_K = K;
@@ -580,8 +523,10 @@ lth_status lth__gram_values_packed(lth__gram *g, const lth__packed *K, lth_error
 }
 
 /* Of the weights that are set. */
-static lth_status pull_tiles(work *w, double *grad, lth_error *err) {
+static lth_status pull_tiles(lth__gram *g, double *grad, lth_error *err) {
+    work *w = &g->w;
     size_t size = w->tiling.tile_count * w->eval.kernel->param_count;
+    w->eval.memo = g->memo;
     w->K = NULL;
     w->packed_K = NULL;
     if (!w->partial) w->partial = lth__alloc(size, sizeof *w->partial);
@@ -602,18 +547,18 @@ lth_status lth__gram_pull(lth__gram *g, double *W, size_t ld, double *grad, lth_
     if (g->is_read) return pull_nothing(w, grad);
     if (w->eval.device) {
         LTH_TRY(lth__device_packed_pull(w->eval.device, W, grad, err));
-        return check_gradient(w->eval.kernel, grad, err);
+        return lth__gradient_check(w->eval.kernel, grad, err);
     }
     w->W = W;
     w->packed_W = NULL;
     w->ld = ld;
-    return pull_tiles(w, grad, err);
+    return pull_tiles(g, grad, err);
 }
 
 lth_status lth__gram_pull_packed(lth__gram *g, const lth__packed *W, double *grad, lth_error *err) {
     if (g->is_read) return pull_nothing(&g->w, grad);
     g->w.packed_W = W;
-    return pull_tiles(&g->w, grad, err);
+    return pull_tiles(g, grad, err);
 }
 
 double lth_gram_cell_orders(const lth_kernel *kernel, const lth_items *rows,

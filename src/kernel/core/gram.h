@@ -5,6 +5,7 @@
 
 #include "engine/packed.h"
 #include "kernel/core/kernel.h"
+#include "kernel/core/parts.h"
 
 typedef struct lth__gram lth__gram;
 
@@ -30,6 +31,16 @@ lth_status lth__gram_values_single(lth__gram *g, float *K, lth_error *err);
  * Gram matrix that no device computes); K also in single precision. */
 lth_status lth__gram_values_packed(lth__gram *g, const lth__packed *K, lth_error *err);
 lth_status lth__gram_pull_packed(lth__gram *g, const lth__packed *W, double *grad, lth_error *err);
+
+/* The same for parts of the lower triangle of the rows against themselves. What comes out for a
+ * part depends neither on the others nor on the number of threads; values have the bits of
+ * lth__gram_values_packed(), but for the last digit where BLAS multiplies. partial[i * parameters +
+ * p] is what part i of the symmetric weights adds to the derivative by p. A device computes one
+ * part after the other into host memory, and pulls back at the present values of the parameters. */
+lth_status lth__gram_values_parts(lth__gram *g, const lth__gram_part *parts, size_t count,
+                                  lth_error *err);
+lth_status lth__gram_pull_parts(lth__gram *g, const lth__gram_part *parts, size_t count,
+                                double *partial, lth_error *err);
 
 /* What depends on the columns alone, made once for many matrices: the states of an evaluation of
  * the columns with themselves, and the columns in the order of the work. Whoever needs it first

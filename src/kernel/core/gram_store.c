@@ -1,9 +1,8 @@
 /* A Gram matrix, tile by tile, into a store.
  *
  * A piece of work is a tile, of a symmetric matrix a tile i.j with j <= i and its mirror image j.i.
- * Threads take one piece after the other and write it themselves. All pieces are of one evaluation,
- * that of lth_gram(), and a pair is computed in the same direction: its row is the item that comes
- * first in the order of the work. So the bits are the same.
+ * Threads take one piece after the other and write it themselves. All pieces are parts of one
+ * evaluation, that of lth_gram(): so the bits are the same.
  */
 #include <math.h>
 #include <stdio.h>
@@ -17,15 +16,6 @@
 #include "kernel/core/work.h"
 #include "kernel/device/device_eval.h"
 
-/* Items of one side, by the rows (or columns) of tiles that they lie in, and there in the order of
- * the work. */
-typedef struct axis {
-    size_t count, tile;
-    uint32_t *item;
-    double *size;
-    size_t *place; /* in the order of all items; by position in `item` */
-} axis;
-
 typedef struct piece {
     size_t i, j;
 } piece;
@@ -34,7 +24,8 @@ typedef struct storing {
     lth__eval eval;
     bool symmetric, by_device;
     lth_store *store;
-    axis rows, cols; /* the same pointers when symmetric */
+    lth__parts parts;
+    size_t side_rows, side_cols; /* of a tile */
     piece *pieces;
     double *tiles; /* to write, of each piece */
     size_t count, tile_count;
@@ -42,146 +33,42 @@ typedef struct storing {
 
 /* ---- One piece ---- */
 
-/* Part of a side: the items of a tile, or some of them. */
-typedef struct range {
-    const axis *of;
-    size_t first, count;
-} range;
-
-/* A piece in the making. */
-typedef struct making {
-    const storing *s;
-    piece at;
-    double *tile, *buffer;
-    size_t room; /* of the buffer */
-    bool turned; /* rows of the work are columns of the tile */
-} making;
-
-static range tile_range(const axis *s, size_t i) {
-    size_t first = i * s->tile, left = s->count - first;
-    return (range){s, first, left < s->tile ? left : s->tile};
+static size_t sooner(size_t a, size_t b) {
+    return a < b ? a : b;
 }
 
-static double *cell(const making *m, size_t row, size_t col) {
-    const axis *rows = &m->s->rows, *cols = &m->s->cols;
-    size_t r = m->turned ? col : row, c = m->turned ? row : col;
-    return &m->tile[(r - m->at.i * rows->tile) * cols->tile + c - m->at.j * cols->tile];
+static lth__gram_part part_of(const storing *s, piece at, double *tile) {
+    size_t row = at.i * s->side_rows, col = at.j * s->side_cols;
+    return (lth__gram_part){.row = row,
+                            .rows = sooner(s->side_rows, s->eval.rows->count - row),
+                            .col = col,
+                            .cols = sooner(s->side_cols, s->eval.cols->count - col),
+                            .cells = tile,
+                            .ld = s->side_cols};
 }
 
-/* Of a symmetric matrix the pairs whose row comes first; of a tile on the diagonal both ways. */
-static void put_values(const making *m, range rows, range cols, const double *values) {
-    bool both = m->s->symmetric && m->at.i == m->at.j;
-    for (size_t r = 0; r < rows.count; r++) {
-        size_t row = rows.of->item[rows.first + r], place = rows.of->place[rows.first + r];
-        for (size_t c = 0; c < cols.count; c++) {
-            size_t col = cols.of->item[cols.first + c];
-            if (m->s->symmetric && cols.of->place[cols.first + c] < place) continue;
-            double value = values[r * cols.count + c];
-            *cell(m, row, col) = value;
-            if (both) *cell(m, col, row) = value;
-        }
-    }
+static bool is_diagonal(const storing *s, piece at) {
+    return s->symmetric && at.i == at.j;
 }
 
-static lth_status compute(making *m, range rows, range cols, lth_error *err) {
-    size_t pairs = rows.count * cols.count;
-    if (pairs == 0) return LTH_OK;
-    if (!lth__reserve((void **)&m->buffer, &m->room, pairs, sizeof *m->buffer))
-        return lth__fail_memory(err, pairs * sizeof *m->buffer);
-    const lth__eval *eval = &m->s->eval;
-    lth__tile tile = {.row = rows.of->item + rows.first,
-                      .rows = rows.count,
-                      .col = cols.of->item + cols.first,
-                      .cols = cols.count};
-    LTH_TRY(lth__node_tile(eval->kernel->root, eval, &tile, m->buffer, err));
-    LTH_TRY(lth__tile_check(&tile, m->buffer, err));
-    put_values(m, rows, cols, m->buffer);
-    return lth__parallel_ask(eval->ctx);
-}
-
-/* The first so many items, fewer where they are large. */
-static range cut(range from, size_t most, double most_size) {
-    range part = {from.of, from.first, 0};
-    double size = 0;
-    while (part.count < from.count && part.count < most) {
-        size += from.of->size[part.first + part.count];
-        if (size > most_size && part.count > 0) break;
-        part.count++;
-    }
-    return part;
-}
-
-static range rest(range from, size_t taken) {
-    return (range){from.of, from.first + taken, from.count - taken};
-}
-
-/* How many of the columns come before an item. */
-static size_t count_before(range cols, size_t place) {
-    size_t low = 0, high = cols.count;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (cols.of->place[cols.first + middle] < place)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-static lth_status compute_wide(making *m, range rows, range cols, lth_error *err) {
-    enum { MOST_COLS = 1024 };
-    while (cols.count > 0) {
-        range part = cut(cols, MOST_COLS, 1 << 18);
-        LTH_TRY(compute(m, rows, part, err));
-        cols = rest(cols, part.count);
+static lth_status compute_piece(const storing *s, piece at, double *tile, lth_error *err) {
+    lth__gram_part part = part_of(s, at, tile);
+    LTH_TRY(lth__part_values(&s->parts, &part, (lth__part_count){0}, err));
+    for (size_t r = 0; is_diagonal(s, at) && r < part.rows; r++) {
+        for (size_t c = 0; c < r; c++) tile[c * part.ld + r] = tile[r * part.ld + c];
     }
     return LTH_OK;
-}
-
-/* Rows with the columns that come after them. Where these begin among the rows themselves, most
- * pairs of a large block would be thrown away: there the blocks are smaller. */
-static lth_status cover(making *m, range rows, range cols, size_t most_rows, lth_error *err) {
-    enum { LEAST_ROWS = 16 };
-    while (rows.count > 0) {
-        range block = cut(rows, most_rows, 1 << 16), mixed = cols, after = cols;
-        if (m->s->symmetric) {
-            const size_t *place = block.of->place + block.first;
-            size_t from = count_before(cols, place[0]);
-            size_t to = count_before(cols, place[block.count - 1]);
-            mixed = (range){cols.of, cols.first + from, to - from};
-            after = rest(cols, to);
-        } else {
-            mixed.count = 0;
-        }
-        if (block.count > LEAST_ROWS && mixed.count > 0)
-            LTH_TRY(cover(m, block, mixed, (block.count + 3) / 4, err));
-        else
-            LTH_TRY(compute_wide(m, block, mixed, err));
-        LTH_TRY(compute_wide(m, block, after, err));
-        rows = rest(rows, block.count);
-    }
-    return LTH_OK;
-}
-
-static lth_status compute_piece(making *m, lth_error *err) {
-    enum { MOST_ROWS = 128 };
-    range rows = tile_range(&m->s->rows, m->at.i), cols = tile_range(&m->s->cols, m->at.j);
-    LTH_TRY(cover(m, rows, cols, MOST_ROWS, err));
-    if (!m->s->symmetric || m->at.i == m->at.j) return LTH_OK;
-    m->turned = true;
-    return cover(m, cols, rows, MOST_ROWS, err);
 }
 
 /* A device has its own way to cut a matrix. */
-static lth_status compute_by_device(making *m, lth_error *err) {
-    const lth__eval *e = &m->s->eval;
-    range rows = tile_range(&m->s->rows, m->at.i), cols = tile_range(&m->s->cols, m->at.j);
-    bool diagonal = m->s->symmetric && m->at.i == m->at.j;
+static lth_status compute_by_device(const storing *s, piece at, double *tile, lth_error *err) {
+    const lth__eval *e = &s->eval;
+    lth__gram_part part = part_of(s, at, tile);
     lth_items *a = NULL, *b = NULL;
-    lth_status status = lth__items_slice(e->rows, rows.first, rows.count, &a, err);
-    if (status == LTH_OK && !diagonal)
-        status = lth__items_slice(e->cols, cols.first, cols.count, &b, err);
-    if (status == LTH_OK) status = lth_gram(e->kernel, a, b, m->tile, m->s->cols.tile, err);
+    lth_status status = lth__items_slice(e->rows, part.row, part.rows, &a, err);
+    if (status == LTH_OK && !is_diagonal(s, at))
+        status = lth__items_slice(e->cols, part.col, part.cols, &b, err);
+    if (status == LTH_OK) status = lth_gram(e->kernel, a, b, tile, part.ld, err);
     lth_items_free(a);
     lth_items_free(b);
     return status;
@@ -197,15 +84,14 @@ static void transpose(const double *from, size_t side, double *to) {
     }
 }
 
-static lth_status write_piece(const making *m, lth_error *err) {
-    const storing *s = m->s;
-    LTH_TRY(lth__zarr_write(s->store->zarr, m->at.i, m->at.j, m->tile, err));
-    if (!s->symmetric || m->at.i == m->at.j) return LTH_OK;
-    size_t side = s->rows.tile;
+static lth_status write_piece(const storing *s, piece at, const double *tile, lth_error *err) {
+    LTH_TRY(lth__zarr_write(s->store->zarr, at.i, at.j, tile, err));
+    if (!s->symmetric || at.i == at.j) return LTH_OK;
+    size_t side = s->side_rows;
     double *mirrored = lth__alloc(side * side, sizeof *mirrored);
     if (!mirrored) return lth__fail_memory(err, side * side * sizeof *mirrored);
-    transpose(m->tile, side, mirrored);
-    lth_status status = lth__zarr_write(s->store->zarr, m->at.j, m->at.i, mirrored, err);
+    transpose(tile, side, mirrored);
+    lth_status status = lth__zarr_write(s->store->zarr, at.j, at.i, mirrored, err);
     lth__free(mirrored);
     return status;
 }
@@ -213,62 +99,16 @@ static lth_status write_piece(const making *m, lth_error *err) {
 static lth_status run_piece(void *user, size_t index, unsigned worker, lth_error *err) {
     (void)worker;
     const storing *s = user;
-    making m = {.s = s, .at = s->pieces[index]};
-    size_t cells = s->rows.tile * s->cols.tile;
-    m.tile = lth__alloc(cells, sizeof *m.tile);
-    if (!m.tile) return lth__fail_memory(err, cells * sizeof *m.tile);
-    for (size_t k = 0; k < cells; k++) m.tile[k] = NAN;
-    lth_status status = s->by_device ? compute_by_device(&m, err) : compute_piece(&m, err);
-    lth__free(m.buffer);
-    if (status == LTH_OK) status = write_piece(&m, err);
-    lth__free(m.tile);
-    return status;
-}
-
-/* ---- The order of the work ---- */
-
-static void free_axis(axis *s) {
-    lth__free(s->item);
-    lth__free(s->size);
-    lth__free(s->place);
-    *s = (axis){0};
-}
-
-/* To be freed also when this fails. */
-static lth_status make_axis(const lth_items *items, bool by_size, size_t tile, axis *out,
-                            lth_error *err) {
-    size_t n = items->count, tiles = (n + tile - 1) / tile;
-    lth__side order;
-    *out = (axis){.count = n,
-                  .tile = tile,
-                  .item = lth__alloc(n, sizeof *out->item),
-                  .size = lth__alloc(n, sizeof *out->size),
-                  .place = lth__alloc(n, sizeof *out->place)};
-    size_t *next = lth__alloc(tiles, sizeof *next);
+    piece at = s->pieces[index];
+    size_t cells = s->side_rows * s->side_cols;
+    double *tile = lth__alloc(cells, sizeof *tile);
+    if (!tile) return lth__fail_memory(err, cells * sizeof *tile);
+    for (size_t k = 0; k < cells; k++) tile[k] = NAN;
     lth_status status =
-        next && out->item && out->size && out->place ? LTH_OK : lth__fail_memory(err, 0);
-    if (status == LTH_OK) {
-        status = lth__side_make(items, by_size, &order, err);
-        for (size_t i = 0; i < tiles; i++) next[i] = i * tile;
-        for (size_t k = 0; k < n && status == LTH_OK; k++) {
-            size_t at = next[order.item[k] / tile]++;
-            out->item[at] = order.item[k];
-            out->size[at] = order.size[k];
-            out->place[at] = k;
-        }
-        lth__side_free(&order);
-    }
-    lth__free(next);
+        s->by_device ? compute_by_device(s, at, tile, err) : compute_piece(s, at, tile, err);
+    if (status == LTH_OK) status = write_piece(s, at, tile, err);
+    lth__free(tile);
     return status;
-}
-
-static lth_status make_axes(storing *s, lth_error *err) {
-    const lth__zarr_shape *shape = lth__zarr_shape_of(s->store->zarr);
-    const lth__eval *e = &s->eval;
-    LTH_TRY(make_axis(e->rows, e->by_size, shape->tile_rows, &s->rows, err));
-    if (!s->symmetric) return make_axis(e->cols, e->by_size, shape->tile_cols, &s->cols, err);
-    s->cols = s->rows;
-    return LTH_OK;
 }
 
 /* ---- What is left to do ---- */
@@ -277,6 +117,8 @@ static lth_status make_axes(storing *s, lth_error *err) {
 static lth_status list_pieces(storing *s, size_t part, size_t parts, lth_error *err) {
     const lth__zarr_shape *shape = lth__zarr_shape_of(s->store->zarr);
     size_t down = lth__zarr_down(shape), across = lth__zarr_across(shape), there_count = 0;
+    s->side_rows = shape->tile_rows;
+    s->side_cols = shape->tile_cols;
     bool *there = lth__calloc(down * across, sizeof *there);
     s->pieces = lth__alloc(down * across / parts + 1, sizeof *s->pieces);
     s->tiles = lth__alloc(down * across / parts + 1, sizeof *s->tiles);
@@ -310,7 +152,7 @@ static lth_status check_space(const storing *s, lth_error *err) {
 
 static lth_status check_memory(const storing *s, lth_error *err) {
     const lth_ctx *ctx = s->eval.ctx;
-    size_t tile = s->rows.tile * s->cols.tile * sizeof(double);
+    size_t tile = s->side_rows * s->side_cols * sizeof(double);
     size_t workers = s->by_device || ctx->options.threads > s->count ? 1 : ctx->options.threads;
     return lth__memory_check((2 * workers + 1) * tile, "the tiles of the Gram matrix",
                              "use smaller tiles, or fewer threads", err);
@@ -328,7 +170,7 @@ static lth_status run(storing *s, lth_error *err) {
     lth__device_eval_free(s->eval.device);
     s->eval.device = NULL;
     if (!s->by_device) LTH_TRY(lth__eval_prepare(&s->eval, err));
-    LTH_TRY(make_axes(s, err));
+    LTH_TRY(lth__parts_open(&s->eval, &s->parts, err));
     LTH_TRY(check_memory(s, err));
     size_t workers = s->by_device ? 1 : ctx->options.threads;
     return lth__parallel_by(ctx, workers, "Gram matrix", s->count, s->tiles, run_piece, s, err);
@@ -435,8 +277,7 @@ static lth_status complete(const lth_gram_store_options *given, const char *path
 
 static void free_storing(storing *s) {
     lth__eval_release(&s->eval);
-    free_axis(&s->rows);
-    if (!s->symmetric) free_axis(&s->cols);
+    lth__parts_close(&s->parts);
     lth__free(s->pieces);
     lth__free(s->tiles);
     lth_store_free(s->store);

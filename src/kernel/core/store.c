@@ -338,7 +338,9 @@ typedef struct filling {
     const lth_store *store;
     const lth_items *items;
     size_t *start, *member;
-    const lth__packed *K;
+    const lth__packed *K; /* or */
+    const lth__gram_part *parts;
+    size_t count;
 } filling;
 
 static void put(const lth__packed *K, size_t a, size_t b, double value) {
@@ -350,21 +352,101 @@ static void put(const lth__packed *K, size_t a, size_t b, double value) {
     if (K->ld) K->cells[(a > b ? b : a) * K->ld + row] = value; /* a whole matrix */
 }
 
+static void put_part(const lth__gram_part *p, size_t a, size_t b, double value) {
+    size_t row = a > b ? a : b, col = a > b ? b : a;
+    p->cells[(row - p->row) * p->ld + col - p->col] = value;
+}
+
+/* Some of the members of a row of tiles. */
+typedef struct members {
+    size_t first, end;
+} members;
+
+static members all_members(const filling *f, size_t i) {
+    return (members){f->start[i], f->start[i + 1]};
+}
+
+/* The first of them that is not before an item. */
+static size_t find_member(const filling *f, members of, size_t item) {
+    while (of.first < of.end) {
+        size_t middle = (of.first + of.end) / 2;
+        if (f->member[middle] < item)
+            of.first = middle + 1;
+        else
+            of.end = middle;
+    }
+    return of.first;
+}
+
+/* Those among `count` items: members are in order. */
+static members members_among(const filling *f, size_t i, size_t first, size_t count) {
+    members all = all_members(f, i);
+    return (members){find_member(f, all, first), find_member(f, all, first + count)};
+}
+
+/* One tile, and the sum of 0 times each of its values that was used. */
+typedef struct reading {
+    const filling *f;
+    size_t i, j;
+    const double *tile;
+    const lth__gram_part *part; /* where it goes; NULL = to K */
+    double zero;
+} reading;
+
 /* Only one side of the diagonal is read: so the other is the same. */
-static bool copy_members(const filling *f, size_t i, size_t j, const double *tile) {
+static void copy_members(reading *r, members rows, members cols) {
+    const filling *f = r->f;
     size_t side = lth__zarr_shape_of(f->store->zarr)->tile_rows;
-    double zero = 0;
-    for (size_t m = f->start[i]; m < f->start[i + 1]; m++) {
+    for (size_t m = rows.first; m < rows.end; m++) {
         size_t a = f->member[m], row = lth__items_stored_row(f->items, a);
-        for (size_t n = f->start[j]; n < f->start[j + 1]; n++) {
+        for (size_t n = cols.first; n < cols.end; n++) {
             size_t b = f->member[n], col = lth__items_stored_row(f->items, b);
             if (col > row) continue;
-            double value = tile[(row - i * side) * side + col - j * side];
-            put(f->K, a, b, value);
-            zero += 0 * value;
+            double value = r->tile[(row - r->i * side) * side + col - r->j * side];
+            if (r->part)
+                put_part(r->part, a, b, value);
+            else
+                put(f->K, a, b, value);
+            r->zero += 0 * value;
         }
     }
-    return zero == 0;
+}
+
+static bool is_empty(members m) {
+    return m.first == m.end;
+}
+
+/* Pairs of a part that lie in tile i, j: its rows in i and its columns in j, or the other way
+ * round, which on the diagonal is the same. */
+static bool needs(const filling *f, const lth__gram_part *p, size_t i, size_t j) {
+    return (!is_empty(members_among(f, i, p->row, p->rows)) &&
+            !is_empty(members_among(f, j, p->col, p->cols))) ||
+           (!is_empty(members_among(f, j, p->row, p->rows)) &&
+            !is_empty(members_among(f, i, p->col, p->cols)));
+}
+
+static void copy_part(reading *r, const lth__gram_part *p) {
+    r->part = p;
+    copy_members(r, members_among(r->f, r->i, p->row, p->rows),
+                 members_among(r->f, r->j, p->col, p->cols));
+    if (p->row == p->col && r->i == r->j) return;
+    copy_members(r, members_among(r->f, r->i, p->col, p->cols),
+                 members_among(r->f, r->j, p->row, p->rows));
+}
+
+static bool is_wanted(const filling *f, size_t i, size_t j) {
+    if (f->K) return !is_empty(all_members(f, i)) && !is_empty(all_members(f, j));
+    for (size_t p = 0; p < f->count; p++) {
+        if (needs(f, &f->parts[p], i, j)) return true;
+    }
+    return false;
+}
+
+static bool copy_tile(const filling *f, size_t i, size_t j, const double *tile) {
+    reading r = {.f = f, .i = i, .j = j, .tile = tile};
+    if (f->K) copy_members(&r, all_members(f, i), all_members(f, j));
+    for (size_t p = 0; p < f->count; p++) copy_part(&r, &f->parts[p]);
+    return r.zero == 0;
 }
 
 /* The rows with the most tiles come first. */
@@ -378,10 +460,9 @@ static lth_status fill_row(void *user, size_t index, unsigned worker, lth_error 
     if (!tile) return lth__fail_memory(err, cells * sizeof *tile);
     lth_status status = LTH_OK;
     for (size_t j = 0; j <= i && status == LTH_OK; j++) {
-        if (f->start[j] == f->start[j + 1]) continue;
+        if (!is_wanted(f, i, j)) continue;
         status = lth__zarr_read(f->store->zarr, i, j, tile, err);
-        if (status == LTH_OK && !copy_members(f, i, j, tile))
-            status = fail_value(f->store, i, j, err);
+        if (status == LTH_OK && !copy_tile(f, i, j, tile)) status = fail_value(f->store, i, j, err);
         if (status == LTH_OK) status = lth__parallel_ask(f->ctx);
     }
     lth__free(tile);
@@ -397,22 +478,30 @@ static void sort_members(filling *f, size_t side, size_t down) {
         f->member[f->start[lth__items_stored_row(items, a) / side + 1]++] = a;
 }
 
-lth_status lth__store_fill(lth_ctx *ctx, const lth_items *items, const lth__packed *K,
-                           lth_error *err) {
+/* What is wanted is set. */
+static lth_status fill(filling f, lth_error *err) {
+    const lth_items *items = f.items;
     const lth__zarr_shape *shape = lth__zarr_shape_of(items->stored->zarr);
     size_t down = lth__zarr_down(shape);
-    filling f = {.ctx = ctx,
-                 .store = items->stored,
-                 .items = items,
-                 .start = lth__calloc(down + 2, sizeof *f.start),
-                 .member = lth__alloc(items->count, sizeof *f.member),
-                 .K = K};
+    f.store = items->stored;
+    f.start = lth__calloc(down + 2, sizeof *f.start);
+    f.member = lth__alloc(items->count, sizeof *f.member);
     lth_status status = f.start && f.member ? LTH_OK : lth__fail_memory(err, 0);
     if (status == LTH_OK) {
         sort_members(&f, shape->tile_rows, down);
-        status = lth__parallel_for(ctx, "Gram matrix", down, NULL, fill_row, &f, err);
+        status = lth__parallel_for(f.ctx, "Gram matrix", down, NULL, fill_row, &f, err);
     }
     lth__free(f.start);
     lth__free(f.member);
     return status;
+}
+
+lth_status lth__store_fill(lth_ctx *ctx, const lth_items *items, const lth__packed *K,
+                           lth_error *err) {
+    return fill((filling){.ctx = ctx, .items = items, .K = K}, err);
+}
+
+lth_status lth__store_fill_parts(lth_ctx *ctx, const lth_items *items, const lth__gram_part *parts,
+                                 size_t count, lth_error *err) {
+    return fill((filling){.ctx = ctx, .items = items, .parts = parts, .count = count}, err);
 }

@@ -5,6 +5,7 @@
 #include "data/zarr.h"
 #include "engine/packed.h"
 #include "kernel/core/encode.h"
+#include "kernel/core/parts.h"
 
 struct lth_store {
     lth__zarr *zarr;
@@ -45,5 +46,8 @@ lth_status lth__store_tile(const lth_store *store, size_t i, size_t j, double *t
 /* The Gram matrix of items with a store; with K->ld, both of its halves. */
 lth_status lth__store_fill(lth_ctx *ctx, const lth_items *items, const lth__packed *K,
                            lth_error *err);
+/* Parts of it. */
+lth_status lth__store_fill_parts(lth_ctx *ctx, const lth_items *items, const lth__gram_part *parts,
+                                 size_t count, lth_error *err);
 
 #endif

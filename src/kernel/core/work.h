@@ -3,6 +3,7 @@
 #define LTH_WORK_H
 
 #include "engine/packed.h"
+#include "kernel/core/parts.h"
 #include "kernel/core/tiles.h"
 
 typedef struct lth__work {
@@ -40,6 +41,37 @@ lth_status lth__packed_scatter(const lth__packed *a, const lth__tile_place *plac
 void lth__packed_gather(const lth__packed *a, const lth__tile_place *place, const lth__tile *tile,
                         double *out);
 
+/* The parts that were asked for last, and what is kept of their tiles. */
+typedef struct lth__kept_parts {
+    lth__parts of; /* its evaluation is NULL before the first */
+    lth__gram_part *list;
+    lth__part_count *before; /* each part */
+    size_t count;
+    lth__memo *memo; /* by node; NULL = nothing is kept, and there is no list */
+} lth__kept_parts;
+
+struct lth__gram {
+    lth__work w;
+    bool is_tiled, keeps_nothing, is_read; /* read: values come from the store of the items */
+    lth__memo *memo;                       /* by node */
+    lth__kept_parts parts;
+};
+
+/* States for the present values of the parameters. */
+lth_status lth__gram_prepare(struct lth__gram *g, lth_error *err);
+void lth__gram_forget_parts(struct lth__gram *g);
+
+/* What nodes want to keep of a pair; room for that of some tiles, by node, or NULL where there is
+ * no memory; the same if that is in half of what is free beside a matrix; nothing is there any
+ * more. */
+size_t lth__memo_planes(const lth__eval *eval);
+lth__memo *lth__memo_make(const lth__eval *eval, size_t tiles, size_t pairs);
+lth__memo *lth__memo_make_beside(const lth__eval *eval, size_t tiles, size_t pairs, size_t matrix);
+void lth__memo_clear(const lth_kernel *kernel, lth__memo *memo, size_t tiles);
+void lth__memo_free(const lth_kernel *kernel, lth__memo *memo);
+
+/* Whether all derivatives are finite: LTH_ENUMERIC. */
+lth_status lth__gradient_check(const lth_kernel *kernel, const double *grad, lth_error *err);
 /* Whether these items can be compared: LTH_EARG. */
 lth_status lth__items_check(const lth_kernel *kernel, const lth_items *rows, const lth_items *cols,
                             lth_error *err);
