@@ -177,11 +177,16 @@ static lth_status pull_of_slices(const lth__gram *g, const lth__gram_part *part,
 static lth_status go_by_device(const lth__gram *g, const lth__gram_part *parts, size_t count,
                                slices_fn *what, double *partial, lth_error *err) {
     size_t params = g->w.eval.kernel->param_count;
-    for (size_t i = 0; i < count; i++) {
+    lth_ctx *ctx = g->w.eval.ctx;
+    struct lth__cluster *ranks = ctx->cluster;
+    lth_status status = LTH_OK;
+    ctx->cluster = NULL; /* the parts are this rank's own */
+    for (size_t i = 0; i < count && status == LTH_OK; i++) {
         if (parts[i].rows == 0 || parts[i].cols == 0) continue;
-        LTH_TRY(with_slices(g, &parts[i], what, partial ? partial + i * params : NULL, err));
+        status = with_slices(g, &parts[i], what, partial ? partial + i * params : NULL, err);
     }
-    return LTH_OK;
+    ctx->cluster = ranks;
+    return status;
 }
 
 /* ---- Both ---- */

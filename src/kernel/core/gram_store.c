@@ -11,6 +11,7 @@
 
 #include "base/durable.h"
 #include "base/parallel.h"
+#include "engine/cluster.h"
 #include "kernel/core/gram.h"
 #include "kernel/core/store.h"
 #include "kernel/core/work.h"
@@ -158,6 +159,93 @@ static lth_status check_memory(const storing *s, lth_error *err) {
                              "use smaller tiles, or fewer threads", err);
 }
 
+static size_t count_workers(const storing *s) {
+    return s->by_device ? 1 : s->eval.ctx->options.threads;
+}
+
+static lth_status run_pieces(storing *s, const char *what, lth_error *err) {
+    return lth__parallel_by(s->eval.ctx, count_workers(s), what, s->count, s->tiles, run_piece, s,
+                            err);
+}
+
+/* ---- Among ranks: whoever is free takes the next pieces ---- */
+
+/* Up to one for each worker; none when all are taken. */
+static lth_status take_pieces(const storing *all, storing *some, lth_error *err) {
+    const lth__cluster *c = all->eval.ctx->cluster;
+    some->count = 0;
+    while (some->count < count_workers(all)) {
+        uint64_t number;
+        LTH_TRY(c->table->next(&number, err));
+        if (number >= all->count) break;
+        some->pieces[some->count] = all->pieces[number];
+        some->tiles[some->count++] = all->tiles[number];
+        LTH_TRY(lth__tell(all->eval.ctx, "Gram matrix", (double)number, (double)all->count, err));
+    }
+    return LTH_OK;
+}
+
+/* Nothing is left for anybody: one rank has failed. */
+static void empty_queue(const storing *all) {
+    const lth__cluster *c = all->eval.ctx->cluster;
+    uint64_t number = 0;
+    while (number < all->count && c->table->next(&number, NULL) == LTH_OK) continue;
+}
+
+static lth_status run_until_empty(const storing *all, storing *some, lth_error *err) {
+    lth_ctx *ctx = all->eval.ctx;
+    lth__cluster *c = ctx->cluster;
+    for (;;) {
+        LTH_TRY(take_pieces(all, some, err));
+        if (some->count == 0) return LTH_OK;
+        ctx->cluster = NULL; /* a rank does its pieces by itself */
+        lth_status status = run_pieces(some, NULL, err);
+        ctx->cluster = c;
+        LTH_TRY(status);
+    }
+}
+
+static lth_status share_pieces(storing *s, lth_error *err) {
+    lth__cluster *c = s->eval.ctx->cluster;
+    size_t workers = count_workers(s);
+    storing some = *s;
+    some.pieces = lth__alloc(workers, sizeof *some.pieces);
+    some.tiles = lth__alloc(workers, sizeof *some.tiles);
+    lth_status status =
+        some.pieces && some.tiles ? LTH_OK : lth__fail_memory(err, workers * sizeof *some.pieces);
+    status = lth__cluster_agree(c, status, err);
+    if (status == LTH_OK) status = c->table->restart(err);
+    if (status == LTH_OK) {
+        status = run_until_empty(s, &some, err);
+        if (status != LTH_OK) empty_queue(s);
+        status = lth__cluster_agree(c, status, err);
+    }
+    lth__free(some.pieces);
+    lth__free(some.tiles);
+    return status;
+}
+
+/* The list of the first rank: others may see the folder a moment later. */
+static lth_status share_list(storing *s, lth_status status, lth_error *err) {
+    lth__cluster *c = s->eval.ctx->cluster;
+    LTH_TRY(lth__cluster_share(c, status, 0, &s->count, sizeof s->count, err));
+    LTH_TRY(lth__cluster_share(c, LTH_OK, 0, &s->tile_count, sizeof s->tile_count, err));
+    LTH_TRY(lth__cluster_share(c, LTH_OK, 0, s->pieces, s->count * sizeof *s->pieces, err));
+    return lth__cluster_share(c, LTH_OK, 0, s->tiles, s->count * sizeof *s->tiles, err);
+}
+
+/* ---- All of it ---- */
+
+static lth_status prepare(storing *s, lth_error *err) {
+    LTH_TRY(lth__device_eval_create(&s->eval, &s->eval.device, err));
+    s->by_device = s->eval.device != NULL;
+    lth__device_eval_free(s->eval.device);
+    s->eval.device = NULL;
+    if (!s->by_device) LTH_TRY(lth__eval_prepare(&s->eval, err));
+    LTH_TRY(lth__parts_open(&s->eval, &s->parts, err));
+    return check_memory(s, err);
+}
+
 static lth_status run(storing *s, lth_error *err) {
     lth_ctx *ctx = s->eval.ctx;
     const lth_store_info *info = &s->store->info;
@@ -165,15 +253,8 @@ static lth_status run(storing *s, lth_error *err) {
              info->tiles, info->tile_rows, info->tile_cols);
     if (s->count == 0) return LTH_OK;
     LTH_TRY(check_space(s, err));
-    LTH_TRY(lth__device_eval_create(&s->eval, &s->eval.device, err));
-    s->by_device = s->eval.device != NULL;
-    lth__device_eval_free(s->eval.device);
-    s->eval.device = NULL;
-    if (!s->by_device) LTH_TRY(lth__eval_prepare(&s->eval, err));
-    LTH_TRY(lth__parts_open(&s->eval, &s->parts, err));
-    LTH_TRY(check_memory(s, err));
-    size_t workers = s->by_device ? 1 : ctx->options.threads;
-    return lth__parallel_by(ctx, workers, "Gram matrix", s->count, s->tiles, run_piece, s, err);
+    LTH_TRY(prepare(s, err));
+    return ctx->cluster ? share_pieces(s, err) : run_pieces(s, "Gram matrix", err);
 }
 
 /* ---- The store ---- */
@@ -258,7 +339,8 @@ void lth_gram_store_options_init(lth_gram_store_options *options) {
     *options = (lth_gram_store_options){.size = sizeof *options, .part = 1, .parts = 1};
 }
 
-static lth_status complete(const lth_gram_store_options *given, const char *path,
+/* `looks`: whether this process sees to it that nothing is there. */
+static lth_status complete(const lth_gram_store_options *given, const char *path, bool looks,
                            lth_gram_store_options *out, lth_error *err) {
     enum { MOST_TILE = 8192 };
     struct stat found;
@@ -270,7 +352,7 @@ static lth_status complete(const lth_gram_store_options *given, const char *path
         return lth__fail(err, LTH_EARG, "a tile has at most %d rows, not %zu", MOST_TILE,
                          out->tile);
     bool joins = out->resume || out->parts > 1;
-    if (joins || stat(path, &found) != 0) return LTH_OK;
+    if (joins || !looks || stat(path, &found) != 0) return LTH_OK;
     return lth__fail_at(err, LTH_EARG, path, 0, 0,
                         "is there already; --resume goes on with it, nothing overwrites it");
 }
@@ -286,8 +368,10 @@ static void free_storing(storing *s) {
 lth_status lth_gram_store(const lth_kernel *kernel, const lth_items *rows, const lth_items *cols,
                           const char *path, const lth_gram_store_options *given, lth_error *err) {
     lth_gram_store_options options;
+    lth__cluster *c = lth__items_ctx(rows)->cluster;
     LTH_TRY(lth__items_check(kernel, rows, cols, err));
-    LTH_TRY(complete(given, path, &options, err));
+    LTH_TRY(
+        lth__cluster_agree(c, complete(given, path, lth__cluster_reads(c), &options, err), err));
     if (rows->count == 0 || (cols && cols->count == 0))
         return lth__fail(err, LTH_EARG, "a Gram matrix on disk needs rows");
     lth__store_texts t = {0};
@@ -299,14 +383,16 @@ lth_status lth_gram_store(const lth_kernel *kernel, const lth_items *rows, const
     const lth_items *others = s.symmetric ? NULL : cols;
     lth__zarr_shape shape = make_shape(rows, others, &options);
     lth_status status = lth__store_texts_make(kernel, rows, others, &t, err);
-    if (status == LTH_OK) status = create(path, &shape, &t, err);
+    if (status == LTH_OK && lth__cluster_reads(c)) status = create(path, &shape, &t, err);
+    status = lth__cluster_agree(c, status, err);
     if (status == LTH_OK) status = lth_store_open(path, &s.store, err);
     if (status == LTH_OK) status = check_same(s.store, &shape, options.tile == 0, &t, err);
     if (status == LTH_OK) {
         warn_of_rounding(s.eval.ctx, s.store, &t);
-        lth__durable_sweep(path);
+        if (lth__cluster_reads(c)) lth__durable_sweep(path);
         status = list_pieces(&s, options.part, options.parts, err);
     }
+    status = share_list(&s, status, err);
     if (status == LTH_OK) status = run(&s, err);
     if (s.store) { /* whatever is finished stays, also when something failed */
         lth_status settled = lth__durable_settle(path, status == LTH_OK ? err : NULL);
