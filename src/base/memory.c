@@ -5,12 +5,14 @@
  *
  * The block lies inside one from malloc(), so that realloc() can grow a large one by moving pages
  * instead of copying bytes. */
+#define _DEFAULT_SOURCE /* MAP_ANONYMOUS, MAP_NORESERVE */
 #include "base/memory.h"
 
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -81,6 +83,17 @@ void *lth__realloc(void *old, size_t count, size_t size) {
 
 void lth__free(void *p) {
     if (p != NULL) free(header_of(p)->raw);
+}
+
+void *lth__space_alloc(size_t bytes) {
+    const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    if (bytes == 0) bytes = 1;
+    void *space = mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
+    return space == MAP_FAILED ? NULL : space;
+}
+
+void lth__space_free(void *space, size_t bytes) {
+    if (space) munmap(space, bytes ? bytes : 1);
 }
 
 char *lth__strndup(const char *text, size_t length) {

@@ -21,6 +21,10 @@ char *lth__strndup(const char *text, size_t length);
 /* Make room for `need` elements in a growing array: capacity doubles. false = out of memory. */
 bool lth__reserve(void **array, size_t *capacity, size_t need, size_t element_size);
 
+/* Addresses for so many bytes, which take memory only where they are written. NULL on failure. */
+void *lth__space_alloc(size_t bytes);
+void lth__space_free(void *space, size_t bytes);
+
 /* Bytes the machine (or its container) can still give, SIZE_MAX when unknown. */
 size_t lth__memory_available(void);
 

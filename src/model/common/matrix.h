@@ -61,9 +61,11 @@ struct lth__matrix {
     size_t n;
     double *cells; /* NULL = no memory yet */
     bool borrowed;
-    float *singles;         /* instead of `cells`, of a matrix in single precision */
-    const lth_items *items; /* instead of both, of a matrix on disk: those with the store */
-    double by, plus, lift;  /* what was done to it since; see matrix_stored.c             */
+    float *singles;          /* instead of `cells`, of a matrix in single precision */
+    const lth_items *items;  /* instead of both, of a matrix on disk: those with the store */
+    lth_precision precision; /* of its cells, where it has none yet */
+    bool in_strands;         /* of a packed one: this rank of a cluster has some panels alone */
+    double by, plus, lift;   /* what was done to it since; see matrix_stored.c             */
 };
 
 /* A matrix without memory, where the Gram matrix is computed. */
@@ -77,6 +79,9 @@ lth__matrix lth__matrix_store(lth_ctx *ctx, size_t n, lth_precision precision);
 /* The same where the Gram matrix is computed. */
 lth__matrix lth__matrix_store_beside(lth_ctx *ctx, const lth__gram *gram, size_t n,
                                      lth_precision precision);
+/* The same in host memory, of which each rank of a cluster has some panels (product.h). */
+lth__matrix lth__matrix_in_strands(lth_ctx *ctx, size_t n, lth_precision precision);
+lth_status lth__matrix_strands_gram(lth__matrix *A, lth__gram *gram, lth_error *err);
 /* The same on disk, of items with a store. */
 lth__matrix lth__matrix_stored(lth_ctx *ctx, const lth_items *items);
 /* Whether its cells are rounded to single precision. */

@@ -226,6 +226,7 @@ lth__matrix lth__matrix_store(lth_ctx *ctx, size_t n, lth_precision precision) {
 lth__matrix lth__matrix_store_beside(lth_ctx *ctx, const lth__gram *gram, size_t n,
                                      lth_precision precision) {
     lth__matrix A = lth__matrix_beside(ctx, gram, n);
+    if (ctx->cluster) return lth__matrix_in_strands(ctx, n, precision);
     if (!A.device) return lth__matrix_store(ctx, n, precision);
     if (precision == LTH_F32) A.table = &lth__matrix_on_device_in_single;
     return A;
@@ -255,6 +256,7 @@ void lth__matrix_free(lth__matrix *A) {
 lth_status lth__matrix_gram(lth__matrix *A, lth__gram *gram, lth_error *err) {
     LTH_TRY(A->table->reserve(A, err));
     if (A->items) return LTH_OK; /* it is there */
+    if (A->in_strands) return lth__matrix_strands_gram(A, gram, err);
     lth__packed packed = lth__matrix_packed(A);
     if (A->device && A->singles) return lth__gram_values_single(gram, A->singles, err);
     return A->device ? lth__gram_values(gram, A->cells, A->n, err)

@@ -3,6 +3,7 @@
 #ifndef LTH_PRODUCT_H
 #define LTH_PRODUCT_H
 
+#include "engine/cluster.h"
 #include "model/common/matrix.h"
 
 /* Y (n x m) = A X, in double precision also where A is single. Any number of threads gives the same
@@ -15,5 +16,8 @@ lth_status lth__packed_multiply_roughly(const lth__matrix *A, size_t m, const do
 /* Y (n x m) = the columns `at` of A. */
 lth_status lth__packed_columns(const lth__matrix *A, size_t m, const size_t *at, double *Y,
                                lth_error *err);
+
+/* Whether a panel of a matrix that is dealt out to ranks is this rank's; NULL = there is one. */
+bool lth__packed_owns(const lth__cluster *c, const lth__packed *A, size_t panel);
 
 #endif
