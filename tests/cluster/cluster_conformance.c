@@ -201,6 +201,9 @@ static void check_join(size_t count) {
     free(words);
     uint64_t ranks = (uint64_t)1 << at.rank % 64;
     DO(table->join(&ranks, 1, &error));
+    uint64_t same = 5;
+    DO(table->join(&same, 1, &error));
+    CHECK(same == 5, "5 or 5 is %llu", (unsigned long long)same);
     if (at.size <= 64) CHECK(ranks == UINT64_MAX >> (64 - at.size), "ranks are not 0, 1, 2 ...");
 }
 
