@@ -29,7 +29,10 @@ static struct {
     lth__rank at;
     MPI_Comm groups[LTH__GROUPS];
     MPI_Win counter; /* one number, in the memory of rank 0 */
-} mpi = {.groups = {MPI_COMM_NULL, MPI_COMM_NULL, MPI_COMM_NULL}, .counter = MPI_WIN_NULL};
+    int last_will;   /* attribute of MPI_COMM_SELF: see make_last_will() */
+} mpi = {.groups = {MPI_COMM_NULL, MPI_COMM_NULL, MPI_COMM_NULL},
+         .counter = MPI_WIN_NULL,
+         .last_will = MPI_KEYVAL_INVALID};
 
 const lth__rank *lth__mpi_rank(void) {
     return &mpi.at;
@@ -183,7 +186,8 @@ static lth_status make_counter(lth_error *err) {
     return LTH_OK;
 }
 
-static void free_all(void) {
+static int free_all(MPI_Comm comm, int key, void *value, void *state) {
+    (void)comm, (void)key, (void)value, (void)state;
     if (mpi.counter != MPI_WIN_NULL) {
         MPI_Win_unlock_all(mpi.counter);
         MPI_Win_free(&mpi.counter);
@@ -191,12 +195,24 @@ static void free_all(void) {
     for (size_t g = LTH__GROUPS; g-- > 0;) {
         if (mpi.groups[g] != MPI_COMM_NULL) MPI_Comm_free(&mpi.groups[g]);
     }
+    return MPI_SUCCESS;
+}
+
+/* MPI's owner may finalise it before the cluster is left, as Python does at its end, and MPICH dies
+ * of a window that is left over. What is attached to MPI_COMM_SELF is freed first of all. */
+static lth_status make_last_will(lth_error *err) {
+    if (mpi.last_will == MPI_KEYVAL_INVALID) {
+        TRY_MPI(MPI_Comm_create_keyval, MPI_COMM_NULL_COPY_FN, free_all, &mpi.last_will, NULL);
+    }
+    TRY_MPI(MPI_Comm_set_attr, MPI_COMM_SELF, mpi.last_will, NULL);
+    return LTH_OK;
 }
 
 static lth_status restart(lth_error *err);
 
 static lth_status open_all(lth_error *err) {
     lth_status status = check_threads(err);
+    if (status == LTH_OK) status = make_last_will(err);
     if (status == LTH_OK) status = make_groups(err);
     if (status == LTH_OK) status = make_counter(err);
     if (status == LTH_OK) status = restart(err);
@@ -214,10 +230,9 @@ static lth_status start(lth__rank *out, lth_error *err) {
     return LTH_OK;
 }
 
-/* Where MPI's owner has finalised it already there is nothing left to free. */
 static void finish(void) {
     if (mpi.users == 0 || --mpi.users > 0) return;
-    if (!is_finalised()) free_all();
+    if (!is_finalised()) MPI_Comm_delete_attr(MPI_COMM_SELF, mpi.last_will);
 }
 
 static void stop_all(int code) {

@@ -43,7 +43,6 @@ __attribute__((format(printf, 3, 4))) static lth_status fail(lth_error *err, lth
 /* With the lock. Whoever waits for what a rank that ended should do waits in vain. */
 static lth_status sleep_or_fail(lth_error *err) {
     unsigned gone = me.shared->gone;
-    if (gone > me.shared->size) return fail(err, LTH_EIO, "a rank died");
     if (gone > 0) return fail(err, LTH_EIO, "rank %u has ended", gone - 1);
     ranks_sleep(me.shared);
     return LTH_OK;
@@ -51,8 +50,18 @@ static lth_status sleep_or_fail(lth_error *err) {
 
 #define WAIT_UNTIL(condition)                                                                      \
     do {                                                                                           \
-        while (status == LTH_OK && !(condition)) status = sleep_or_fail(err);                      \
+        while (status == LTH_OK && (me.shared->damaged || !(condition))) {                         \
+            status = sleep_or_fail(err);                                                           \
+        }                                                                                          \
     } while (0)
+
+/* With something to unlock in any case. */
+static lth_status lock(lth_error *err) {
+    lth_status status = LTH_OK;
+    ranks_lock(me.shared);
+    WAIT_UNTIL(true);
+    return status;
+}
 
 /* ---- All ranks meet ---- */
 
@@ -71,10 +80,9 @@ static void combine_most(uint64_t *sum, const uint64_t *words, size_t count) {
 /* At most a chunk. The last who comes ends the meeting; the next one can only begin when all have
  * taken the result. */
 static lth_status meet(combine_fn *combine, uint64_t *words, size_t count, lth_error *err) {
-    lth_status status = LTH_OK;
     ranks_shared *s = me.shared;
     ranks_meeting *m = &s->meeting;
-    ranks_lock(s);
+    lth_status status = lock(err);
     WAIT_UNTIL(m->left == 0);
     if (status == LTH_OK) {
         uint64_t held = m->held;
@@ -124,18 +132,17 @@ static lth_status barrier(lth_error *err) {
 static lth_status restart(lth_error *err) {
     lth_status status = barrier(err);
     if (status != LTH_OK) return status;
-    ranks_lock(me.shared);
+    status = lock(err);
     if (me.at.rank == 0) me.shared->counter = 0;
     ranks_unlock(me.shared);
-    return barrier(err);
+    return status == LTH_OK ? barrier(err) : status;
 }
 
 static lth_status next(uint64_t *out, lth_error *err) {
-    (void)err;
-    ranks_lock(me.shared);
-    *out = me.shared->counter++;
+    lth_status status = lock(err);
+    if (status == LTH_OK) *out = me.shared->counter++;
     ranks_unlock(me.shared);
-    return LTH_OK;
+    return status;
 }
 
 /* ---- Begin and end ---- */
@@ -291,10 +298,9 @@ static size_t chunk_of(size_t left) {
 static lth_status broadcast(lth__group group, unsigned root, void *bytes, size_t size,
                             lth_error *err) {
     place p = place_in(group);
-    lth_status status = LTH_OK;
     if (root >= p.members) return fail(err, LTH_EARG, "root %u of %u", root, p.members);
     if (p.members == 1) return LTH_OK;
-    ranks_lock(me.shared);
+    lth_status status = lock(err);
     for (size_t at = 0; at < size && status == LTH_OK; at += RANKS_CHUNK) {
         char *chunk = (char *)bytes + at;
         size_t length = chunk_of(size - at);
@@ -354,7 +360,7 @@ static lth_status send(unsigned to, const void *bytes, size_t size, lth_error *e
     lth_status status = check_other(to, err);
     if (status != LTH_OK) return status;
     size_t box = box_of_sender(me.at.rank);
-    ranks_lock(me.shared);
+    status = lock(err);
     for (size_t at = 0; at < size && status == LTH_OK; at += RANKS_CHUNK) {
         status = post(box, (const char *)bytes + at, chunk_of(size - at), 1, to, err);
     }
@@ -366,7 +372,7 @@ static lth_status send(unsigned to, const void *bytes, size_t size, lth_error *e
 static lth_status receive(unsigned from, void *bytes, size_t size, lth_error *err) {
     lth_status status = check_other(from, err);
     if (status != LTH_OK) return status;
-    ranks_lock(me.shared);
+    status = lock(err);
     for (size_t at = 0; at < size && status == LTH_OK; at += RANKS_CHUNK) {
         status = take(box_of_sender(from), (char *)bytes + at, chunk_of(size - at), true, err);
     }

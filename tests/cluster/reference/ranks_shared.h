@@ -1,4 +1,4 @@
-/* What the ranks of one machine share: made by the launcher (ranks.c), used by the plug-in
+/* What the ranks of one machine share: made by the launcher (ranks_launcher.c), used by the plug-in
  * (ranks_plugin.c). One lock for all of it, and one number that changes whenever something has
  * happened, on which those sleep who wait: a rank may be killed at any time, also while it waits,
  * and the others must not be caught by that (as they would be by a condition variable).
@@ -39,6 +39,7 @@ typedef struct ranks_shared {
     pthread_mutex_t lock;
     uint32_t news;  /* changes with everything that others may wait for      */
     unsigned gone;  /* 1 + the rank that ended first: nobody waits any more  */
+    bool damaged;   /* it had the lock: what is in here is of no use         */
     bool aborted;   /* a rank ended all others on purpose                    */
     int abort_code; /* and with this code                                    */
     uint64_t counter;
@@ -72,7 +73,7 @@ static inline bool ranks_prepare(ranks_shared *s, unsigned size) {
 static inline void ranks_lock(ranks_shared *s) {
     if (pthread_mutex_lock(&s->lock) == EOWNERDEAD) {
         pthread_mutex_consistent(&s->lock);
-        if (s->gone == 0) s->gone = s->size + 1;
+        s->damaged = true;
     }
 }
 

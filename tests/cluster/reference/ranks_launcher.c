@@ -22,7 +22,7 @@ static const time_t seconds_to_leave = 3;
 
 typedef struct rank {
     pid_t pid;
-    bool runs;
+    bool runs, died; /* died: by a signal */
     int code;
 } rank;
 
@@ -123,21 +123,30 @@ static void end_all(job *j, int code) {
     signal_all(j, SIGTERM);
 }
 
+/* Those who wait for it need wait no longer. */
 static void note_end(job *j, unsigned number, int status) {
     rank *r = &j->ranks[number];
-    bool died = WIFSIGNALED(status);
     r->runs = false;
-    r->code = died ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    r->died = WIFSIGNALED(status);
+    r->code = r->died ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
     j->running--;
     ranks_lock(j->shared);
-    bool aborted = j->shared->aborted;
-    int abort_code = j->shared->abort_code & 255;
     if (j->shared->gone == 0) j->shared->gone = number + 1;
     ranks_tell(j->shared);
     ranks_unlock(j->shared);
     kill(-r->pid, SIGKILL); /* what it left behind */
-    if (aborted) end_all(j, abort_code);
-    if (died) end_all(j, r->code);
+}
+
+/* A rank that died comes first: another one may have ended all because of that. */
+static void judge(job *j) {
+    for (unsigned r = 0; r < j->size; r++) {
+        if (j->ranks[r].died) end_all(j, j->ranks[r].code);
+    }
+    ranks_lock(j->shared);
+    bool aborted = j->shared->aborted;
+    int code = j->shared->abort_code & 255;
+    ranks_unlock(j->shared);
+    if (aborted) end_all(j, code);
 }
 
 static void collect(job *j) {
@@ -147,6 +156,7 @@ static void collect(job *j) {
             note_end(j, r, status);
         }
     }
+    judge(j);
 }
 
 /* How long to sleep until those who were told to end are made to. */
