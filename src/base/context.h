@@ -9,11 +9,13 @@
 
 struct lth__engine;
 struct lth__gpu;
+struct lth__cluster;
 
 struct lth_ctx {
     lth_ctx_options options;          /* `isa` resolved, `threads` at least 1 */
     const struct lth__engine *engine; /* of lth__engine_find()                 */
     struct lth__gpu *gpu;             /* without a device its `gpus` is 0 */
+    struct lth__cluster *cluster;     /* NULL = alone                     */
     bool quiet;                       /* `progress` may cancel, but is told nothing */
 
     /* Of base/parallel.c: the outermost loop that runs now, or NULL; in which process (see
