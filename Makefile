@@ -31,6 +31,9 @@ cuda: all ## build build/libluthier_cuda.so, the plug-in for NVIDIA GPUs (needs 
 test-cuda: cuda ## compare a GPU with the CPU; says so where there is none
 	@tools/test_cuda
 
+mpi: all ## build build/libluthier_mpi.so, the plug-in for clusters (needs mpicc)
+	@$(MAKE) -s -C src/cluster/mpi
+
 install: all ## install under PREFIX (and DESTDIR)
 	@cmake --install build --prefix "$(PREFIX)"
 
@@ -43,4 +46,4 @@ clean: ## remove build/
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
 
-.PHONY: all demo test bench check-long cuda test-cuda install format clean help
+.PHONY: all demo test bench check-long cuda test-cuda mpi install format clean help
