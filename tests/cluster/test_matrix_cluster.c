@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/random.h"
 #include "model/common/matrix.h"
 #include "model/common/tiles.h"
@@ -116,8 +117,7 @@ static double *random_vector(uint64_t seed, size_t count) {
 
 static double kernel(const double *points, size_t i, size_t j) {
     double d = points[i] - points[j];
-    return exp(-4 * d * d) +
-           0.3 * cos((double)i * 0.01) * cos((double)j * 0.01);
+    return exp(-4 * d * d) + 0.3 * cos((double)i * 0.01) * cos((double)j * 0.01);
 }
 
 /* A kernel matrix, symmetric, with something on its diagonal that makes it definite. */
@@ -343,6 +343,76 @@ static void check_scalapack(void) {
     lth__matrix_free(&A);
 }
 
+/* ---- When one rank cannot go on ---- */
+
+/* Everything that allocates, or can be cancelled. */
+static lth_status use_all(void) {
+    lth__matrix A = lth__matrix_dealt(ctx, n);
+    double *x = room(6 * n), number, *cells = NULL;
+    lth_status status = A.table->reserve(&A, &error);
+    if (status == LTH_OK) {
+        fill_tiles(&A, 2);
+        status = A.table->multiply(&A, 3, x, x + 3 * n, &error);
+    }
+    if (status == LTH_OK) status = A.table->inner(&A, &A, 0, &number, &error);
+    if (status == LTH_OK) status = A.table->factor(&A, &number, &error);
+    if (status == LTH_OK) status = A.table->solve(&A, 3, x, &error);
+    if (status == LTH_OK) status = A.table->inverse_diagonal(&A, x, &error);
+    if (status == LTH_OK) status = A.table->invert(&A, &error);
+    if (status == LTH_OK) status = lth__matrix_take(&A, &cells, &error);
+    lth__free(cells);
+    lth__matrix_free(&A);
+    free(x);
+    return status;
+}
+
+static size_t allocations, failing;
+
+void *__real_lth__alloc(size_t count, size_t size);
+void *__wrap_lth__alloc(size_t count, size_t size);
+void *__wrap_lth__alloc(size_t count, size_t size) {
+    return ++allocations == failing ? NULL : __real_lth__alloc(count, size);
+}
+
+void *__real_lth__calloc(size_t count, size_t size);
+void *__wrap_lth__calloc(size_t count, size_t size);
+void *__wrap_lth__calloc(size_t count, size_t size) {
+    return ++allocations == failing ? NULL : __real_lth__calloc(count, size);
+}
+
+/* The k-th allocation of the last rank, for one k after the other: all ranks leave together. */
+static void check_memory(void) {
+    unsigned last = ctx->cluster ? cluster.at.size - 1 : 0;
+    int64_t reached = 1, refused = 0;
+    for (size_t k = 1; reached; k++) {
+        allocations = 0;
+        failing = cluster.at.rank == last ? k : 0;
+        lth_status status = use_all();
+        reached = failing > 0 && allocations >= failing;
+        failing = 0;
+        if (ctx->cluster) DO(cluster.table->most(&reached, &error));
+        CHECK(status == (reached ? LTH_ENOMEM : LTH_OK), "allocation %zu: status %d", k,
+              (int)status);
+        refused += reached;
+    }
+    CHECK(refused > 12, "%d allocations", (int)refused);
+}
+
+static int cancel(void *user, const char *what, double done, double total) {
+    (void)user, (void)what, (void)done, (void)total;
+    return 1;
+}
+
+/* The caller of one rank. */
+static void check_cancelling(void) {
+    lth_status status = LTH_OK;
+    if (!ctx->cluster || cluster.at.rank == cluster.at.size - 1) ctx->options.progress = cancel;
+    for (int i = 0; i < 1000 && status == LTH_OK; i++) status = use_all();
+    ctx->options.progress = NULL;
+    CHECK(status == LTH_ECANCELED, "status %d", (int)status);
+    DO(use_all());
+}
+
 static void check_size(size_t size) {
     n = size;
     bits = 0xcbf29ce484222325u;
@@ -380,6 +450,9 @@ int main(int argc, char **argv) {
     DO(lth_ctx_create(&options, &ctx, &error));
     join_cluster();
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) check_size(sizes[k]);
+    n = 200;
+    check_memory();
+    check_cancelling();
     if (ctx->cluster) cluster.table->finish();
     ctx->cluster = NULL;
     lth_ctx_free(ctx);

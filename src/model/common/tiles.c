@@ -154,15 +154,19 @@ static lth_status nothing(void *user, size_t index, unsigned worker, lth_error *
     return LTH_OK;
 }
 
+/* A loop of one job asks the caller, when it is time to. */
+lth_status lth__tiles_enter(const lth__tiles *T, lth_status status, lth_error *err) {
+    if (status == LTH_OK) status = lth__parallel_for(T->ctx, NULL, 1, NULL, nothing, NULL, err);
+    return lth__tiles_meet(T, status, err);
+}
+
 lth_status lth__tiles_pause(const lth__tiles *T, double *done, double more, lth_status status,
                             lth_error *err) {
-    static const double enough = 2e10; /* some second of a rank */
+    static const double enough = 5e9; /* a fraction of a second */
     *done += more / (T->rows * T->columns);
     if (*done < enough) return LTH_OK;
     *done = 0;
-    /* A loop of one job: it asks the caller when it is time to. */
-    if (status == LTH_OK) status = lth__parallel_for(T->ctx, NULL, 1, NULL, nothing, NULL, err);
-    return lth__tiles_meet(T, status, err);
+    return lth__tiles_enter(T, status, err);
 }
 
 /* ---- Messages ---- */

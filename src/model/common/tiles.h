@@ -89,9 +89,10 @@ void lth__tiles_visit(const lth__tiles *T, lth__tiles_visit_fn *visit, void *use
 
 /* Everybody hears the first failure of all. */
 lth_status lth__tiles_meet(const lth__tiles *T, lth_status status, lth_error *err);
-/* The same after some work, when it is time to, and the caller is asked whether to go on. *done is
- * what was done since the last time, and the same on all ranks; `more` (operations of all ranks)
- * are added to it. */
+/* The same where something long begins: the caller is asked whether to go on. */
+lth_status lth__tiles_enter(const lth__tiles *T, lth_status status, lth_error *err);
+/* The same between its steps, when it is time to: *done are the operations since the last time, the
+ * same number on all ranks, which `more` (of all ranks together) are added to. */
 lth_status lth__tiles_pause(const lth__tiles *T, double *done, double more, lth_status status,
                             lth_error *err);
 

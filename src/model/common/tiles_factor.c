@@ -117,7 +117,7 @@ static lth_status factor(factoring *f, lth_error *err) {
 
 lth_status lth__tiles_factor(lth__tiles *A, lth_error *err) {
     factoring f = {.A = A, .definite = true};
-    lth_status status = lth__tiles_meet(A, reserve(&f, err), err);
+    lth_status status = lth__tiles_enter(A, reserve(&f, err), err);
     if (status == LTH_OK && A->n > 0) status = factor(&f, err);
     release(&f);
     lth__tiles_changed(A);

@@ -139,7 +139,7 @@ static lth_status invert(inverting *v, lth_error *err) {
 
 lth_status lth__tiles_invert(lth__tiles *L, lth_error *err) {
     inverting v = {.X = L};
-    lth_status status = lth__tiles_meet(L, reserve(&v, err), err);
+    lth_status status = lth__tiles_enter(L, reserve(&v, err), err);
     if (status == LTH_OK) status = invert(&v, err);
     release(&v);
     lth__tiles_changed(L);

@@ -130,7 +130,7 @@ static lth_status measure(measuring *j, double *done, double *out, lth_error *er
 lth_status lth__tiles_inverse_diagonal(const lth__tiles *L, double *out, lth_error *err) {
     measuring j = {.L = L};
     double done = 0;
-    lth_status status = lth__tiles_meet(L, reserve(&j, err), err);
+    lth_status status = lth__tiles_enter(L, reserve(&j, err), err);
     while (status == LTH_OK && j.first < L->count) {
         size_t end = j.first + columns_together(L);
         j.end = end < L->count ? end : L->count;

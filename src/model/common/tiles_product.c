@@ -141,29 +141,48 @@ static lth_status multiply_strand(void *user, size_t index, unsigned worker, lth
 
 /* ---- All together ---- */
 
-static lth_status add_ranks(const product *p, double *all, unsigned *owners, lth_error *err) {
-    lth__cluster *c = p->A->cluster;
-    size_t count = 2 * p->cells;
-    if (!c) {
-        memcpy(all, p->sums, count * sizeof *all);
-        return LTH_OK;
+/* Along a tree to rank 0, and back to all; `other` has room for what comes from one of them. */
+static lth_status add_ranks(const product *p, double *other, lth_error *err) {
+    const lth__cluster *c = p->A->cluster;
+    size_t count = 2 * p->cells, bytes = count * sizeof *other;
+    for (unsigned step = 1; c && step < c->at.size; step *= 2) {
+        if (c->at.rank % (2 * step) == step) {
+            LTH_TRY(c->table->send(c->at.rank - step, p->sums, bytes, err));
+            break;
+        }
+        if (c->at.rank + step >= c->at.size) continue;
+        LTH_TRY(c->table->receive(c->at.rank + step, other, bytes, err));
+        for (size_t k = 0; k < count; k++) p->sums[k] += other[k];
     }
-    for (unsigned r = 0; r < c->at.size; r++) owners[r] = r;
-    return lth__cluster_sum(c, c->at.size, owners, p->sums, count, all, err);
+    return c ? c->table->broadcast(LTH__ALL_RANKS, 0, p->sums, bytes, err) : LTH_OK;
 }
 
-static lth_status multiply(const product *p, double *all, unsigned *owners, double *Y,
-                           lth_error *err) {
+static lth_status multiply(const product *p, double *other, double *Y, lth_error *err) {
+    const double *sums = p->sums, *rests = p->sums + p->cells;
     LTH_TRY(know_largest(p, err));
     choose_rounders(p);
     lth__tiles_for(p->A, p->strands, multiply_strand, (void *)p);
     for (size_t s = 1; s < p->strands; s++)
         for (size_t k = 0; k < 2 * p->cells; k++) p->sums[k] += p->sums[s * 2 * p->cells + k];
-    LTH_TRY(add_ranks(p, all, owners, err));
-    for (size_t k = 0; k < p->A->n * p->m; k++) {
-        double sum = all[k] + all[p->cells + k];
+    LTH_TRY(add_ranks(p, other, err));
+    for (size_t k = 0; k < p->cells; k++) {
+        double sum = sums[k] + rests[k];
         Y[k] = isnan(sum) ? (double)NAN : sum;
     }
+    return LTH_OK;
+}
+
+/* In one piece: the sums of the strands, those of another rank, and all that is small. */
+static lth_status reserve(product *p, lth_error *err) {
+    size_t numbers =
+        (p->strands + 1) * 2 * p->cells + p->strands * room_of(p) + 2 * p->m + lth__tiles_own(p->A);
+    LTH_TRY(lth__blas_get(&p->blas, err));
+    p->sums = lth__calloc(numbers, sizeof *p->sums);
+    if (!p->sums) return lth__fail_memory(err, numbers * sizeof *p->sums);
+    p->room = p->sums + (p->strands + 1) * 2 * p->cells;
+    p->coarse = p->room + p->strands * room_of(p);
+    p->fine = p->coarse + p->m;
+    p->largest = p->fine + p->m;
     return LTH_OK;
 }
 
@@ -173,24 +192,8 @@ lth_status lth__tiles_multiply(lth__tiles *A, size_t m, const double *X, double 
     size_t threads = A->ctx->options.threads;
     product p = {.A = A, .m = m, .X = X, .cells = A->n * m};
     p.strands = threads < MOST_STRANDS ? threads : MOST_STRANDS;
-    size_t numbers = (p.strands + 1) * 2 * p.cells + p.strands * room_of(&p) + 2 * m;
-    size_t own = lth__tiles_own(A), ranks = A->cluster ? A->cluster->at.size : 1;
-    lth_status status = lth__blas_get(&p.blas, err);
-    unsigned *owners = lth__alloc(ranks, sizeof *owners);
-    p.largest = lth__alloc(own, sizeof *p.largest);
-    p.sums = lth__calloc(numbers, sizeof *p.sums);
-    if (status == LTH_OK && (!owners || !p.largest || !p.sums))
-        status = lth__fail_memory(err, (numbers + own) * sizeof *p.sums);
-    status = lth__tiles_meet(A, status, err);
-    if (status == LTH_OK) {
-        double *all = p.sums + p.strands * 2 * p.cells;
-        p.room = all + 2 * p.cells;
-        p.coarse = p.room + p.strands * room_of(&p);
-        p.fine = p.coarse + m;
-        status = multiply(&p, all, owners, Y, err);
-    }
+    lth_status status = lth__tiles_enter(A, reserve(&p, err), err);
+    if (status == LTH_OK) status = multiply(&p, p.sums + p.strands * 2 * p.cells, Y, err);
     lth__free(p.sums);
-    lth__free(p.largest);
-    lth__free(owners);
     return status;
 }

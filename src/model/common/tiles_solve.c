@@ -149,7 +149,7 @@ lth_status lth__tiles_solve(const lth__tiles *L, size_t m, double *B, lth_error 
     if (m == 0 || L->n == 0) return LTH_OK;
     solving s = {.L = L, .m = m};
     size_t bytes = L->n * m * sizeof *B;
-    lth_status status = lth__tiles_meet(L, reserve(&s, err), err);
+    lth_status status = lth__tiles_enter(L, reserve(&s, err), err);
     if (status == LTH_OK) {
         memcpy(s.x, B, bytes);
         status = solve(&s, err);
