@@ -2,7 +2,8 @@
  *
  * The mathematics of a model is written once, in these words; each place brings a table of them:
  * host memory (matrix_host.c, and in single precision matrix_single.c) and the memory of a device
- * (matrix_device.c), and a store on disk (matrix_stored.c). Matrices are n x n, factors lower
+ * (matrix_device.c), a store on disk (matrix_stored.c), and the ranks of a cluster
+ * (matrix_cluster.c). Matrices are n x n, factors lower
  * triangular. In host memory they are packed lower triangles (engine/packed.h); how they lie on a
  * device is its own affair. Vectors lie in host memory.
  */
@@ -17,7 +18,8 @@ typedef struct lth__matrix_table {
     /* Memory, if it has none yet; its contents are undefined. */
     lth_status (*reserve)(lth__matrix *A, lth_error *err);
     void (*release)(lth__matrix *A);
-    /* The lower triangle into host memory. */
+    /* The lower triangle into host memory; of rank 0, where it is dealt out, and the others have no
+     * `cells` in `out`. */
     lth_status (*fetch)(const lth__matrix *A, const lth__packed *out, lth_error *err);
 
     /* A = value everywhere; A = by A + plus; A += value on its diagonal. */
@@ -61,11 +63,13 @@ struct lth__matrix {
     size_t n;
     double *cells; /* NULL = no memory yet */
     bool borrowed;
-    float *singles;          /* instead of `cells`, of a matrix in single precision */
-    const lth_items *items;  /* instead of both, of a matrix on disk: those with the store */
-    lth_precision precision; /* of its cells, where it has none yet */
-    bool in_strands;         /* of a packed one: this rank of a cluster has some panels alone */
-    double by, plus, lift;   /* what was done to it since; see matrix_stored.c             */
+    float *singles;           /* instead of `cells`, of a matrix in single precision */
+    const lth_items *items;   /* instead of both, of a matrix on disk: those with the store */
+    lth_precision precision;  /* of its cells, where it has none yet */
+    bool in_strands;          /* of a packed one: this rank of a cluster has some panels alone */
+    double by, plus, lift;    /* what was done to it since; see matrix_stored.c             */
+    struct lth__tiles *tiles; /* of a matrix that is dealt out: `cells` are this rank's       */
+    bool by_scalapack;        /* such a one: factor and inverse are not by own tile algorithms */
 };
 
 /* A matrix without memory, where the Gram matrix is computed. */
@@ -84,6 +88,9 @@ lth__matrix lth__matrix_in_strands(lth_ctx *ctx, size_t n, lth_precision precisi
 lth_status lth__matrix_strands_gram(lth__matrix *A, lth__gram *gram, lth_error *err);
 /* The same on disk, of items with a store. */
 lth__matrix lth__matrix_stored(lth_ctx *ctx, const lth_items *items);
+/* The same dealt out to the ranks of the context's cluster, all of which call the same functions;
+ * vectors are whole on each. */
+lth__matrix lth__matrix_dealt(lth_ctx *ctx, size_t n);
 /* Whether its cells are rounded to single precision. */
 bool lth__matrix_is_single(const lth__matrix *A);
 void lth__matrix_free(lth__matrix *A);
@@ -99,10 +106,11 @@ lth_status lth__matrix_pull(lth__matrix *W, lth__gram *gram, double *gradient, l
 /* The sum of its diagonal. */
 lth_status lth__matrix_trace(const lth__matrix *A, double *out, lth_error *err);
 
-/* Its lower triangle in host memory, freed with lth__free(); it has none afterwards. */
+/* Its lower triangle in host memory, freed with lth__free(); it has none afterwards. Where it is
+ * dealt out rank 0 gets it, the others NULL. */
 lth_status lth__matrix_take(lth__matrix *A, double **out, lth_error *err);
 
 extern const lth__matrix_table lth__matrix_on_device, lth__matrix_in_single,
-    lth__matrix_on_device_in_single;
+    lth__matrix_on_device_in_single, lth__matrix_in_cluster;
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "base/parallel.h"
+#include "engine/cluster.h"
 #include "kernel/core/store.h"
 #include "model/common/linalg.h"
 #include "model/common/matrix.h"
@@ -280,15 +281,21 @@ lth_status lth__matrix_trace(const lth__matrix *A, double *out, lth_error *err) 
 }
 
 lth_status lth__matrix_take(lth__matrix *A, double **out, lth_error *err) {
-    if (!A->device) {
+    if (!A->device && !A->tiles) {
         *out = A->cells;
         A->cells = NULL;
         return LTH_OK;
     }
     lth__packed cells = lth__packed_layout(A->n);
-    cells.cells = lth__alloc(lth__packed_count(A->n), sizeof *cells.cells);
-    if (!cells.cells) return lth__fail_memory(err, lth__packed_bytes(A->n, sizeof *cells.cells));
-    lth_status status = A->table->fetch(A, &cells, err);
+    lth__cluster *cluster = A->tiles ? A->ctx->cluster : NULL;
+    lth_status status = LTH_OK;
+    if (!cluster || cluster->at.rank == 0) {
+        cells.cells = lth__alloc(lth__packed_count(A->n), sizeof *cells.cells);
+        if (!cells.cells)
+            status = lth__fail_memory(err, lth__packed_bytes(A->n, sizeof *cells.cells));
+    }
+    if (cluster) status = lth__cluster_agree(cluster, status, err);
+    if (status == LTH_OK) status = A->table->fetch(A, &cells, err);
     if (status != LTH_OK) {
         lth__free(cells.cells);
         return status;
