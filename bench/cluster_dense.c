@@ -15,8 +15,8 @@
 
 #include "base/clock.h"
 #include "engine/blas.h"
+#include "model/common/cluster_tiles.h"
 #include "model/common/matrix.h"
-#include "model/common/tiles.h"
 
 static lth_ctx *ctx;
 static lth__cluster cluster;

@@ -114,8 +114,20 @@ static lth_status open_device(lth_ctx *ctx, lth_error *err) {
     return lth__device_open(name, ctx->gpu, err);
 }
 
+/* The best that all ranks have: they are to come to the same numbers. */
+static lth_status choose_for_all(lth_ctx *ctx, lth_error *err) {
+    const lth__cluster *c = ctx->cluster;
+    int64_t weakest = ctx->engine - engines;
+    if (!c) return LTH_OK;
+    LTH_TRY(c->table->most(&weakest, err));
+    ctx->engine = &engines[weakest];
+    ctx->options.isa = ctx->engine->name;
+    return LTH_OK;
+}
+
 static lth_status open_parts(lth_ctx *ctx, lth_error *err) {
     LTH_TRY(lth__cluster_open(ctx->options.cluster, &ctx->cluster, err));
+    LTH_TRY(choose_for_all(ctx, err));
     lth_status status = open_relay(ctx, err);
     ctx->gpu = lth__calloc(1, sizeof *ctx->gpu);
     if (!ctx->gpu) status = lth__fail_memory(err, sizeof *ctx->gpu);

@@ -15,8 +15,8 @@
 
 #include "base/memory.h"
 #include "base/random.h"
+#include "model/common/cluster_tiles.h"
 #include "model/common/matrix.h"
-#include "model/common/tiles.h"
 
 static lth_ctx *ctx;
 static lth__cluster cluster;

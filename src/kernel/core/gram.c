@@ -475,6 +475,10 @@ lth_status lth__gram_prepare(lth__gram *g, lth_error *err) {
     return LTH_OK;
 }
 
+const lth_kernel *lth__gram_kernel(const lth__gram *g) {
+    return g->w.eval.kernel;
+}
+
 lth__device_eval *lth__gram_device(const lth__gram *g) {
     return g->w.eval.device;
 }

@@ -42,6 +42,10 @@ lth_status lth__gram_values_parts(lth__gram *g, const lth__gram_part *parts, siz
 lth_status lth__gram_pull_parts(lth__gram *g, const lth__gram_part *parts, size_t count,
                                 double *partial, lth_error *err);
 
+/* Whether all derivatives are finite: LTH_ENUMERIC. */
+lth_status lth__gradient_check(const lth_kernel *kernel, const double *grad, lth_error *err);
+const lth_kernel *lth__gram_kernel(const lth__gram *g);
+
 /* What depends on the columns alone, made once for many matrices: the states of an evaluation of
  * the columns with themselves, and the columns in the order of the work. Whoever needs it first
  * makes it, since a model that is only looked at needs none; until then the kernel's values must

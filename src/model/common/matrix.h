@@ -74,6 +74,9 @@ struct lth__matrix {
 
 /* A matrix without memory, where the Gram matrix is computed. */
 lth__matrix lth__matrix_beside(lth_ctx *ctx, const lth__gram *gram, size_t n);
+/* The same for the large matrices of a posterior: of many rows it is dealt out to the ranks of a
+ * cluster, if there is one. */
+lth__matrix lth__matrix_shared_beside(lth_ctx *ctx, const lth__gram *gram, size_t n);
 /* A matrix in host memory: `cells` are borrowed; NULL = none yet. */
 lth__matrix lth__matrix_on_host(lth_ctx *ctx, size_t n, double *cells);
 /* A matrix in host memory to be multiplied with vectors, as conjugate gradients do: without memory
@@ -85,7 +88,6 @@ lth__matrix lth__matrix_store_beside(lth_ctx *ctx, const lth__gram *gram, size_t
                                      lth_precision precision);
 /* The same in host memory, of which each rank of a cluster has some panels (product.h). */
 lth__matrix lth__matrix_in_strands(lth_ctx *ctx, size_t n, lth_precision precision);
-lth_status lth__matrix_strands_gram(lth__matrix *A, lth__gram *gram, lth_error *err);
 /* The same on disk, of items with a store. */
 lth__matrix lth__matrix_stored(lth_ctx *ctx, const lth_items *items);
 /* The same dealt out to the ranks of the context's cluster, all of which call the same functions;
@@ -98,6 +100,12 @@ void lth__matrix_free(lth__matrix *A);
 size_t lth__matrix_store_bytes(size_t n, lth_precision precision);
 /* Where its cells are, in host memory. */
 lth__packed lth__matrix_packed(const lth__matrix *A);
+
+/* Of one that is dealt out, or in strands: what the two below do there. */
+lth_status lth__matrix_strands_gram(lth__matrix *A, lth__gram *gram, lth_error *err);
+lth_status lth__matrix_dealt_gram(lth__matrix *A, lth__gram *gram, lth_error *err);
+lth_status lth__matrix_dealt_pull(lth__matrix *W, lth__gram *gram, double *gradient,
+                                  lth_error *err);
 
 /* The Gram matrix, and the pull-back of the weights W, which may be overwritten. */
 lth_status lth__matrix_gram(lth__matrix *A, lth__gram *gram, lth_error *err);

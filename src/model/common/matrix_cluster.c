@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "model/common/cluster_tiles.h"
 #include "model/common/matrix.h"
-#include "model/common/tiles.h"
 
 static lth_status reserve(lth__matrix *A, lth_error *err) {
     if (!A->tiles) LTH_TRY(lth__tiles_new(A->ctx, A->n, &A->tiles, err));
@@ -314,4 +314,68 @@ const lth__matrix_table lth__matrix_in_cluster = {.reserve = reserve,
 
 lth__matrix lth__matrix_dealt(lth_ctx *ctx, size_t n) {
     return (lth__matrix){.table = &lth__matrix_in_cluster, .ctx = ctx, .n = n};
+}
+
+/* ---- The Gram matrix ---- */
+
+static lth_status list_parts(const lth__tiles *T, lth__gram_part **out, lth_error *err) {
+    size_t own = lth__tiles_own(T);
+    *out = lth__alloc(own, sizeof **out);
+    if (!*out) return lth__fail_memory(err, own * sizeof **out);
+    for (size_t i = 0; i < own; i++) {
+        lth__own_tile t = lth__tiles_at(T, i);
+        (*out)[i] = (lth__gram_part){.row = t.row,
+                                     .rows = t.rows,
+                                     .col = t.col,
+                                     .cols = t.cols,
+                                     .cells = t.cells,
+                                     .ld = t.ld};
+    }
+    return LTH_OK;
+}
+
+lth_status lth__matrix_dealt_gram(lth__matrix *A, lth__gram *gram, lth_error *err) {
+    lth__gram_part *parts = NULL;
+    lth_status status = list_parts(A->tiles, &parts, err);
+    if (status == LTH_OK)
+        status = lth__gram_values_parts(gram, parts, lth__tiles_own(A->tiles), err);
+    lth__free(parts);
+    lth__tiles_changed(A->tiles);
+    return lth__tiles_meet(A->tiles, status, err);
+}
+
+/* What each tile adds, by its number in the triangle: this rank's, in places that others leave 0.
+ */
+static lth_status pull_own(const lth__tiles *T, lth__gram *gram, size_t params, double *partial,
+                           lth_error *err) {
+    size_t own = lth__tiles_own(T);
+    lth__gram_part *parts = NULL;
+    double *sums = lth__alloc(own * params, sizeof *sums);
+    lth_status status = sums ? LTH_OK : lth__fail_memory(err, own * params * sizeof *sums);
+    if (status == LTH_OK) status = list_parts(T, &parts, err);
+    if (status == LTH_OK) status = lth__gram_pull_parts(gram, parts, own, sums, err);
+    for (size_t t = 0; t < own && status == LTH_OK; t++) {
+        size_t i = parts[t].row / T->side, j = parts[t].col / T->side;
+        memcpy(partial + (i * (i + 1) / 2 + j) * params, sums + t * params, params * sizeof *sums);
+    }
+    lth__free(parts);
+    lth__free(sums);
+    return status;
+}
+
+lth_status lth__matrix_dealt_pull(lth__matrix *W, lth__gram *gram, double *gradient,
+                                  lth_error *err) {
+    const lth__tiles *T = W->tiles;
+    size_t params = lth__gram_kernel(gram)->param_count, tiles = T->count * (T->count + 1) / 2;
+    double *partial = lth__calloc(tiles * params + 1, sizeof *partial);
+    lth_status status = partial ? LTH_OK : lth__fail_memory(err, tiles * params * sizeof *partial);
+    if (status == LTH_OK) status = pull_own(T, gram, params, partial, err);
+    status = lth__tiles_meet(T, status, err);
+    if (status == LTH_OK) status = lth__tiles_join(T, partial, tiles * params, err);
+    memset(gradient, 0, params * sizeof *gradient);
+    for (size_t t = 0; t < tiles && status == LTH_OK; t++) {
+        for (size_t p = 0; p < params; p++) gradient[p] += partial[t * params + p];
+    }
+    lth__free(partial);
+    return status == LTH_OK ? lth__gradient_check(lth__gram_kernel(gram), gradient, err) : status;
 }

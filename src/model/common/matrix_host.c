@@ -214,6 +214,11 @@ lth__matrix lth__matrix_beside(lth_ctx *ctx, const lth__gram *gram, size_t n) {
         .table = device ? &lth__matrix_on_device : &on_host, .ctx = ctx, .device = device, .n = n};
 }
 
+lth__matrix lth__matrix_shared_beside(lth_ctx *ctx, const lth__gram *gram, size_t n) {
+    bool dealt = ctx->cluster && lth__cluster_deals(n);
+    return dealt ? lth__matrix_dealt(ctx, n) : lth__matrix_beside(ctx, gram, n);
+}
+
 lth__matrix lth__matrix_on_host(lth_ctx *ctx, size_t n, double *cells) {
     return (lth__matrix){
         .table = &on_host, .ctx = ctx, .n = n, .cells = cells, .borrowed = cells != NULL};
@@ -258,6 +263,7 @@ lth_status lth__matrix_gram(lth__matrix *A, lth__gram *gram, lth_error *err) {
     LTH_TRY(A->table->reserve(A, err));
     if (A->items) return LTH_OK; /* it is there */
     if (A->in_strands) return lth__matrix_strands_gram(A, gram, err);
+    if (A->tiles) return lth__matrix_dealt_gram(A, gram, err);
     lth__packed packed = lth__matrix_packed(A);
     if (A->device && A->singles) return lth__gram_values_single(gram, A->singles, err);
     return A->device ? lth__gram_values(gram, A->cells, A->n, err)
@@ -266,6 +272,7 @@ lth_status lth__matrix_gram(lth__matrix *A, lth__gram *gram, lth_error *err) {
 
 lth_status lth__matrix_pull(lth__matrix *W, lth__gram *gram, double *gradient, lth_error *err) {
     lth__packed packed = lth__matrix_packed(W);
+    if (W->tiles) return lth__matrix_dealt_pull(W, gram, gradient, err);
     return W->device ? lth__gram_pull(gram, W->cells, W->n, gradient, err)
                      : lth__gram_pull_packed(gram, &packed, gradient, err);
 }

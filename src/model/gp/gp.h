@@ -61,6 +61,7 @@ struct lth_gp {
     double jitter;
     const lth__posterior *posterior;
     lth__gp_how how;
+    bool at_first_rank;    /* of a cluster: the others cannot predict from it */
     void *solution;        /* of the posterior */
     lth__journal *journal; /* while it learns, or NULL */
 
@@ -163,6 +164,8 @@ lth_status lth__gp_plan(const lth_gp *gp, const lth_gp_options *options, lth_gp_
 /* Whether there is memory for it; a warning tells what was decided without being asked for. */
 lth_status lth__gp_plan_check(const lth_gp *gp, const lth_gp_options *options,
                               const lth_gp_plan *plan, bool learns, lth_error *err);
+/* Bytes of a matrix of its rows: of this rank, where it is dealt out. */
+size_t lth__gp_matrix_bytes(const lth_gp *gp);
 /* Rows that stand for all where the caller names no number, by the number of rows. */
 size_t lth__gp_default_inducing(const lth_gp *gp);
 /* Whether the posterior of all rows is what parameters are learned by. */

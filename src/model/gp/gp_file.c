@@ -181,10 +181,15 @@ static lth_status save(const lth_gp *gp, const lth__model_to *to, lth_error *err
 }
 
 lth_status lth_gp_save(const lth_gp *gp, const char *path, lth_error *err) {
-    return save(gp, &(lth__model_to){.path = path}, err);
+    lth__cluster *c = gp->ctx.cluster;
+    lth_status status = LTH_OK;
+    if (lth__cluster_reads(c)) status = save(gp, &(lth__model_to){.path = path}, err);
+    return lth__cluster_agree(c, status, err);
 }
 
 lth_status lth_gp_save_to(const lth_gp *gp, lth_write_fn *write, void *user, lth_error *err) {
+    if (gp->at_first_rank && !lth__cluster_reads(gp->ctx.cluster))
+        return lth__fail(err, LTH_EUNSUPPORTED, "the first rank has the model's factor");
     return save(gp, &(lth__model_to){.write = write, .user = user}, err);
 }
 

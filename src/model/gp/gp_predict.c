@@ -69,6 +69,11 @@ static lth_status predict_slice(const lth_gp *gp, const lth_items *items, const 
                                   s->variance, err);
 }
 
+static bool is_own(const lth_gp *gp, const lth_items *items, size_t slice) {
+    const lth__cluster *c = lth__items_ctx(items)->cluster;
+    return gp->at_first_rank ? lth__cluster_reads(c) : lth__cluster_owns(c, slice);
+}
+
 /* Those of this rank. */
 static lth_status predict_slices(const lth_gp *gp, const lth_items *items, bool variances,
                                  take_fn *take, void *user, lth_error *err) {
@@ -80,10 +85,11 @@ static lth_status predict_slices(const lth_gp *gp, const lth_items *items, bool 
     lth_status status = LTH_OK;
     if (!s.K || !s.self || !s.mean || (variances && !s.variance))
         status = lth__fail_memory(err, most * gp->rows * sizeof *s.K);
+    if (status == LTH_OK && gp->posterior->ready) status = gp->posterior->ready(gp, err);
     for (size_t first = 0; first < items->count && status == LTH_OK; first += SLICE) {
         lth_items *slice = NULL;
         size_t rows = items->count - first < SLICE ? items->count - first : SLICE;
-        if (!lth__cluster_owns(lth__items_ctx(items)->cluster, first / SLICE)) continue;
+        if (!is_own(gp, items, first / SLICE)) continue;
         status = lth__items_slice(items, first, rows, &slice, err);
         if (status == LTH_OK) status = predict_slice(gp, slice, &s, err);
         if (status == LTH_OK) take(user, first, rows, s.mean, s.variance);

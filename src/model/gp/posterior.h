@@ -14,8 +14,8 @@ typedef struct lth__posterior {
     /* Room for the solution of gp->rows and gp->latents. */
     lth_status (*open)(lth_gp *gp, lth_error *err);
     void (*free)(void *solution);
-    /* Bytes that its matrices will need at once, by rows, latents and how alone; SIZE_MAX when they
-     * cannot be counted. */
+    /* Bytes that its matrices will need at once, of this rank alone, by rows, latents, how and the
+     * number of ranks; SIZE_MAX when they cannot be counted. */
     size_t (*bytes)(const lth_gp *gp);
 
     /* At the present parameters: the evidence, and unless `gradient` is NULL its derivative by each
@@ -29,6 +29,9 @@ typedef struct lth__posterior {
      */
     lth_status (*settle)(lth_gp *gp, lth_error *err);
 
+    /* Optional: make what predictions need and a file does not hold. By all ranks, before any of them
+     * predicts. */
+    lth_status (*ready)(const lth_gp *gp, lth_error *err);
     /* Rows with these covariances K [row][row that is kept], which are overwritten, and variances:
      * mean[row * latents + i] and, unless NULL, variance likewise. From many threads at once. */
     lth_status (*predict)(const lth_gp *gp, lth_ctx *ctx, size_t rows, double *K,

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "engine/blas.h"
+#include "engine/cluster.h"
 #include "model/common/quadratic.h"
 #include "model/gp/gp.h"
 
@@ -71,6 +72,7 @@ static size_t rank_for(size_t n) {
 static size_t bytes(const lth_gp *gp) {
     enum { BY_PROBE = 34 };
     size_t n = gp->rows, matrix = gp->how.on_disk ? 0 : lth__matrix_store_bytes(n, gp->how.store);
+    if (gp->ctx.cluster) matrix /= gp->ctx.cluster->at.size;
     size_t beside =
         (2 * rank_for(n) + gp->how.probes + BY_PROBE * LTH__PROBE_BATCH + 8 * gp->latents) *
         sizeof(double);

@@ -38,7 +38,7 @@ static lth_status open(lth_gp *gp, lth_error *err) {
 }
 
 static size_t bytes(const lth_gp *gp) {
-    return lth__packed_bytes(gp->rows, sizeof(double));
+    return lth__gp_matrix_bytes(gp);
 }
 
 /* ---- Evidence ---- */
@@ -70,7 +70,7 @@ static lth_status evidence(lth_gp *gp, lth__gram *gram, double *out, double *gra
     exact *e = gp->solution;
     size_t n = gp->rows, t = gp->latents;
     double log_determinant, fit;
-    if (!e->G.table) e->G = lth__matrix_beside(&gp->ctx, gram, n);
+    if (!e->G.table) e->G = lth__matrix_shared_beside(&gp->ctx, gram, n);
     LTH_TRY(lth__matrix_gram(&e->G, gram, err));
     LTH_TRY(lth__gp_prior_matrix(gp, gp->own[0], &e->G, err));
     LTH_TRY(e->G.table->factor(&e->G, &log_determinant, err));
@@ -96,6 +96,7 @@ static lth_status settle(lth_gp *gp, lth_error *err) {
     LTH_TRY(report_left_out(gp, err));
     lth__free(e->L);
     e->L = NULL;
+    gp->at_first_rank = e->G.tiles != NULL;
     LTH_TRY(lth__matrix_take(&e->G, &e->L, err));
     e->G = (lth__matrix){0};
     gp->report.noise = gp->own[0] * gp->targets[0].scale * gp->targets[0].scale;
@@ -115,6 +116,7 @@ static lth_status leave_one_out(const lth_gp *gp, size_t target, double *y, doub
     const exact *e = gp->solution;
     lth_ctx ctx = gp->ctx;
     size_t n = gp->rows;
+    if (!e->L) return lth__fail(err, LTH_EUNSUPPORTED, "the first rank has the model's factor");
     lth__matrix L = lth__matrix_on_host(&ctx, n, e->L);
     double *inverse = lth__alloc(n, sizeof *inverse);
     lth_status status = inverse ? LTH_OK : lth__fail_memory(err, n * sizeof *inverse);

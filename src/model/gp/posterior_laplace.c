@@ -63,7 +63,7 @@ static lth_status open(lth_gp *gp, lth_error *err) {
 
 /* Three while it learns; then the covariances and a factor for each latent function. */
 static size_t bytes(const lth_gp *gp) {
-    size_t each = lth__packed_bytes(gp->rows, sizeof(double));
+    size_t each = lth__gp_matrix_bytes(gp);
     size_t count = gp->latents > 2 ? gp->latents + 1 : 3;
     return each > SIZE_MAX / count ? SIZE_MAX : count * each;
 }
@@ -89,7 +89,7 @@ static lth_status evidence(lth_gp *gp, lth__gram *gram, double *out, double *gra
     solution *s = gp->solution;
     size_t n = gp->rows;
     double sum = 0;
-    if (!s->K.table) s->K = s->M = s->B = lth__matrix_beside(&gp->ctx, gram, n);
+    if (!s->K.table) s->K = s->M = s->B = lth__matrix_shared_beside(&gp->ctx, gram, n);
     LTH_TRY(lth__matrix_gram(&s->K, gram, err));
     LTH_TRY(lth__gp_prior_matrix(gp, 0, &s->K, err));
     if (gradient) {
@@ -147,7 +147,8 @@ static lth_status settle(lth_gp *gp, lth_error *err) {
     free_factors(s);
     lth__matrix_free(&s->M);
     lth__matrix_free(&s->B);
-    lth_status status = factor_each(gp, &s->K, err);
+    /* Where ranks hold the matrix together, factors are made when they are needed. */
+    lth_status status = s->K.tiles ? LTH_OK : factor_each(gp, &s->K, err);
     free_matrices(s);
     return status;
 }
@@ -211,7 +212,6 @@ static lth_status predict_latent(const lth_gp *gp, lth_ctx *ctx, size_t i, size_
 
 static lth_status predict(const lth_gp *gp, lth_ctx *ctx, size_t rows, double *K,
                           const double *self, double *mean, double *variance, lth_error *err) {
-    LTH_TRY(need_factors(gp, err));
     double *V = lth__alloc(rows * gp->rows, sizeof *V);
     if (!V) return lth__fail_memory(err, rows * gp->rows * sizeof *V);
     lth_status status = LTH_OK;
@@ -269,6 +269,7 @@ const lth__posterior lth__laplace_posterior = {.name = "laplace",
                                                .evidence = evidence,
                                                .carried = carried,
                                                .settle = settle,
+                                               .ready = need_factors,
                                                .predict = predict,
                                                .weigh = weigh,
                                                .save = save,

@@ -148,7 +148,10 @@ static lth_status save(const lth_svm *svm, const lth__model_to *to, lth_error *e
 }
 
 lth_status lth_svm_save(const lth_svm *svm, const char *path, lth_error *err) {
-    return save(svm, &(lth__model_to){.path = path}, err);
+    lth__cluster *c = svm->kernel->ctx->cluster;
+    lth_status status = LTH_OK;
+    if (lth__cluster_reads(c)) status = save(svm, &(lth__model_to){.path = path}, err);
+    return lth__cluster_agree(c, status, err);
 }
 
 lth_status lth_svm_save_to(const lth_svm *svm, lth_write_fn *write, void *user, lth_error *err) {

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "model/common/tiles.h"
+#include "model/common/cluster_tiles.h"
 
 typedef struct inverting {
     lth__tiles *X;

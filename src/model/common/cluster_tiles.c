@@ -1,5 +1,5 @@
 /* Tiles of a rank: which they are, their memory, and how they travel. */
-#include "model/common/tiles.h"
+#include "model/common/cluster_tiles.h"
 
 #include <string.h>
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "model/common/tiles.h"
+#include "model/common/cluster_tiles.h"
 
 typedef struct solving {
     const lth__tiles *L;

@@ -14,8 +14,8 @@
  * All ranks call the same functions in the same order. What can fail on one of them is done first;
  * then they agree (lth__tiles_meet), and go on or leave together.
  */
-#ifndef LTH_TILES_H
-#define LTH_TILES_H
+#ifndef LTH_CLUSTER_TILES_H
+#define LTH_CLUSTER_TILES_H
 
 #include "base/context.h"
 #include "base/parallel.h"
@@ -30,7 +30,7 @@ typedef struct lth__tiles {
     size_t *before;                      /* own tiles to the left of each own column          */
     double *cells;                       /* of own tiles, column by column                    */
     double largest;                      /* absolute value of all ranks', or less than 0 when
-                                            it is not known; see tiles_product.c              */
+                                            it is not known; see cluster_product.c              */
 } lth__tiles;
 
 /* Where a tile of this rank lies. */

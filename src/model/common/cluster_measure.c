@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "model/common/tiles.h"
+#include "model/common/cluster_tiles.h"
 
 typedef struct measuring {
     const lth__tiles *L;

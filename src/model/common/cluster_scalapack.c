@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "model/common/tiles.h"
+#include "model/common/cluster_tiles.h"
 
 typedef struct carrying {
     lth__tiles *T;

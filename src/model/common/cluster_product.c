@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "model/common/tiles.h"
+#include "model/common/cluster_tiles.h"
 
 enum {
     BITS = 38,        /* of a part: room for the sum of 2^14 of them in the 53 of a double */
