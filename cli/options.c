@@ -325,8 +325,8 @@ const option option_table[] = {
      "where to compute: cpu (default), cuda or cuda:N (a GPU), cuda:N,M (several), auto (a GPU "
      "where there is one and the work is large)"},
     {0, "cluster", OPTION_TEXT, "NAME", FIELD(cluster), SHARED, 0,
-     "share the work among the processes that mpirun or srun started: mpi, none, or auto (default: "
-     "where there are several)"},
+     "share the work among the processes that mpirun or srun started: mpi, scalapack (its algebra "
+     "for large matrices), none, or auto (default: mpi where there are several)"},
     {0, "seed", OPTION_NUMBER, "N", FIELD(seed), WORKING, UINT64_MAX,
      "seed of everything random (default 1)"},
     {0, "precision", OPTION_CHOICE, "f64|f32", FIELD(precision), WORKING, 0,

@@ -141,8 +141,8 @@ typedef struct lth_ctx_options {
                                   "auto" = a GPU where there is one and the work is large      */
     size_t device_memory;      /* bytes of its memory to use at most; 0 = what is free          */
     const char *cluster;       /* "none" (NULL), "mpi": work is shared by all processes that mpirun
-                                  or srun started; "auto" = where there are several. See
-                                  docs/cluster.md                                               */
+                                  or srun started; "scalapack": with its dense algebra; "auto" =
+                                  mpi where there are several. See docs/cluster.md              */
 } lth_ctx_options;
 
 LTH_API void lth_ctx_options_init(lth_ctx_options *options);

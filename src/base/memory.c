@@ -9,6 +9,7 @@
 #include "base/memory.h"
 
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -253,8 +254,17 @@ static size_t address_space_available(void) {
     return difference((size_t)limit.rlim_cur, pages * (page > 0 ? (size_t)page : 4096));
 }
 
+static atomic_uint sharers = 1;
+
+void lth__memory_share(unsigned processes) {
+    atomic_store(&sharers, processes > 0 ? processes : 1);
+}
+
+/* The address space is a process's own. */
 size_t lth__memory_available(void) {
-    return least(address_space_available(), least(container_available(), machine_available()));
+    size_t shared = least(container_available(), machine_available());
+    if (shared != SIZE_MAX) shared /= atomic_load(&sharers);
+    return least(address_space_available(), shared);
 }
 
 void lth__print_size(double value, char out[16]) {

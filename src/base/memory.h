@@ -25,8 +25,10 @@ bool lth__reserve(void **array, size_t *capacity, size_t need, size_t element_si
 void *lth__space_alloc(size_t bytes);
 void lth__space_free(void *space, size_t bytes);
 
-/* Bytes the machine (or its container) can still give, SIZE_MAX when unknown. */
+/* Bytes the machine (or its container) can still give to this process, SIZE_MAX when unknown: an
+ * equal part, where so many processes of the machine do one job together. */
 size_t lth__memory_available(void);
+void lth__memory_share(unsigned processes);
 
 /* "3.2 GB" */
 void lth__print_size(double bytes, char out[16]);

@@ -87,17 +87,22 @@ lth_status lth__cluster_open(const char *name, lth__cluster **out, lth_error *er
     if (!name || strcmp(name, "none") == 0) return LTH_OK;
     lth_launched_rank(&ranks);
     if (strcmp(name, "auto") == 0 && ranks < 2) return LTH_OK;
-    if (strcmp(name, "auto") != 0 && strcmp(name, "mpi") != 0)
-        return lth__fail(err, LTH_EARG, "unknown cluster \"%s\"; there are mpi, auto and none",
-                         name);
+    bool by_scalapack = strcmp(name, "scalapack") == 0;
+    if (strcmp(name, "auto") != 0 && strcmp(name, "mpi") != 0 && !by_scalapack)
+        return lth__fail(err, LTH_EARG,
+                         "unknown cluster \"%s\"; there are mpi, scalapack, auto and none", name);
     lth__cluster *c = lth__calloc(1, sizeof *c);
     if (!c) return lth__fail_memory(err, sizeof *c);
     lth_status status = load(&c->table, err);
+    c->by_scalapack = by_scalapack;
+    if (status == LTH_OK && by_scalapack && !c->table->factor)
+        status = lth__fail(err, LTH_EUNSUPPORTED, "%s was built without ScaLAPACK", plugin_name);
     if (status == LTH_OK) status = c->table->start(&c->at, err);
     if (status != LTH_OK) {
         lth__free(c);
         return status;
     }
+    lth__memory_share(c->at.neighbours);
     *out = c;
     return LTH_OK;
 }

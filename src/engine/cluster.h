@@ -84,11 +84,12 @@ typedef const lth__cluster_table *lth__cluster_table_fn(void);
 typedef struct lth__cluster {
     const lth__cluster_table *table;
     lth__rank at;
-    bool left; /* it is known that all ranks stop: there is nobody to talk to */
+    bool by_scalapack; /* factors and inverses of matrices that are dealt out */
+    bool left;         /* it is known that all ranks stop: there is nobody to talk to */
 } lth__cluster;
 
 /* "none" or NULL: *out is NULL. "mpi", or "auto": where this process was started as one of several
- * by mpirun or srun. */
+ * by mpirun or srun. "scalapack": the same, with its dense algebra. */
 lth_status lth__cluster_open(const char *name, lth__cluster **out, lth_error *err);
 /* Leaves it, if that was not done. */
 void lth__cluster_close(lth__cluster *c);

@@ -313,7 +313,10 @@ const lth__matrix_table lth__matrix_in_cluster = {.reserve = reserve,
                                                   .add_weights = add_weights};
 
 lth__matrix lth__matrix_dealt(lth_ctx *ctx, size_t n) {
-    return (lth__matrix){.table = &lth__matrix_in_cluster, .ctx = ctx, .n = n};
+    return (lth__matrix){.table = &lth__matrix_in_cluster,
+                         .ctx = ctx,
+                         .n = n,
+                         .by_scalapack = ctx->cluster && ctx->cluster->by_scalapack};
 }
 
 /* ---- The Gram matrix ---- */

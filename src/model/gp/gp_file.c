@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "engine/cluster.h"
 #include "model/gp/gp_classes.h"
 
 /* The report as an array of numbers, in this order. */

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/clock.h"
+#include "engine/cluster.h"
 #include "engine/device.h"
 #include "kernel/core/store.h"
 #include "model/common/linalg.h"

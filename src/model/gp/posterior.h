@@ -29,8 +29,8 @@ typedef struct lth__posterior {
      */
     lth_status (*settle)(lth_gp *gp, lth_error *err);
 
-    /* Optional: make what predictions need and a file does not hold. By all ranks, before any of them
-     * predicts. */
+    /* Optional: make what predictions need and a file does not hold. By all ranks, before any of
+     * them predicts. */
     lth_status (*ready)(const lth_gp *gp, lth_error *err);
     /* Rows with these covariances K [row][row that is kept], which are overwritten, and variances:
      * mean[row * latents + i] and, unless NULL, variance likewise. From many threads at once. */

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "engine/cluster.h"
 #include "model/svm/svm.h"
 
 /* The report as an array of numbers, in this order. */
