@@ -1,8 +1,9 @@
 /* Each cell is read once and used twice, for its own place and for the one across the diagonal:
  * a tile T of rows I and columns J adds T X_J to Y_I and T^T X_I to Y_J. The second lies anywhere
  * in Y, so the panels are dealt out to a few strands, each with a sum of its own; these are added
- * along a tree. How many there are depends on the sizes alone. Ranks have strands of their own, and
- * of the matrix only their panels. */
+ * along a tree. Threads share the columns of a strand too, in a few lanes: what lanes add to Y_J
+ * lies apart, for Y_I each has a sum of its own. How many there are of both depends on the sizes
+ * alone. Ranks have strands of their own, and of the matrix only their panels. */
 #include "model/common/product.h"
 
 #include <assert.h>
@@ -14,16 +15,24 @@
 #include "engine/cluster_sum.h"
 #include "engine/engine.h"
 
-enum { MOST_STRANDS = 16, TILE_BYTES = 1 << 18, ROWS = 256, WIDTH = 1024, SOME = 64 };
+enum { MOST_STRANDS = 16, LANES = 8, TILE_BYTES = 1 << 18, ROWS = 256, WIDTH = 1024, SOME = 64 };
 static_assert((int)MOST_STRANDS <= (int)LTH__MOST_LEAVES, "a strand is a leaf of a sum");
 
 typedef struct product product;
 
-/* Arithmetic in one precision: what a panel adds to the sum of its strand (n x m), with room for a
- * tile or a square. */
+/* Some columns of a panel: those from `from` to `to` that are left of its square, and the square if
+ * `to` lies behind it. */
+typedef struct strip {
+    size_t panel, from, to;
+    void *rows, *cols; /* sums (n x m) of Y_I and of Y_J */
+    void *room;        /* for a tile or a square        */
+} strip;
+
+/* Arithmetic in one precision. */
 typedef struct arithmetic {
     size_t real; /* bytes of a number */
-    void (*add_panel)(const product *p, size_t panel, void *sum, void *room);
+    void (*add_strip)(const product *p, const strip *s);
+    void (*add)(void *sum, const void *addend, size_t count);
 } arithmetic;
 
 struct product {
@@ -33,11 +42,13 @@ struct product {
     const lth__packed *A;
     const arithmetic *by;
     size_t m, strands, tile_cols;
+    size_t lane;       /* columns of a lane     */
     size_t first, own; /* this rank's strands */
     const double *X;
     float *rough_X; /* the same, in single precision */
     double *Y;
     void *sums; /* [own strand][n x m] */
+    void *rows; /* [lane][n x m]: sums of Y_I, by row, which has one strand */
 };
 
 /* ---- In double precision ---- */
@@ -66,37 +77,52 @@ static void mirror_square(const product *p, size_t panel, size_t first, double *
     }
 }
 
-static void add_panel(const product *p, size_t panel, void *to, void *room) {
-    size_t first = panel << p->A->shift, rows = lth__packed_rows(p->A, panel), m = p->m, ld;
-    double *sum = to;
-    for (size_t left = 0; left < first; left += p->tile_cols) {
-        size_t cols = left + p->tile_cols < first ? p->tile_cols : first - left;
-        const double *T = tile_at(p, panel, left, cols, room, &ld);
-        p->blas->gemm_nn(rows, m, cols, 1, T, ld, p->X + left * m, m, 1, sum + first * m, m);
-        p->blas->gemm_tn(cols, m, rows, 1, T, ld, p->X + first * m, m, 1, sum + left * m, m);
-    }
-    mirror_square(p, panel, first, room);
-    p->blas->gemm_nn(rows, m, rows, 1, room, rows, p->X + first * m, m, 1, sum + first * m, m);
+static size_t end_left(const strip *s, size_t first) {
+    return s->to < first ? s->to : first;
 }
 
-static const arithmetic in_double = {.real = sizeof(double), .add_panel = add_panel};
+static void add_strip(const product *p, const strip *s) {
+    size_t panel = s->panel, first = panel << p->A->shift, m = p->m, ld;
+    size_t rows = lth__packed_rows(p->A, panel), end = end_left(s, first);
+    double *to = (double *)s->rows + first * m, *room = s->room;
+    for (size_t left = s->from; left < end; left += p->tile_cols) {
+        size_t cols = left + p->tile_cols < end ? p->tile_cols : end - left;
+        const double *T = tile_at(p, panel, left, cols, room, &ld);
+        p->blas->gemm_nn(rows, m, cols, 1, T, ld, p->X + left * m, m, 1, to, m);
+        p->blas->gemm_tn(cols, m, rows, 1, T, ld, p->X + first * m, m, 1,
+                         (double *)s->cols + left * m, m);
+    }
+    if (s->to <= first) return;
+    mirror_square(p, panel, first, room);
+    p->blas->gemm_nn(rows, m, rows, 1, room, rows, p->X + first * m, m, 1, to, m);
+}
+
+static void add_doubles(void *sum, const void *addend, size_t count) {
+    for (size_t i = 0; i < count; i++) ((double *)sum)[i] += ((const double *)addend)[i];
+}
+
+static const arithmetic in_double = {
+    .real = sizeof(double), .add_strip = add_strip, .add = add_doubles};
 
 /* One vector and cells in single precision: the time is that of reading the cells. */
-static void add_panel_to_vector(const product *p, size_t panel, void *to, void *room) {
+static void add_strip_to_vector(const product *p, const strip *s) {
     const lth__lanes *lanes = p->ctx->engine->lanes[LTH_F64];
-    size_t first = panel << p->A->shift, rows = lth__packed_rows(p->A, panel);
+    size_t panel = s->panel, first = panel << p->A->shift, end = end_left(s, first);
+    size_t rows = lth__packed_rows(p->A, panel);
     const float *cells = p->A->singles + lth__packed_panel(p->A, panel);
-    double *sum = to;
-    for (size_t left = 0; left < first; left += WIDTH) {
-        size_t cols = left + WIDTH < first ? WIDTH : first - left;
+    double *to = (double *)s->rows + first;
+    for (size_t left = s->from; left < end; left += WIDTH) {
+        size_t cols = left + WIDTH < end ? WIDTH : end - left;
         lanes->add_symmetric(rows, cols, cells + left, lth__packed_stride(p->A, panel),
-                             p->X + first, p->X + left, sum + first, sum + left);
+                             p->X + first, p->X + left, to, (double *)s->cols + left);
     }
-    mirror_square(p, panel, first, room);
-    p->blas->gemm_nn(rows, 1, rows, 1, room, rows, p->X + first, 1, 1, sum + first, 1);
+    if (s->to <= first) return;
+    mirror_square(p, panel, first, s->room);
+    p->blas->gemm_nn(rows, 1, rows, 1, s->room, rows, p->X + first, 1, 1, to, 1);
 }
 
-static const arithmetic of_vector = {.real = sizeof(double), .add_panel = add_panel_to_vector};
+static const arithmetic of_vector = {
+    .real = sizeof(double), .add_strip = add_strip_to_vector, .add = add_doubles};
 
 /* ---- In single precision ---- */
 
@@ -122,21 +148,29 @@ static void mirror_rough_square(const product *p, size_t panel, size_t first, fl
     }
 }
 
-static void add_panel_roughly(const product *p, size_t panel, void *to, void *room) {
-    size_t first = panel << p->A->shift, rows = lth__packed_rows(p->A, panel), m = p->m, ld;
+static void add_strip_roughly(const product *p, const strip *s) {
+    size_t panel = s->panel, first = panel << p->A->shift, m = p->m, ld;
+    size_t rows = lth__packed_rows(p->A, panel), end = end_left(s, first);
     const float *X = p->rough_X;
-    float *sum = to;
-    for (size_t left = 0; left < first; left += p->tile_cols) {
-        size_t cols = left + p->tile_cols < first ? p->tile_cols : first - left;
+    float *to = (float *)s->rows + first * m, *room = s->room;
+    for (size_t left = s->from; left < end; left += p->tile_cols) {
+        size_t cols = left + p->tile_cols < end ? p->tile_cols : end - left;
         const float *T = rough_tile_at(p, panel, left, cols, room, &ld);
-        p->blas->gemm_nn_single(rows, m, cols, 1, T, ld, X + left * m, m, 1, sum + first * m, m);
-        p->blas->gemm_tn_single(cols, m, rows, 1, T, ld, X + first * m, m, 1, sum + left * m, m);
+        p->blas->gemm_nn_single(rows, m, cols, 1, T, ld, X + left * m, m, 1, to, m);
+        p->blas->gemm_tn_single(cols, m, rows, 1, T, ld, X + first * m, m, 1,
+                                (float *)s->cols + left * m, m);
     }
+    if (s->to <= first) return;
     mirror_rough_square(p, panel, first, room);
-    p->blas->gemm_nn_single(rows, m, rows, 1, room, rows, X + first * m, m, 1, sum + first * m, m);
+    p->blas->gemm_nn_single(rows, m, rows, 1, room, rows, X + first * m, m, 1, to, m);
 }
 
-static const arithmetic in_single = {.real = sizeof(float), .add_panel = add_panel_roughly};
+static void add_singles(void *sum, const void *addend, size_t count) {
+    for (size_t i = 0; i < count; i++) ((float *)sum)[i] += ((const float *)addend)[i];
+}
+
+static const arithmetic in_single = {
+    .real = sizeof(float), .add_strip = add_strip_roughly, .add = add_singles};
 
 /* ---- Strands ---- */
 
@@ -157,24 +191,52 @@ bool lth__packed_owns(const lth__cluster *c, const lth__packed *A, size_t panel)
     return !c || lth__tree_owner(c, count_strands(A), strand_of(A, panel)) == c->at.rank;
 }
 
-static lth_status add_strand(void *user, size_t index, unsigned worker, lth_error *err) {
+/* Number `row` of one of the sums. */
+static void *sum_at(const product *p, void *sums, size_t which, size_t row) {
+    return (char *)sums + (which * p->A->n + row) * p->m * p->by->real;
+}
+
+/* The columns of a lane, of all panels of a strand: the first lanes, which have most, come first.
+ */
+static lth_status add_lane(void *user, size_t index, unsigned worker, lth_error *err) {
     (void)worker;
     const product *p = user;
+    size_t lane = index / p->own, own = index % p->own;
     size_t height = lth__packed_height(p->A), cells = height * p->tile_cols;
-    size_t bytes = p->A->n * p->m * p->by->real;
-    void *sum = (char *)p->sums + index * bytes;
     if (cells < height * height) cells = height * height;
-    void *room = lth__alloc(cells, p->by->real);
-    if (!room) return lth__fail_memory(err, cells * p->by->real);
-    memset(sum, 0, bytes);
+    strip s = {.from = lane * p->lane,
+               .to = (lane + 1) * p->lane,
+               .rows = sum_at(p, p->rows, lane, 0),
+               .cols = sum_at(p, p->sums, own, 0),
+               .room = lth__alloc(cells, p->by->real)};
+    if (!s.room) return lth__fail_memory(err, cells * p->by->real);
     lth_status status = LTH_OK;
-    for (size_t panel = 0; panel < lth__packed_panels(p->A) && status == LTH_OK; panel++) {
-        if (strand_of(p->A, panel) != p->first + index) continue;
-        p->by->add_panel(p, panel, sum, room);
+    for (s.panel = s.from >> p->A->shift; s.panel < lth__packed_panels(p->A) && status == LTH_OK;
+         s.panel++) {
+        if (strand_of(p->A, s.panel) != p->first + own) continue;
+        p->by->add_strip(p, &s);
         status = lth__parallel_ask(p->ctx);
     }
-    lth__free(room);
+    lth__free(s.room);
     return status;
+}
+
+/* What the lanes have of a panel's rows, to the sum of its strand. */
+static lth_status fold_panel(void *user, size_t panel, unsigned worker, lth_error *err) {
+    (void)worker, (void)err;
+    const product *p = user;
+    size_t first = panel << p->A->shift, count = lth__packed_rows(p->A, panel) * p->m;
+    size_t strand = strand_of(p->A, panel);
+    if (strand < p->first || strand >= p->first + p->own) return LTH_OK;
+    for (size_t lane = 0; lane * p->lane <= first; lane++)
+        p->by->add(sum_at(p, p->sums, strand - p->first, first), sum_at(p, p->rows, lane, first),
+                   count);
+    return LTH_OK;
+}
+
+static lth_status add_strands(product *p, lth_error *err) {
+    LTH_TRY(lth__parallel_for(p->ctx, NULL, LANES * p->own, NULL, add_lane, p, err));
+    return lth__parallel_for(p->ctx, NULL, lth__packed_panels(p->A), NULL, fold_panel, p, err);
 }
 
 /* Some numbers of a strand's sum. */
@@ -208,7 +270,7 @@ static lth_status add_sums(void *user, size_t index, unsigned worker, lth_error 
 }
 
 static lth_status add_all(product *p, lth_error *err) {
-    LTH_TRY(lth__parallel_for(p->ctx, NULL, p->strands, NULL, add_strand, p, err));
+    LTH_TRY(add_strands(p, err));
     return lth__parallel_for(p->ctx, NULL, (p->A->n + ROWS - 1) / ROWS, NULL, add_sums, p, err);
 }
 
@@ -226,7 +288,7 @@ static lth_status hand_on_sums(const product *p, lth__tree *tree, lth_error *err
 static lth_status add_own(product *p, lth_error *err) {
     lth__tree tree;
     lth__tree_open(&tree, p->c, p->strands, p->A->n * p->m);
-    lth_status status = lth__parallel_for(p->ctx, NULL, p->own, NULL, add_strand, p, err);
+    lth_status status = add_strands(p, err);
     if (status == LTH_OK) status = hand_on_sums(p, &tree, err);
     status = lth__tree_sum(&tree, status, p->Y, err);
     lth__tree_close(&tree);
@@ -242,16 +304,25 @@ static void find_own(product *p) {
     p->own = tree.end - tree.next;
 }
 
+/* Sums that nobody writes to take no memory. */
+static lth_status make_room(product *p, lth_error *err) {
+    size_t cells = p->A->n * p->m, height = lth__packed_height(p->A);
+    p->lane = (p->A->n / LANES / height + 1) * height;
+    p->sums = lth__calloc(p->own * cells, p->by->real);
+    p->rows = lth__calloc(LANES * cells, p->by->real);
+    return p->sums && p->rows ? LTH_OK
+                              : lth__fail_memory(err, (p->own + LANES) * cells * p->by->real);
+}
+
 static lth_status run(product *p, lth_error *err) {
-    const lth__packed *A = p->A;
     LTH_TRY(lth__blas_get(&p->blas, err));
-    p->strands = count_strands(A);
+    p->strands = count_strands(p->A);
     find_own(p);
-    p->tile_cols = (TILE_BYTES / p->by->real) >> A->shift;
-    p->sums = lth__alloc(p->own * A->n * p->m, p->by->real);
-    if (!p->sums) return lth__fail_memory(err, p->own * A->n * p->m * p->by->real);
-    lth_status status = (p->c ? add_own : add_all)(p, err);
+    p->tile_cols = (TILE_BYTES / p->by->real) >> p->A->shift;
+    lth_status status = make_room(p, err);
+    if (status == LTH_OK) status = (p->c ? add_own : add_all)(p, err);
     lth__free(p->sums);
+    lth__free(p->rows);
     return status;
 }
 
