@@ -15,7 +15,7 @@
 #include "engine/cluster_sum.h"
 #include "engine/engine.h"
 
-enum { MOST_STRANDS = 16, LANES = 8, TILE_BYTES = 1 << 18, ROWS = 256, WIDTH = 1024, SOME = 64 };
+enum { MOST_STRANDS = 16, LANES = 4, TILE_BYTES = 1 << 18, ROWS = 256, WIDTH = 1024, SOME = 64 };
 static_assert((int)MOST_STRANDS <= (int)LTH__MOST_LEAVES, "a strand is a leaf of a sum");
 
 typedef struct product product;
