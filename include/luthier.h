@@ -164,7 +164,7 @@ LTH_API const char *lth_ctx_device(const lth_ctx *ctx);
 LTH_API unsigned lth_ctx_rank(const lth_ctx *ctx, unsigned *ranks);
 LTH_API const char *lth_ctx_cluster(const lth_ctx *ctx);
 /* Tell the others that this rank is done, or has given up for a reason (NULL = none), and wait for
- * them. LTH_OK when all have done their work. Freeing the context does it too. */
+ * them. LTH_OK when all have done their work. Freeing the last context of a process does it too. */
 LTH_API lth_status lth_ctx_leave(lth_ctx *ctx, const lth_error *why, lth_error *err);
 /* The rank that a launcher gave this process, and of how many: 0 of 1 when it was started alone. */
 LTH_API unsigned lth_launched_rank(unsigned *ranks);

@@ -6,6 +6,7 @@
 """
 
 from ._library import lib as _lib
+from ._ranks import rank
 from .errors import Error, LuthierWarning, NotFittedError
 from .explain import Explanation
 from .gp import GPClassifier, GPRegressor
@@ -15,4 +16,4 @@ from .svm import SVC, SVR
 
 __version__ = _lib.lth_version().decode()
 __all__ = ["GPClassifier", "GPRegressor", "Kernel", "SVC", "SVR", "Explanation", "Error",
-           "LuthierWarning", "NotFittedError", "load"]
+           "LuthierWarning", "NotFittedError", "load", "rank"]

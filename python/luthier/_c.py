@@ -28,7 +28,8 @@ class Error(Structure):
 class CtxOptions(Structure):
     _fields_ = [("size", c_size_t), ("threads", c_uint), ("isa", c_char_p), ("precision", Enum),
                 ("dropping", Enum), ("seed", c_uint64), ("log", LogFn), ("progress", ProgressFn),
-                ("user", c_void_p), ("device", c_char_p), ("device_memory", c_size_t)]
+                ("user", c_void_p), ("device", c_char_p), ("device_memory", c_size_t),
+                ("cluster", c_char_p)]
 
 
 class TableOptions(Structure):
@@ -226,6 +227,10 @@ FUNCTIONS = {
     "lth_ctx_isa": (c_char_p, [_object]),
     "lth_ctx_threads": (c_uint, [_object]),
     "lth_ctx_device": (c_char_p, [_object]),
+    "lth_ctx_rank": (c_uint, [_object, POINTER(c_uint)]),
+    "lth_ctx_cluster": (c_char_p, [_object]),
+    "lth_ctx_leave": (Status, [_object, _error, _error]),
+    "lth_launched_rank": (c_uint, [POINTER(c_uint)]),
     "lth_isa_available": (c_char_p, [c_size_t]),
     "lth_table_options_init": (None, [POINTER(TableOptions)]),
     "lth_table_read": (Status, [_object, c_char_p, POINTER(TableOptions), _out, _error]),

@@ -10,7 +10,7 @@ import warnings
 import weakref
 from ctypes import byref, c_void_p
 
-from . import _c
+from . import _c, _ranks
 from ._library import lib
 from .errors import Error, LuthierWarning, from_c
 
@@ -30,7 +30,7 @@ def _on_progress(user, what, done, total):
 @_c.LogFn
 def _on_log(user, level, text):
     context = _contexts.get(user)
-    if context is not None and level == 1:
+    if context is not None and level == 1 and context.is_first:
         context._warnings.append(text.decode("utf-8", "replace"))
 
 
@@ -82,15 +82,17 @@ class StatusLine:
 class Context:
     """An ``lth_ctx``. It serves one call at a time: others wait for its lock."""
 
-    def __init__(self, n_jobs=None, precision="double", seed=1, device="cpu"):
+    def __init__(self, n_jobs=None, precision="double", seed=1, device="cpu", cluster="none"):
         if precision not in _PRECISIONS:
             raise Error(f'precision wants "double" or "single", not {precision!r}')
         if not isinstance(device, str):
             raise Error(f'device wants "cpu", "cuda", "cuda:N", "cuda:N,M" or "auto", not {device!r}')
+        self._process = _ranks.join(cluster)  # the one that is in a cluster, None without
         self._number = next(_numbers)
         self._lock = threading.Lock()
         self._cancelled = False
         self._warnings = []
+        self.is_first = True  # of the ranks: the one that tells
         self.on_progress = None  # called with a text and a share of 1 while a call runs
         _contexts[self._number] = self
         options = _c.CtxOptions()
@@ -99,12 +101,14 @@ class Context:
         options.precision = _PRECISIONS[precision]
         options.seed = seed
         options.device = device.encode()
+        options.cluster = cluster.encode()
         options.log, options.progress = _on_log, _on_progress
         options.user = self._number
         pointer, error = c_void_p(), _c.Error()
         if lib.lth_ctx_create(byref(options), byref(pointer), byref(error)) != _OK:
             raise from_c(error)
         self.pointer = pointer.value
+        self.is_first = lib.lth_ctx_rank(self.pointer, None) == 0
         weakref.finalize(self, lib.lth_ctx_free, self.pointer)
 
     def _report(self, what, done, total):
@@ -123,6 +127,8 @@ class Context:
         With `long`, the main thread waits beside the call, so that it can take signals: then the
         call is cancelled, and what the signal handler raised (KeyboardInterrupt) goes on.
         """
+        if self._process is not None:
+            _ranks.check(self._process)
         error = _c.Error()
         arguments += (byref(error),)
         with self._lock:

@@ -74,7 +74,7 @@ class _GP(model.Model):
     def fit(self, X, y):
         """Learn from rows and their targets."""
         context, parsed, columns, targets, more = self._task(X, y)
-        steps, line = [], StatusLine(self.verbose)
+        steps, line = [], StatusLine(self.verbose and context.is_first)
         options = self._options(line, steps, context)
         _table, arguments = self._arguments(context, parsed, columns, targets, options, more)
         try:
@@ -195,6 +195,9 @@ class GPRegressor(RegressorMixin, _GP):
         1 shows how far the fit is, on one line of stderr.
     device : str
         Where string kernels and linear algebra are computed: "cpu", "cuda", "cuda:N", "cuda:N,M" (several GPUs), or "auto".
+    cluster : {"none", "mpi", "scalapack", "auto"}
+        Share the work with all processes that mpirun or srun started, which run the same script;
+        "scalapack": with its dense algebra; "auto": where there are several. See docs/python.md.
     precision : {"double", "single"}
         Of the arithmetic inside of string kernels.
 
@@ -223,7 +226,7 @@ class GPRegressor(RegressorMixin, _GP):
                  fix=None, prior=None, learn=True, zero_mean=False, unscaled=False,
                  posterior="auto", inducing=None, learn_rows=None, bound=None, gram=None,
                  store="double", tolerance=None, probes=None, n_jobs=None, random_state=None,
-                 verbose=0, precision="double", device="cpu"):
+                 verbose=0, precision="double", device="cpu", cluster="none"):
         self.kernel = kernel
         self.vectors = vectors
         self.restarts = restarts
@@ -247,6 +250,7 @@ class GPRegressor(RegressorMixin, _GP):
         self.verbose = verbose
         self.precision = precision
         self.device = device
+        self.cluster = cluster
 
     def _set_posterior(self, options):
         super()._set_posterior(options)
@@ -308,7 +312,7 @@ class GPClassifier(ClassifierMixin, model.Classes, _GP):
     Parameters
     ----------
     kernel, vectors, restarts, max_iter, fix, prior, learn, posterior, inducing, learn_rows, bound,
-    gram, n_jobs, random_state, verbose, precision, device
+    gram, n_jobs, random_state, verbose, precision, device, cluster
         As for `GPRegressor`; "exact" is Laplace's approximation here, and there is no "cg".
     likelihood : {"logit", "probit"}
         How the latent function becomes a probability.
@@ -323,7 +327,7 @@ class GPClassifier(ClassifierMixin, model.Classes, _GP):
     def __init__(self, kernel="ssk(text)", *, vectors=None, likelihood="logit", restarts=4,
                  max_iter=200, fix=None, prior=None, learn=True, posterior="auto", inducing=None,
                  learn_rows=None, bound=None, gram=None, n_jobs=None, random_state=None, verbose=0,
-                 precision="double", device="cpu"):
+                 precision="double", device="cpu", cluster="none"):
         self.kernel = kernel
         self.vectors = vectors
         self.likelihood = likelihood
@@ -342,6 +346,7 @@ class GPClassifier(ClassifierMixin, model.Classes, _GP):
         self.verbose = verbose
         self.precision = precision
         self.device = device
+        self.cluster = cluster
 
     def _task(self, X, y):
         if self.likelihood not in _LIKELIHOODS:
@@ -373,7 +378,7 @@ class GPClassifier(ClassifierMixin, model.Classes, _GP):
         return (p > 0.5).astype(int) if self._multi else self.classes_[p.argmax(axis=1)]
 
 
-def estimator_of(pointer, context, vectors, n_jobs):
+def estimator_of(pointer, context, **given):
     """The estimator for a Gaussian process that was read from a file."""
     kind = GPClassifier if lib.lth_gp_classes(pointer) else GPRegressor
-    return model.adopt(kind(vectors=vectors, n_jobs=n_jobs), pointer, context)
+    return model.adopt(kind(**given), pointer, context)

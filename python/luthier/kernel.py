@@ -206,19 +206,28 @@ class Kernel(BaseKernel):
         Where string kernels are computed: "cpu", "cuda", "cuda:N", "cuda:N,M" (several GPUs), or "auto".
     precision : {"double", "single"}
         Of the arithmetic inside of string kernels.
+    cluster : {"none", "mpi", "scalapack", "auto"}
+        Share the work with all processes that mpirun or srun started, which run the same script.
     """
 
-    def __init__(self, expression, vectors=None, n_jobs=None, precision="double", device="cpu"):
+    device, cluster = "cpu", "none"  # of pickles that do not tell
+
+    def __init__(self, expression, vectors=None, n_jobs=None, precision="double", device="cpu",
+                 cluster="none"):
         self.expression = expression
         self.vectors = vectors
         self.n_jobs = n_jobs
         self.precision = precision
         self.device = device
+        self.cluster = cluster
 
     # ---- The C objects, made when first needed ----
 
+    def _place(self):
+        return self.n_jobs, self.precision, 1, self.device, self.cluster
+
     def _parse(self, X=None):
-        key = (self.expression, self.n_jobs, self.precision, self.device)
+        key = self.expression, self._place()
         state = self.__dict__.get("_state")
         if state is not None and state[0] == key:
             return state[1]
@@ -227,8 +236,8 @@ class Kernel(BaseKernel):
             if X is None:
                 raise Error(f'"{text}" has no fixed number of columns: write the range, as f1..f3')
             text = without_stars(text, X)
-            return Parsed(Context(self.n_jobs, self.precision, device=self.device), text)
-        parsed = Parsed(Context(self.n_jobs, self.precision, device=self.device), text)
+            return Parsed(Context(*self._place()), text)
+        parsed = Parsed(Context(*self._place()), text)
         self._state = key, parsed
         self._encoded = None
         return parsed
@@ -346,9 +355,9 @@ class Kernel(BaseKernel):
     def resolve(self, X):
         """A kernel in which ``symbols=all`` and ``f*`` are spelled out for the rows of X."""
         parsed = self._parse(X)
-        parsed = Parsed(Context(self.n_jobs, self.precision, device=self.device), parsed.expression)
+        parsed = Parsed(Context(*self._place()), parsed.expression)
         parsed.resolve(tables.Table(parsed.context, parsed.read(X)))
-        return Kernel(parsed.expression, self.vectors, self.n_jobs, self.precision, self.device)
+        return Kernel(**{**self.get_params(), "expression": parsed.expression})
 
     # ---- Parameters ----
 
@@ -363,8 +372,7 @@ class Kernel(BaseKernel):
         parsed = Parsed(context, expression_of(self.expression))
         for path, value in values.items():
             context.call(lib.lth_kernel_set_path, parsed.pointer, path.encode(), value)
-        return Kernel(printed(parsed.pointer), self.vectors, self.n_jobs, self.precision,
-                      self.device)
+        return Kernel(**{**self.get_params(), "expression": printed(parsed.pointer)})
 
     def _free(self):
         """[(indices, parameter)] of what can be learned; tied ones are one."""
@@ -413,7 +421,7 @@ class Kernel(BaseKernel):
             parsed.context.call(lib.lth_kernel_set, parsed.pointer, indices[0],
                                 float(min(max(value, p.lo), p.hi)))
         parsed.expression = self.expression = printed(parsed.pointer)
-        self._state = (self.expression, self.n_jobs, self.precision, self.device), parsed
+        self._state = (self.expression, self._place()), parsed
 
     @property
     def bounds(self):
@@ -437,7 +445,7 @@ class Kernel(BaseKernel):
     def get_params(self, deep=True):
         """The arguments of the constructor; the expression has the current values."""
         return {"expression": self.expression, "vectors": self.vectors, "n_jobs": self.n_jobs,
-                "precision": self.precision, "device": self.device}
+                "precision": self.precision, "device": self.device, "cluster": self.cluster}
 
     def set_params(self, **params):
         """Change arguments of the constructor."""

@@ -19,6 +19,7 @@ class Model(Explained, BaseEstimator):
     """Base of the estimators. `_api` is "gp" or "svm": the middle of the C functions' names."""
 
     _api = None
+    device, cluster = "cpu", "none"  # of pickles that do not tell
 
     def _c(self, name):
         return getattr(lib, f"lth_{self._api}_{name}")
@@ -29,7 +30,7 @@ class Model(Explained, BaseEstimator):
         """(context, kernel as parsed, columns of X): the first half of a fit."""
         expression = kernels.without_stars(kernels.expression_of(self.kernel), X)
         context = Context(self.n_jobs, self.precision, seed_of(self.random_state),
-                          self.device)
+                          self.device, self.cluster)
         parsed = kernels.Parsed(context, expression)
         columns = parsed.read(X)
         self._remember_features(X)
@@ -134,7 +135,10 @@ class Model(Explained, BaseEstimator):
         return (_in_place(call, rows, first, options) for first, rows in tables.chunks(X, chunk))
 
     def save(self, path):
-        """Write the model file that ``luthier predict`` and `luthier.load` read."""
+        """Write the model file that ``luthier predict`` and `luthier.load` read.
+
+        In a cluster all ranks call it, and the first one writes.
+        """
         self._context_of_fitted().call(self._c("save"), self._pointer, os.fsencode(path),
                                        in_memory=False)
 
@@ -236,7 +240,7 @@ def positive(value, what, least=0):
 
 def status_line(context, wanted):
     """Show the share of the work in hand on stderr while a call runs."""
-    line = StatusLine(wanted)
+    line = StatusLine(wanted and context.is_first)
     context.on_progress = lambda what, share: line.show(f"{what} {100 * share:.0f}%")
     return line
 
@@ -248,7 +252,7 @@ def adopt(estimator, pointer, context):
     return estimator
 
 
-def load(path, vectors=None, n_jobs=None):
+def load(path, vectors=None, n_jobs=None, cluster="none"):
     """Read a model file of `save` or of ``luthier fit``: the right estimator, fitted.
 
     Parameters
@@ -258,10 +262,12 @@ def load(path, vectors=None, n_jobs=None):
         Where to look for the vectors of words that training did not have.
     n_jobs : int, optional
         Threads for predictions; None and -1 mean all cores.
+    cluster : {"none", "mpi", "scalapack", "auto"}
+        As for `GPRegressor`: the first rank reads the file, and all share the predictions.
     """
     from . import gp, svm
-    context = Context(n_jobs)
+    context = Context(n_jobs, cluster=cluster)
     pointer = context.create(lib.lth_model_load, context.pointer, os.fsencode(path),
                              in_memory=False)
     kind = gp if lib.lth_model_gp(pointer) else svm
-    return kind.estimator_of(pointer, context, vectors, n_jobs)
+    return kind.estimator_of(pointer, context, vectors=vectors, n_jobs=n_jobs, cluster=cluster)

@@ -112,7 +112,7 @@ class SVC(ClassifierMixin, model.Classes, _SVM):
         Linear: without a Gram matrix, for kernels that are inner products of sparse features. Origin: without a threshold.
     features : int, optional
         So many rows stand for all: each row is described by its similarities with these, without a Gram matrix. For many rows.
-    vectors, n_jobs, random_state, verbose, precision, device
+    vectors, n_jobs, random_state, verbose, precision, device, cluster
         As for `GPRegressor`.
 
     Attributes
@@ -132,7 +132,7 @@ class SVC(ClassifierMixin, model.Classes, _SVM):
     def __init__(self, kernel="ssk(text)", *, C=1.0, nu=None, grid=None, inner_folds=3,
                  class_weight=None, multi_class="ovo", probability=False, solver="auto",
                  features=None, vectors=None, n_jobs=None, random_state=None, verbose=0, precision="double",
-                 device="cpu"):
+                 device="cpu", cluster="none"):
         self.kernel = kernel
         self.C = C
         self.nu = nu
@@ -149,6 +149,7 @@ class SVC(ClassifierMixin, model.Classes, _SVM):
         self.verbose = verbose
         self.precision = precision
         self.device = device
+        self.cluster = cluster
 
     def fit(self, X, y):
         """Learn from rows and their labels."""
@@ -249,7 +250,7 @@ class SVR(RegressorMixin, _SVM):
 
     Parameters
     ----------
-    kernel, C, grid, inner_folds, solver, features, vectors, n_jobs, random_state, verbose, precision, device
+    kernel, C, grid, inner_folds, solver, features, vectors, n_jobs, random_state, verbose, precision, device, cluster
         As for `SVC`.
     epsilon : float or list of float
         Errors up to this are free.
@@ -264,7 +265,7 @@ class SVR(RegressorMixin, _SVM):
 
     def __init__(self, kernel="ssk(text)", *, C=1.0, epsilon=0.1, nu=None, grid=None,
                  inner_folds=3, solver="auto", features=None, vectors=None, n_jobs=None, random_state=None,
-                 verbose=0, precision="double", device="cpu"):
+                 verbose=0, precision="double", device="cpu", cluster="none"):
         self.kernel = kernel
         self.C = C
         self.epsilon = epsilon
@@ -279,6 +280,7 @@ class SVR(RegressorMixin, _SVM):
         self.verbose = verbose
         self.precision = precision
         self.device = device
+        self.cluster = cluster
 
     def fit(self, X, y):
         """Learn from rows and numbers."""
@@ -301,10 +303,10 @@ class SVR(RegressorMixin, _SVM):
         return out
 
 
-def estimator_of(pointer, context, vectors, n_jobs):
+def estimator_of(pointer, context, **given):
     """The estimator for a support vector machine that was read from a file."""
     kind = SVR if lib.lth_svm_reported(pointer).regression else SVC
-    out = model.adopt(kind(vectors=vectors, n_jobs=n_jobs), pointer, context)
+    out = model.adopt(kind(**given), pointer, context)
     for name in ("C", "epsilon", "nu"):  # what it was fitted with
         if name in out.get_params():
             setattr(out, name, out.best_params_.get(name, getattr(out, name)))

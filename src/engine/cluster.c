@@ -3,6 +3,8 @@
 #include "engine/cluster.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,6 +83,37 @@ static lth_status load(const lth__cluster_table **out, lth_error *err) {
     return LTH_OK;
 }
 
+/* A process takes part once, however many contexts it has, and leaves with the last of them: the
+ * others may be freed at any time and by any thread, as garbage collectors do. */
+static struct {
+    pthread_mutex_t lock; /* of all but `left` */
+    unsigned users;
+    const lth__cluster_table *table;
+    lth__rank at;
+    atomic_bool left; /* it is known that all ranks stop: there is nobody to talk to */
+} process = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static lth_status fail_left(lth_error *err) {
+    return lth__fail(err, LTH_ECANCELED, "another rank has left");
+}
+
+static lth_status meet_others(lth_error *err) {
+    if (process.users > 0) return process.left ? fail_left(err) : LTH_OK;
+    process.left = false;
+    return process.table->start(&process.at, err);
+}
+
+static lth_status enter(lth__cluster *c, lth_error *err) {
+    if (process.users == 0) LTH_TRY(load(&process.table, err));
+    if (c->by_scalapack && !process.table->factor)
+        return lth__fail(err, LTH_EUNSUPPORTED, "%s was built without ScaLAPACK", plugin_name);
+    LTH_TRY(meet_others(err));
+    process.users++;
+    c->table = process.table;
+    c->at = process.at;
+    return LTH_OK;
+}
+
 lth_status lth__cluster_open(const char *name, lth__cluster **out, lth_error *err) {
     unsigned ranks;
     *out = NULL;
@@ -93,11 +126,10 @@ lth_status lth__cluster_open(const char *name, lth__cluster **out, lth_error *er
                          "unknown cluster \"%s\"; there are mpi, scalapack, auto and none", name);
     lth__cluster *c = lth__calloc(1, sizeof *c);
     if (!c) return lth__fail_memory(err, sizeof *c);
-    lth_status status = load(&c->table, err);
     c->by_scalapack = by_scalapack;
-    if (status == LTH_OK && by_scalapack && !c->table->factor)
-        status = lth__fail(err, LTH_EUNSUPPORTED, "%s was built without ScaLAPACK", plugin_name);
-    if (status == LTH_OK) status = c->table->start(&c->at, err);
+    pthread_mutex_lock(&process.lock);
+    lth_status status = enter(c, err);
+    pthread_mutex_unlock(&process.lock);
     if (status != LTH_OK) {
         lth__free(c);
         return status;
@@ -116,10 +148,6 @@ lth_status lth__cluster_open(const char *name, lth__cluster **out, lth_error *er
 
 enum { WELL = 0, LEAVING = 1 };
 
-static lth_status fail_left(lth_error *err) {
-    return lth__fail(err, LTH_ECANCELED, "another rank has left");
-}
-
 static lth_status tell_reason(lth__cluster *c, unsigned root, lth_error *reason, lth_error *err) {
     LTH_TRY(c->table->broadcast(LTH__ALL_RANKS, root, reason, sizeof *reason, err));
     if (err) *err = *reason;
@@ -131,7 +159,7 @@ static lth_status meet(lth__cluster *c, int64_t own, lth_error *reason, lth_erro
     int64_t size = c->at.size, heard = own;
     LTH_TRY(c->table->most(&heard, err));
     if (heard == WELL) return LTH_OK;
-    c->left = heard == LEAVING || heard >= 2 + size;
+    process.left = heard == LEAVING || heard >= 2 + size;
     if (heard == LEAVING) return own == LEAVING ? LTH_OK : fail_left(err);
     return tell_reason(c, (unsigned)(size - 1 - (heard - 2) % size), reason, err);
 }
@@ -150,24 +178,28 @@ static lth_error reason_of(const lth_error *why, lth_status status) {
 
 lth_status lth__cluster_agree(lth__cluster *c, lth_status status, lth_error *err) {
     if (!c) return status;
-    if (c->left) return status != LTH_OK ? status : fail_left(err);
+    if (process.left) return status != LTH_OK ? status : fail_left(err);
     lth_error reason = reason_of(err, status);
     return meet(c, status == LTH_OK ? WELL : failing(c, false), &reason, err);
 }
 
 lth_status lth__cluster_leave(lth__cluster *c, const lth_error *why, lth_error *err) {
-    if (!c || c->left) return LTH_OK;
+    if (!c || process.left) return LTH_OK;
     lth_status status = why ? why->status : LTH_OK;
     lth_error reason = reason_of(why, status);
     status = meet(c, status == LTH_OK ? LEAVING : failing(c, true), &reason, err);
-    c->left = true;
+    process.left = true;
     return status;
 }
 
 void lth__cluster_close(lth__cluster *c) {
     if (!c) return;
-    lth__cluster_leave(c, NULL, NULL);
-    c->table->finish();
+    pthread_mutex_lock(&process.lock);
+    if (--process.users == 0) {
+        lth__cluster_leave(c, NULL, NULL);
+        c->table->finish();
+    }
+    pthread_mutex_unlock(&process.lock);
     lth__free(c);
 }
 

@@ -3,8 +3,8 @@
  * Every rank runs the same code with the same data, and takes the same decisions. Work that is
  * worth it is shared out; how it is cut depends on the data, never on the number of ranks, and sums
  * are made in one order: any number of ranks gives the same bits. A rank has threads and devices of
- * its own. All calls below are made by the thread that opened the cluster, and by all ranks in the
- * same order, unless it is said otherwise.
+ * its own. All calls below are made by one thread at a time, and by all ranks in the same order,
+ * unless it is said otherwise.
  *
  * The plug-in is a library that is loaded when a cluster is asked for; it exports one function,
  * lth__cluster_table_get(), and includes nothing of luthier but this file.
@@ -80,18 +80,18 @@ typedef struct lth__cluster_table {
 
 typedef const lth__cluster_table *lth__cluster_table_fn(void);
 
-/* The cluster of a context. */
+/* The cluster of a context: all contexts of a process are in the same one. */
 typedef struct lth__cluster {
     const lth__cluster_table *table;
     lth__rank at;
     bool by_scalapack; /* factors and inverses of matrices that are dealt out */
-    bool left;         /* it is known that all ranks stop: there is nobody to talk to */
 } lth__cluster;
 
 /* "none" or NULL: *out is NULL. "mpi", or "auto": where this process was started as one of several
  * by mpirun or srun. "scalapack": the same, with its dense algebra. */
 lth_status lth__cluster_open(const char *name, lth__cluster **out, lth_error *err);
-/* Leaves it, if that was not done. */
+/* The last one of a process leaves it, if that was not done. The others wait for nobody: they may
+ * be closed at any time, and by any thread. */
 void lth__cluster_close(lth__cluster *c);
 
 /* ---- Of all ranks. The cluster may be NULL: then there is this process alone. ---- */

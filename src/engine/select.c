@@ -116,9 +116,10 @@ static lth_status open_device(lth_ctx *ctx, lth_error *err) {
 
 /* The best that all ranks have: they are to come to the same numbers. */
 static lth_status choose_for_all(lth_ctx *ctx, lth_error *err) {
-    const lth__cluster *c = ctx->cluster;
+    lth__cluster *c = ctx->cluster;
     int64_t weakest = ctx->engine - engines;
     if (!c) return LTH_OK;
+    LTH_TRY(lth__cluster_agree(c, LTH_OK, err));
     LTH_TRY(c->table->most(&weakest, err));
     ctx->engine = &engines[weakest];
     ctx->options.isa = ctx->engine->name;

@@ -56,7 +56,7 @@ def allowed(written, text):
         return {ctypes.POINTER(ctypes.c_void_p), ctypes.POINTER(ctypes.c_char_p), ctypes.c_void_p}
     if base == "char":
         return {ctypes.c_char_p, ctypes.c_void_p}
-    if base in ("double", "size_t", "bool", "float"):
+    if base in ("double", "size_t", "bool", "float", "unsigned"):
         return {ctypes.c_void_p, ctypes.POINTER(*SCALARS.get(base, {ctypes.c_float}))}
     return {ctypes.c_void_p}
 

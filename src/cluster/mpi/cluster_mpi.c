@@ -93,13 +93,14 @@ static lth_status initialise(lth_error *err) {
     }
     if (is_initialised()) return LTH_OK;
     int level;
-    TRY_MPI(MPI_Init_thread, NULL, NULL, MPI_THREAD_FUNNELED, &level);
+    TRY_MPI(MPI_Init_thread, NULL, NULL, MPI_THREAD_SERIALIZED, &level);
     mpi.initialised_by = getpid();
     if (atexit(finalise_at_exit) != 0) return lth__mpi_fail(err, LTH_ENOMEM, "out of memory");
     return LTH_OK;
 }
 
-/* One thread calls MPI while others compute. */
+/* One thread at a time calls MPI while others compute; as Python waits for signals beside long
+ * calls, not always the same. */
 static lth_status check_threads(lth_error *err) {
     int level, is_main;
     TRY_MPI(MPI_Query_thread, &level);
