@@ -61,7 +61,10 @@ static lth_error reason_of(const session *s, int code) {
     lth_error why = s->failed;
     if (why.status == LTH_OK)
         snprintf(why.message, sizeof why.message, "rank %u has failed", lth_ctx_rank(s->ctx, NULL));
-    why.status = code == EXIT_USAGE ? LTH_EARG : code == EXIT_INPUT ? LTH_EFORMAT : LTH_ECANCELED;
+    why.status = code == EXIT_USAGE   ? LTH_EARG
+                 : code == EXIT_INPUT ? LTH_EFORMAT
+                 : was_interrupted()  ? LTH_ECANCELED
+                                      : LTH_EUNSUPPORTED;
     return why;
 }
 

@@ -58,6 +58,10 @@ bool was_interrupted(void) {
     return caught != 0;
 }
 
+void interrupted_elsewhere(void) {
+    if (!caught) caught = SIGTERM;
+}
+
 /* Told to make room, as batch systems do before a time limit: what is on disk is enough. */
 bool session_stops(const session *s) {
     return s->resumable && (caught == SIGTERM || caught == SIGUSR1);
@@ -210,6 +214,7 @@ static int print_error(session *s, const lth_error *err) {
 }
 
 int session_fail(session *s, const lth_error *err) {
+    if (err->status == LTH_ECANCELED) interrupted_elsewhere(); /* unless it was here */
     int interrupted = session_check_interrupt(s); /* whatever failed, failed because of it */
     return interrupted ? interrupted : print_error(s, err);
 }

@@ -29,6 +29,8 @@ void session_close(session *s);
 /* EXIT_DONE, or 130 after Ctrl-C; see EXIT_AGAIN for other signals. */
 int session_check_interrupt(session *s);
 bool was_interrupted(void);
+/* Another rank was told to stop: as if this one had been. */
+void interrupted_elsewhere(void);
 /* Whether that was SIGTERM or SIGUSR1, and the same command goes on later. */
 bool session_stops(const session *s);
 /* Between hold and release the second Ctrl-C waits, so that no temporary file is left. */

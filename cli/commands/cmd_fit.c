@@ -46,6 +46,7 @@ static int learn(learning *l, lth_model **out) {
     if (l->svm) return session_check_interrupt(&l->session);
     show_start_end(l);
     bool unfinished = lth_gp_reported(lth_model_gp(*out))->interrupted;
+    if (unfinished) interrupted_elsewhere();
     return unfinished && session_stops(&l->session) ? session_check_interrupt(&l->session)
                                                     : EXIT_DONE;
 }

@@ -38,6 +38,11 @@ static int check_latent(const job *j) {
 static int open_inputs(job *j) {
     session *s = &j->session;
     lth_error err = {0};
+    unsigned ranks;
+    lth_ctx_rank(s->ctx, &ranks);
+    if (ranks > 1 && strcmp(j->options->arguments[0], "-") == 0)
+        return usage_error(j->options->command, "ranks cannot share a model from standard input; "
+                                                "give a file, or --cluster none");
     int code = session_load_model(s, j->options->arguments[0], &j->model);
     if (!code) code = check_latent(j);
     if (!code && lth_model_use_vectors(j->model, j->options->vectors, &err) != LTH_OK)

@@ -413,6 +413,48 @@ static void check_cancelling(void) {
     DO(use_all());
 }
 
+/* What waits for others, one after the other: false when there are no more. */
+static bool use_one(lth__matrix *A, size_t which, double *x, lth_status *status) {
+    const lth__matrix_table *t = A->table;
+    lth__matrix B = lth__matrix_dealt(ctx, n);
+    lth__packed out = lth__packed_layout(n);
+    size_t at = 0;
+    switch (which) {
+    case 0: *status = t->reserve(&B, &error); break;
+    case 1: *status = t->fetch(A, &out, &error); break;
+    case 2: *status = t->diagonal(A, x, &error); break;
+    case 3: *status = t->multiply(A, 1, x, x + n, &error); break;
+    case 4: *status = t->columns(A, 1, &at, x, &error); break;
+    case 5: *status = t->inner(A, A, 0, x, &error); break;
+    case 6: *status = t->factor(A, x, &error); break;
+    case 7: *status = t->solve(A, 1, x, &error); break;
+    case 8: *status = t->inverse_diagonal(A, x, &error); break;
+    case 9: *status = t->invert(A, &error); break;
+    default: return false;
+    }
+    lth__matrix_free(&B);
+    return true;
+}
+
+/* The last rank goes, and the others hear why, whatever they are about to do. */
+static void check_leaving(void) {
+    if (!ctx->cluster || cluster.at.size == 1) return;
+    lth__matrix A = dealt(2);
+    lth_error why = {.status = LTH_EIO, .message = "the disk is full"};
+    lth_status status = LTH_OK;
+    double *x = room(2 * n);
+    for (size_t which = 0;; which++) {
+        bool leaves = cluster.at.rank == cluster.at.size - 1;
+        if (leaves && which < 10) lth__cluster_leave(&cluster, &why, NULL);
+        if (leaves ? which == 10 : !use_one(&A, which, x, &status)) break;
+        CHECK(leaves || (status == LTH_EIO && strcmp(error.message, why.message) == 0),
+              "use %zu: status %d", which, (int)status);
+        cluster.left = false;
+    }
+    lth__matrix_free(&A);
+    free(x);
+}
+
 static void check_size(size_t size) {
     n = size;
     bits = 0xcbf29ce484222325u;
@@ -453,6 +495,7 @@ int main(int argc, char **argv) {
     n = 200;
     check_memory();
     check_cancelling();
+    check_leaving();
     if (ctx->cluster) cluster.table->finish();
     ctx->cluster = NULL;
     lth_ctx_free(ctx);

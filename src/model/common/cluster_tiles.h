@@ -30,7 +30,7 @@ typedef struct lth__tiles {
     size_t *before;                      /* own tiles to the left of each own column          */
     double *cells;                       /* of own tiles, column by column                    */
     double largest;                      /* absolute value of all ranks', or less than 0 when
-                                            it is not known; see cluster_product.c              */
+                                            it is not known; see cluster_product.c            */
 } lth__tiles;
 
 /* Where a tile of this rank lies. */
@@ -41,7 +41,7 @@ typedef struct lth__own_tile {
 } lth__own_tile;
 
 size_t lth__tiles_side(size_t n);
-/* Undefined numbers, or rather 0. Ranks agree on it. */
+/* All 0. Ranks agree on it. */
 lth_status lth__tiles_new(lth_ctx *ctx, size_t n, lth__tiles **out, lth_error *err);
 void lth__tiles_free(lth__tiles *T);
 
@@ -99,7 +99,7 @@ lth_status lth__tiles_pause(const lth__tiles *T, double *done, double more, lth_
 /* The bytes of a member of a row or column of the grid to the others. */
 lth_status lth__tiles_send(const lth__tiles *T, lth__group group, size_t root, void *bytes,
                            size_t size, lth_error *err);
-/* Numbers of which all ranks but one have 0. */
+/* Numbers of which all ranks but one have 0, after they have met. */
 lth_status lth__tiles_join(const lth__tiles *T, double *numbers, size_t count, lth_error *err);
 
 /* A strip has a tile for each row (or column) that this rank has tiles in: those of one column

@@ -167,6 +167,7 @@ static lth_status sandwich(const lth__matrix *A, const double *w, lth__matrix *o
 
 static lth_status diagonal(const lth__matrix *A, double *out, lth_error *err) {
     const lth__tiles *T = A->tiles;
+    LTH_TRY(lth__tiles_meet(T, LTH_OK, err)); /* somebody may have left */
     memset(out, 0, A->n * sizeof *out);
     for (size_t i = 0; i < A->n; i++) {
         size_t k = i / T->side, r = i % T->side;
@@ -184,6 +185,7 @@ static lth_status multiply(const lth__matrix *A, size_t m, const double *X, doub
 static lth_status columns(const lth__matrix *A, size_t m, const size_t *at, double *Y,
                           lth_error *err) {
     const lth__tiles *T = A->tiles;
+    LTH_TRY(lth__tiles_meet(T, LTH_OK, err));
     memset(Y, 0, A->n * m * sizeof *Y);
     for (size_t k = 0; k < m; k++) {
         for (size_t i = 0; i < A->n; i++) {

@@ -59,9 +59,18 @@ typedef struct walk {
     size_t most, slices; /* rows of a slice; how many there are */
 } walk;
 
+/* Ranks want enough slices to share. */
+static size_t rows_for_ranks(size_t rows, size_t most) {
+    enum { LEAST = 512 };
+    size_t wanted = (rows / LTH__MOST_LEAVES + LEAST - 1) / LEAST * LEAST;
+    if (wanted < LEAST) wanted = LEAST;
+    return wanted < most ? wanted : most;
+}
+
 static walk walk_of(lth_gp *gp) {
     const lth__inducing_state *s = gp->solution;
     size_t most = lth__inducing_rows(s->m);
+    if (gp->ctx.cluster) most = rows_for_ranks(gp->rows, most);
     return (walk){.gp = gp, .most = most, .slices = (gp->rows + most - 1) / most};
 }
 

@@ -62,10 +62,13 @@ static lth_status open(lth_gp *gp, lth_error *err) {
 }
 
 /* Three while it learns; then the covariances and a factor for each latent function. */
-static size_t bytes(const lth_gp *gp) {
-    size_t each = lth__gp_matrix_bytes(gp);
+static size_t bytes_of(const lth_gp *gp, size_t each) {
     size_t count = gp->latents > 2 ? gp->latents + 1 : 3;
     return each > SIZE_MAX / count ? SIZE_MAX : count * each;
+}
+
+static size_t bytes(const lth_gp *gp) {
+    return bytes_of(gp, lth__gp_matrix_bytes(gp));
 }
 
 /* ---- Evidence ---- */
@@ -170,7 +173,8 @@ static lth_status factor_rows(const lth_gp *gp, const lth_items *rows, lth_error
 /* Of a model from a file: with the context of a call, since other threads read the model's. */
 static lth_status make_factors(const lth_gp *gp, lth_error *err) {
     lth_encoder *extension;
-    LTH_TRY(lth__memory_check(bytes(gp), "a classifier of that many rows",
+    size_t whole = lth__packed_bytes(gp->rows, sizeof(double)); /* in every rank */
+    LTH_TRY(lth__memory_check(bytes_of(gp, whole), "a classifier of that many rows",
                               "use a machine with more memory", err));
     LTH_TRY(lth__encoder_extend(gp->encoder, &extension, err));
     lth_items rows = *gp->items;
