@@ -81,6 +81,16 @@ static lth_status load(const lth__cluster_table **out, lth_error *err) {
     return LTH_OK;
 }
 
+/* Where the launcher is not the one of this MPI, each process would do all the work. */
+static lth_status check_company(const lth__rank *at, unsigned launched, lth_error *err) {
+    if (at->size > 1 || launched < 2) return LTH_OK;
+    return lth__fail(err, LTH_EUNSUPPORTED,
+                     "this is one of %u processes, but %s sees no other: start them by its own "
+                     "mpirun, or by srun --mpi=pmix (Open MPI) or --mpi=pmi2 (MPICH); to run each "
+                     "of them by itself, give --cluster none",
+                     launched, at->name);
+}
+
 lth_status lth__cluster_open(const char *name, lth__cluster **out, lth_error *err) {
     unsigned ranks;
     *out = NULL;
@@ -98,6 +108,8 @@ lth_status lth__cluster_open(const char *name, lth__cluster **out, lth_error *er
     if (status == LTH_OK && by_scalapack && !c->table->factor)
         status = lth__fail(err, LTH_EUNSUPPORTED, "%s was built without ScaLAPACK", plugin_name);
     if (status == LTH_OK) status = c->table->start(&c->at, err);
+    if (status == LTH_OK && (status = check_company(&c->at, ranks, err)) != LTH_OK)
+        c->table->finish();
     if (status != LTH_OK) {
         lth__free(c);
         return status;
