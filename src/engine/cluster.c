@@ -97,10 +97,25 @@ static lth_status fail_left(lth_error *err) {
     return lth__fail(err, LTH_ECANCELED, "another rank has left");
 }
 
+/* Where the launcher is not the one of this MPI, each process would do all the work. */
+static lth_status check_company(const lth__rank *at, lth_error *err) {
+    unsigned launched;
+    lth_launched_rank(&launched);
+    if (at->size > 1 || launched < 2) return LTH_OK;
+    return lth__fail(err, LTH_EUNSUPPORTED,
+                     "this is one of %u processes, but %s sees no other: start them by its own "
+                     "mpirun, or by srun --mpi=pmix (Open MPI) or --mpi=pmi2 (MPICH); to run each "
+                     "of them by itself, give --cluster none",
+                     launched, at->name);
+}
+
 static lth_status meet_others(lth_error *err) {
     if (process.users > 0) return process.left ? fail_left(err) : LTH_OK;
     process.left = false;
-    return process.table->start(&process.at, err);
+    LTH_TRY(process.table->start(&process.at, err));
+    lth_status status = check_company(&process.at, err);
+    if (status != LTH_OK) process.table->finish();
+    return status;
 }
 
 static lth_status enter(lth__cluster *c, lth_error *err) {
