@@ -207,6 +207,10 @@ lth_status lth__cluster_leave(lth__cluster *c, const lth_error *why, lth_error *
     return status;
 }
 
+void lth__cluster_return(void) {
+    process.left = false;
+}
+
 void lth__cluster_close(lth__cluster *c) {
     if (!c) return;
     pthread_mutex_lock(&process.lock);

@@ -104,6 +104,9 @@ lth_status lth__cluster_agree(lth__cluster *c, lth_status status, lth_error *err
  * fail with that reason when they next wait for it; LTH_OK when all leave in peace. */
 lth_status lth__cluster_leave(lth__cluster *c, const lth_error *why, lth_error *err);
 
+/* For tests: as if nobody had left. By all ranks. */
+void lth__cluster_return(void);
+
 /* The bytes of `root` to all, unless `status` of one is not LTH_OK. */
 lth_status lth__cluster_share(lth__cluster *c, lth_status status, unsigned root, void *bytes,
                               size_t size, lth_error *err);

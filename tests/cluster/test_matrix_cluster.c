@@ -449,7 +449,7 @@ static void check_leaving(void) {
         if (leaves ? which == 10 : !use_one(&A, which, x, &status)) break;
         CHECK(leaves || (status == LTH_EIO && strcmp(error.message, why.message) == 0),
               "use %zu: status %d", which, (int)status);
-        cluster.left = false;
+        lth__cluster_return();
     }
     lth__matrix_free(&A);
     free(x);
