@@ -16,6 +16,13 @@
 
 enum { RACE_ITERATIONS = 10 };
 
+/* What a start of the race came to; beside where it ended. */
+typedef struct outcome {
+    lth__minimum found;
+    size_t evaluations, step_count;
+    lth_gp_step steps[RACE_ITERATIONS + 2];
+} outcome;
+
 /* One variable of the optimiser. */
 typedef struct variable {
     size_t param; /* the first of its tag; those of the kernel, then the model's own */
@@ -38,6 +45,7 @@ typedef struct search {
     double jacobian; /* from the evidence of the scaled targets to that of the targets */
     double began;
     bool stopped;
+    outcome *own; /* of a start that this rank makes by itself, or NULL */
 } search;
 
 /* ---- Variables ---- */
@@ -320,7 +328,10 @@ static int told(void *user, size_t iteration, double f, double gradient) {
                         .evidence = s->jacobian - f,
                         .gradient = gradient,
                         .seconds = lth__seconds() - s->began};
-    lth__gp_steps_add(s->gp, &step);
+    if (!s->own)
+        lth__gp_steps_add(s->gp, &step);
+    else if (s->own->step_count < sizeof s->own->steps / sizeof *s->own->steps)
+        s->own->steps[s->own->step_count++] = step;
     if (s->options->step && s->options->step(s->options->user, &step)) s->stopped = true;
     /* One rank that is told to stop stops all; who cannot ask cannot go on. */
     if (lth__cluster_any(s->gp->ctx.cluster, &s->stopped, NULL) != LTH_OK) s->stopped = true;
@@ -370,10 +381,130 @@ static lth_status run(search *s, size_t max_iter, double *x, lth__minimum *out, 
     return LTH_OK;
 }
 
+static size_t race_limit(const search *s) {
+    size_t most = s->options->max_iter, limit = s->options->restarts ? RACE_ITERATIONS : most;
+    return limit < most ? limit : most;
+}
+
+/* ---- Starts of several ranks ---- */
+
+/* Each rank makes some starts by itself, unless a matrix is held by all of them, or a journal is to
+ * know all evaluations. */
+static bool shares_starts(const search *s) {
+    const lth_gp *gp = s->gp;
+    return gp->ctx.cluster && s->options->restarts > 0 && !gp->journal &&
+           !lth__cluster_deals(gp->rows);
+}
+
+typedef struct shared_race {
+    size_t starts, carried;
+    outcome *outcomes;
+    double *x;     /* [start][variable]                                        */
+    double *carry; /* with which each start begins, whatever was done before */
+} shared_race;
+
+static lth_status begin_race(const search *s, const double *informed, shared_race *r,
+                             lth_error *err) {
+    const lth_gp *gp = s->gp;
+    lth__random random;
+    const double *carry = gp->posterior->carried ? gp->posterior->carried(gp, &r->carried) : NULL;
+    r->starts = s->options->restarts + 1;
+    r->outcomes = lth__calloc(r->starts, sizeof *r->outcomes);
+    r->x = lth__calloc(r->starts * s->count, sizeof *r->x);
+    r->carry = lth__alloc(r->carried, sizeof *r->carry);
+    if (!r->outcomes || !r->x || !r->carry) return lth__fail_memory(err, 0);
+    if (r->carried > 0) memcpy(r->carry, carry, r->carried * sizeof *carry);
+    lth__random_seed(&random, gp->ctx.options.seed);
+    memcpy(r->x, informed, s->count * sizeof *r->x);
+    for (size_t i = 1; i < r->starts; i++) scramble(s, informed, &random, r->x + i * s->count);
+    return LTH_OK;
+}
+
+static lth_status run_own_start(search *s, const shared_race *r, lth_error *err) {
+    outcome *o = s->own = &r->outcomes[s->start];
+    size_t evaluations = s->evaluations, count = 0;
+    if (r->carried > 0)
+        memcpy(s->gp->posterior->carried(s->gp, &count), r->carry, r->carried * sizeof *r->carry);
+    s->evaluations = 0;
+    lth_status status = run(s, race_limit(s), r->x + s->start * s->count, &o->found, err);
+    o->evaluations = s->evaluations;
+    s->evaluations = evaluations;
+    s->iterations -= o->found.iterations; /* they are counted when all are known */
+    s->own = NULL;
+    return status;
+}
+
+static lth_status run_own_starts(search *s, const shared_race *r, const lth__cluster *c,
+                                 lth_error *err) {
+    lth_status status = LTH_OK;
+    for (s->start = 0; s->start < r->starts; s->start++) {
+        double *x = r->x + s->start * s->count;
+        bool own = lth__cluster_owns(c, s->start) && status == LTH_OK && !s->stopped;
+        if (own)
+            status = run_own_start(s, r, err);
+        else
+            memset(x, 0, s->count * sizeof *x);
+    }
+    return status;
+}
+
+static lth_status join_starts(search *s, const shared_race *r, lth__cluster *c, lth_status status,
+                              lth_error *err) {
+    status = lth__cluster_join_bytes(c, status, r->outcomes, r->starts * sizeof *r->outcomes, err);
+    if (status == LTH_OK) status = lth__cluster_join(c, LTH_OK, r->x, r->starts * s->count, err);
+    return status == LTH_OK ? lth__cluster_any(c, &s->stopped, err) : status;
+}
+
+/* As if they had been made one after the other. */
+static void take_starts(search *s, const shared_race *r, double *winner, lth__minimum *best) {
+    size_t best_start = 0;
+    for (size_t i = 0; i < r->starts; i++) {
+        outcome *o = &r->outcomes[i];
+        if (o->evaluations == 0) continue; /* the search was stopped before */
+        for (size_t k = 0; k < o->step_count; k++) {
+            o->steps[k].evaluations += s->evaluations;
+            lth__gp_steps_add(s->gp, &o->steps[k]);
+        }
+        s->evaluations += o->evaluations;
+        s->iterations += o->found.iterations;
+        s->gp->report.starts++;
+        if (!(o->found.f < best->f)) continue;
+        *best = o->found;
+        best_start = i;
+        memcpy(winner, r->x + i * s->count, s->count * sizeof *winner);
+    }
+    s->start = best_start;
+}
+
+static lth_status race_together(search *s, double *points, lth__minimum *best, lth_error *err) {
+    shared_race r = {0};
+    lth_ctx *ctx = s->gp->kernel->ctx, *own = &s->gp->ctx;
+    lth__cluster *c = own->cluster;
+    double *winner = points + 2 * s->count;
+    memcpy(winner, points, s->count * sizeof *winner);
+    *best = (lth__minimum){.f = INFINITY};
+    lth_status status = begin_race(s, points, &r, err);
+    status = lth__cluster_agree(c, status, err);
+    if (status == LTH_OK) {
+        ctx->cluster = own->cluster = NULL;
+        status = run_own_starts(s, &r, c, err);
+        ctx->cluster = own->cluster = c;
+        status = join_starts(s, &r, c, status, err);
+    }
+    if (status == LTH_OK) take_starts(s, &r, winner, best);
+    memcpy(points, winner, s->count * sizeof *points);
+    void *blocks[] = {r.outcomes, r.x, r.carry};
+    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) lth__free(blocks[i]);
+    return status;
+}
+
+/* ---- The race ---- */
+
 /* The best of all starts after a few iterations; `points` is room for two. */
 static lth_status race(search *s, double *points, lth__minimum *best, lth_error *err) {
     double *informed = points, *x = points + s->count, *winner = points + 2 * s->count;
     size_t starts = s->options->restarts + 1, best_start = 0;
+    if (shares_starts(s)) return race_together(s, points, best, err);
     lth__random random;
     lth__random_seed(&random, s->gp->ctx.options.seed);
     *best = (lth__minimum){.f = INFINITY};
@@ -381,9 +512,7 @@ static lth_status race(search *s, double *points, lth__minimum *best, lth_error 
         memcpy(x, informed, s->count * sizeof *x);
         if (s->start > 0) scramble(s, informed, &random, x);
         lth__minimum found;
-        size_t limit = starts == 1 ? s->options->max_iter : RACE_ITERATIONS;
-        if (limit > s->options->max_iter) limit = s->options->max_iter;
-        LTH_TRY(run(s, limit, x, &found, err));
+        LTH_TRY(run(s, race_limit(s), x, &found, err));
         s->gp->report.starts++;
         if (found.f < best->f) {
             *best = found;
