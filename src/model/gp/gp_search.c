@@ -420,11 +420,16 @@ static lth_status begin_race(const search *s, const double *informed, shared_rac
     return LTH_OK;
 }
 
-static lth_status run_own_start(search *s, const shared_race *r, lth_error *err) {
-    outcome *o = s->own = &r->outcomes[s->start];
-    size_t evaluations = s->evaluations, count = 0;
+static void restore_carry(const search *s, const shared_race *r) {
+    size_t count;
     if (r->carried > 0)
         memcpy(s->gp->posterior->carried(s->gp, &count), r->carry, r->carried * sizeof *r->carry);
+}
+
+static lth_status run_own_start(search *s, const shared_race *r, lth_error *err) {
+    outcome *o = s->own = &r->outcomes[s->start];
+    size_t evaluations = s->evaluations;
+    restore_carry(s, r);
     s->evaluations = 0;
     lth_status status = run(s, race_limit(s), r->x + s->start * s->count, &o->found, err);
     o->evaluations = s->evaluations;
@@ -491,7 +496,10 @@ static lth_status race_together(search *s, double *points, lth__minimum *best, l
         ctx->cluster = own->cluster = c;
         status = join_starts(s, &r, c, status, err);
     }
-    if (status == LTH_OK) take_starts(s, &r, winner, best);
+    if (status == LTH_OK) {
+        take_starts(s, &r, winner, best);
+        restore_carry(s, &r); /* of all ranks the same */
+    }
     memcpy(points, winner, s->count * sizeof *points);
     void *blocks[] = {r.outcomes, r.x, r.carry};
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) lth__free(blocks[i]);
