@@ -18,7 +18,7 @@
 #include "model/common/matrix.h"
 #include "model/common/product.h"
 
-enum { TIMES = 15, MOST_SIDE = 1024, PRODUCT_ROWS = 6000, COLUMNS = 16 };
+enum { TIMES = 15, MOST_SIDE = 1024, RING = 16, PRODUCT_ROWS = 6000, COLUMNS = 16 };
 
 static const lth__cluster_table *table;
 static lth__rank at;
@@ -113,12 +113,12 @@ static void print_tiles(const lth__blas *blas) {
                  {"right", solve_right}, {"solve", solve},   {"cholesky", cholesky},
                  {"copy", copy}};
     size_t most = (size_t)MOST_SIDE * MOST_SIDE, count = sizeof kinds / sizeof *kinds;
-    work w = {.blas = blas, .A = numbers(most), .B = numbers(most), .C = numbers(4 * most)};
+    work w = {.blas = blas, .A = numbers(most), .B = numbers(most), .C = numbers(RING * most)};
     w.L = numbers(most);
     printf("  \"tiles\": {\n");
     for (size_t side = 64; side <= MOST_SIDE; side *= 2) {
         w.side = side;
-        w.ring = 4 * most / (side * side);
+        w.ring = RING * most / (side * side);
         for (size_t i = 0; i < side * side; i++) w.L[i] = i % (side + 1) == 0 ? 1 : 1e-4;
         printf("    \"%zu\": {", side);
         for (size_t k = 0; k < count; k++)
