@@ -4,11 +4,13 @@
  *     mpirun -n 1 luthier-bench-share 2 mpi          1 rank of two threads
  *     luthier-bench-share 2 none                     a process of two threads
  *
- * One line for each: its name and the seconds. bench/cluster compares them.
+ * One line for each: its name, the seconds, and the CPU time that this process had spent by then
+ * since the last line. bench/cluster compares the seconds.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "luthier.h"
@@ -33,8 +35,11 @@ static double uniform(void) {
 }
 
 static void report(const char *name, double began) {
-    if (lth_ctx_rank(ctx, NULL) == 0) printf("%s\t%.3f\n", name, lth__seconds() - began);
+    static clock_t before;
+    double cpu = (double)(clock() - before) / CLOCKS_PER_SEC;
+    if (lth_ctx_rank(ctx, NULL) == 0) printf("%s\t%.3f\t%.3f\n", name, lth__seconds() - began, cpu);
     fflush(stdout);
+    before = clock();
 }
 
 /* Texts of some twenty words, and a number that depends on some of them. */
