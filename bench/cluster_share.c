@@ -1,8 +1,8 @@
 /* How long each kind of shared work takes on the ranks that this was started as:
  *
- *     mpirun -n 2 luthier-bench-share 1 mpi          2 ranks of one thread
- *     mpirun -n 1 luthier-bench-share 2 mpi          1 rank of two threads
- *     luthier-bench-share 2 none                     a process of two threads
+ *     mpirun -n 2 luthier-bench-share 1 mpi STORE    2 ranks of one thread
+ *     mpirun -n 1 luthier-bench-share 2 mpi STORE    1 rank of two threads
+ *     luthier-bench-share 2 none STORE               a process of two threads
  *
  * One line for each: its name, the seconds, and the CPU time that this process had spent by then
  * since the last line. bench/cluster compares the seconds.
@@ -65,7 +65,7 @@ static lth_table *make_table(size_t rows, double **numbers) {
     return table;
 }
 
-static void gram_and_pull(size_t rows) {
+static void gram_and_pull(size_t rows, const char *store) {
     double *y;
     lth_table *table = make_table(rows, &y);
     lth_kernel *kernel = NULL;
@@ -75,8 +75,8 @@ static void gram_and_pull(size_t rows) {
     check(lth_encoder_create(ctx, kernel, &encoder, &error), "encoder");
     check(lth_encode(encoder, table, &items, &error), "items");
     double *K = calloc(rows * rows, sizeof *K), gradient[64], began = lth__seconds();
-    check(lth_gram(kernel, items, NULL, K, rows, &error), "Gram matrix");
-    report("Gram matrix", began);
+    check(lth_gram_store(kernel, items, NULL, store, NULL, &error), "Gram matrix");
+    report("Gram matrix, into a store", began);
     began = lth__seconds();
     check(lth_gram_pull(kernel, items, NULL, K, rows, gradient, &error), "pull-back");
     report("pull-back", began);
@@ -105,12 +105,12 @@ static void fit(const char *name, size_t rows, const lth_gp_options *options) {
 int main(int argc, char **argv) {
     lth_ctx_options options;
     lth_gp_options model;
-    if (argc != 3) return 2;
+    if (argc != 4) return 2;
     lth_ctx_options_init(&options);
     options.threads = (unsigned)atoi(argv[1]);
     options.cluster = argv[2];
     check(lth_ctx_create(&options, &ctx, &error), "context");
-    gram_and_pull(4000);
+    gram_and_pull(4000, argv[3]);
     lth_gp_options_init(&model);
     model.restarts = 0;
     model.max_iter = 1;
@@ -119,7 +119,7 @@ int main(int argc, char **argv) {
     model.learn = false;
     model.noise = 0.1;
     model.posterior = LTH_POSTERIOR_CG;
-    fit("cg", 6000, &model);
+    fit("cg", 8000, &model);
     model.posterior = LTH_POSTERIOR_INDUCING;
     model.inducing = 500;
     fit("inducing", 40000, &model);

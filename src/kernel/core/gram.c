@@ -98,13 +98,21 @@ static void gather_weights(const work *w, const lth__tile_place *place, const lt
     }
 }
 
+static lth_status put_values(const work *w, const lth__tile_place *place, const lth__tile *tile,
+                             double *buffer, lth_error *err) {
+    if (w->packed_K) return lth__packed_scatter(w->packed_K, place, tile, buffer, err);
+    scatter(w, place, tile, buffer, w->K, w->ld);
+    return LTH_OK;
+}
+
 static lth_status fill_values(const work *w, const lth__tile_place *place, const lth__tile *tile,
                               double *buffer, lth_error *err) {
     LTH_TRY(lth__node_tile(w->eval.kernel->root, &w->eval, tile, buffer, err));
     LTH_TRY(lth__tile_check(tile, buffer, err));
-    if (w->packed_K) return lth__packed_scatter(w->packed_K, place, tile, buffer, err);
-    scatter(w, place, tile, buffer, w->K, w->ld);
-    return LTH_OK;
+    if (w->given)
+        memcpy(w->given + w->given_at[tile->index], buffer,
+               tile->rows * tile->cols * sizeof *buffer);
+    return put_values(w, place, tile, buffer, err);
 }
 
 static lth_status fill_orders(const work *w, const lth__tile_place *place, const lth__tile *tile,
@@ -138,17 +146,22 @@ static lth_status pull_back(const work *w, size_t index, const lth__tile *tile, 
     return LTH_OK;
 }
 
+static lth__tile tile_at(const work *w, size_t index) {
+    const lth__tile_place *place = &w->tiling.tiles[index];
+    return (lth__tile){.row = w->tiling.rows.item + place->row,
+                       .rows = place->rows,
+                       .col = w->tiling.cols.item + place->col,
+                       .cols = place->cols,
+                       .index = index,
+                       .first_pair = place->first_pair};
+}
+
 static lth_status run_tile(void *user, size_t number, unsigned worker, lth_error *err) {
     (void)worker;
     const work *w = user;
     size_t index = w->own ? w->own[number] : number;
     const lth__tile_place *place = &w->tiling.tiles[index];
-    lth__tile tile = {.row = w->tiling.rows.item + place->row,
-                      .rows = place->rows,
-                      .col = w->tiling.cols.item + place->col,
-                      .cols = place->cols,
-                      .index = index,
-                      .first_pair = place->first_pair};
+    lth__tile tile = tile_at(w, index);
     size_t planes = 1;
     if (w->orders) planes = lth_kernel_orders(w->eval.kernel);
     if (w->each) planes = 1 + w->eval.kernel->param_count;
@@ -252,38 +265,84 @@ static lth_status run_tiles(work *w, lth_error *err) {
     return run_own_tiles(w, NULL, err);
 }
 
-/* ---- Shared among ranks: each has a tile, and all get all ---- */
+/* ---- Shared among ranks: each computes some tiles, and all get all ---- */
 
-/* Numbers that tiles put into their places: `height` rows of `width`, `ld` apart. */
-typedef struct result {
-    double *numbers;
-    size_t height, width, ld;
-} result;
+/* The values of a rank's tiles lie one after the other. */
+typedef struct exchange {
+    work *w;
+    const lth__cluster *c;
+    unsigned giver;
+    size_t *at;    /* of each tile, among its owner's */
+    size_t *total; /* of each rank                    */
+    double *own, *others;
+} exchange;
 
-static result result_list(double *numbers, size_t count) {
-    return (result){numbers, 1, count, count};
+static lth_status begin_exchange(exchange *r, lth_error *err) {
+    size_t tiles = r->w->tiling.tile_count, ranks = r->c->at.size, most = 0;
+    r->at = lth__alloc(tiles, sizeof *r->at);
+    r->total = lth__calloc(ranks, sizeof *r->total);
+    if (!r->at || !r->total) return lth__fail_memory(err, tiles * sizeof *r->at);
+    for (size_t i = 0; i < tiles; i++) {
+        const lth__tile_place *place = &r->w->tiling.tiles[i];
+        size_t *total = &r->total[lth__cluster_owner(r->c, i)];
+        r->at[i] = *total;
+        *total += place->rows * place->cols;
+        if (*total > most) most = *total;
+    }
+    r->own = lth__alloc(r->total[r->c->at.rank], sizeof *r->own);
+    r->others = lth__alloc(most, sizeof *r->others);
+    return r->own && r->others ? LTH_OK : lth__fail_memory(err, most * sizeof *r->others);
 }
 
-static result result_of(const work *w) {
-    size_t n = w->tiling.rows.count;
-    if (w->packed_K && w->packed_K->singles)
-        return result_list((double *)w->packed_K->singles, (lth__packed_count(n) + 1) / 2);
-    if (w->packed_K) return result_list(w->packed_K->cells, lth__packed_count(n));
-    if (w->K) return (result){w->K, n, n, w->ld};
-    return result_list(w->partial, w->tiling.tile_count * w->eval.kernel->param_count);
+static void end_exchange(exchange *r) {
+    void *blocks[] = {r->at, r->total, r->own, r->others};
+    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) lth__free(blocks[i]);
 }
 
-/* Of a symmetric matrix. */
+static lth_status take_tile(void *user, size_t index, unsigned worker, lth_error *err) {
+    (void)worker;
+    const exchange *r = user;
+    if (lth__cluster_owner(r->c, index) != r->giver) return LTH_OK;
+    lth__tile tile = tile_at(r->w, index);
+    return put_values(r->w, &r->w->tiling.tiles[index], &tile, r->others + r->at[index], err);
+}
+
+/* Each rank in turn gives its tiles to all others, and goes on giving whatever happens to it. */
+static lth_status hand_round(exchange *r, lth_error *err) {
+    size_t tiles = r->w->tiling.tile_count;
+    lth_status status = LTH_OK;
+    for (r->giver = 0; r->giver < r->c->at.size; r->giver++) {
+        bool gives = r->giver == r->c->at.rank;
+        double *values = gives ? r->own : r->others;
+        LTH_TRY(r->c->table->broadcast(LTH__ALL_RANKS, r->giver, values,
+                                       r->total[r->giver] * sizeof *values, err));
+        if (!gives && status == LTH_OK)
+            status = lth__parallel_for(r->w->eval.ctx, NULL, tiles, NULL, take_tile, r, err);
+    }
+    return status;
+}
+
+static lth_status share_values(work *w, lth__cluster *c, lth_error *err) {
+    exchange r = {.w = w, .c = c};
+    lth_status status = begin_exchange(&r, err);
+    w->given = r.own;
+    w->given_at = r.at;
+    if (status == LTH_OK) status = run_own_tiles(w, c, err);
+    w->given = NULL;
+    status = lth__cluster_agree(c, status, err);
+    if (status == LTH_OK) status = lth__cluster_agree(c, hand_round(&r, err), err);
+    end_exchange(&r);
+    return status;
+}
+
+/* Of a symmetric matrix: its values, or a gradient by tiles. */
 static lth_status share_tiles(work *w, lth_error *err) {
     lth__cluster *c = w->eval.ctx->cluster;
-    if (!c) return run_tiles(w, err);
-    result r = result_of(w);
-    for (size_t i = 0; i < r.height; i++)
-        memset(r.numbers + i * r.ld, 0, r.width * sizeof *r.numbers);
+    if (!c || c->at.size == 1) return run_tiles(w, err);
+    if (w->K || w->packed_K) return share_values(w, c, err);
     lth_status status = run_own_tiles(w, c, err);
-    /* What lies between the rows is the same in all ranks, and stays so. */
-    size_t count = r.height > 0 ? (r.height - 1) * r.ld + r.width : 0;
-    return lth__cluster_join(c, status, r.numbers, count, err);
+    size_t count = w->tiling.tile_count * w->eval.kernel->param_count;
+    return lth__cluster_join(c, status, w->partial, count, err);
 }
 
 /* Where a device was to do it, but cannot. */

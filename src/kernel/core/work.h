@@ -11,6 +11,8 @@ typedef struct lth__work {
     lth__tiling tiling;
     const lth__eval *kept;  /* of the columns with themselves, or NULL                     */
     const size_t *own;      /* the tiles to compute, by number; NULL = all                 */
+    double *given;          /* where values are copied for other ranks, or NULL             */
+    const size_t *given_at; /* of each tile, its place there                               */
     bool shared;            /* each rank of the cluster computes some, and gets all        */
     const lth__side *order; /* of the columns: as they are, and by size; NULL = find it     */
 

@@ -3,13 +3,15 @@
  * A block of rows is proposed by what is left of their variances, d. One after the other they are
  * taken with the probability (left after those taken before it in the block) / (left when it was
  * proposed): so the choice is as random as by single rows, and kernel values come as tiles.
- * F^T F approximates the candidates' covariances; F has a row for each row of the basis.
+ * F^T F approximates the candidates' covariances; F has a row for each row of the basis. Ranks of a
+ * cluster have columns of F of their own, and take the same decisions.
  */
 #include <math.h>
 #include <string.h>
 
 #include "base/parallel.h"
 #include "base/random.h"
+#include "engine/cluster.h"
 #include "model/common/basis.h"
 #include "model/common/linalg.h"
 
@@ -93,8 +95,16 @@ static lth_status remove_equal(const lth_items *items, size_t *row, size_t *coun
 
 /* ---- The choice ---- */
 
+/* Neighbouring candidates that are compared together. */
+typedef struct group {
+    size_t first; /* of this rank's columns */
+    lth_items *items;
+    lth__prepared *prepared;
+} group;
+
 typedef struct choice {
     const lth_kernel *kernel;
+    lth__cluster *cluster; /* or NULL */
     const lth__blas *blas;
     lth__random random;
     double scale, shift;
@@ -102,13 +112,15 @@ typedef struct choice {
     size_t *row; /* of each candidate */
     size_t candidates;
     lth_items *items;
-    lth__prepared *prepared;
+    size_t from, columns; /* this rank's candidates: of a process that is alone, all */
+    group *groups;
+    size_t group_count;
     double *variance, *d; /* of each candidate, and what is left of it */
     double *sum;          /* of d so far */
     double trace, left;
 
     size_t most, count; /* rows to choose, chosen */
-    double *F;          /* most x candidates      */
+    double *F;          /* most x columns         */
     size_t *pivot;      /* chosen candidates      */
 
     /* Of a block: */
@@ -119,10 +131,59 @@ typedef struct choice {
 } choice;
 
 static void forget(choice *c) {
-    lth__prepared_free(c->prepared);
+    for (size_t i = 0; i < c->group_count; i++) {
+        lth__prepared_free(c->groups[i].prepared);
+        lth_items_free(c->groups[i].items);
+    }
     lth_items_free(c->items);
-    void *blocks[] = {c->row, c->variance, c->F, c->pivot, c->H, c->P};
+    void *blocks[] = {c->row, c->variance, c->F, c->pivot, c->H, c->P, c->groups};
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) lth__free(blocks[i]);
+}
+
+/* ---- Columns of this rank ---- */
+
+/* How columns are cut does not depend on the number of ranks. */
+static size_t group_size(const choice *c) {
+    enum { SHARED = 1024 };
+    return c->cluster && c->candidates > SHARED ? SHARED : c->candidates;
+}
+
+static lth_status add_group(choice *c, size_t first, size_t count, lth_error *err) {
+    group *g = &c->groups[c->group_count];
+    LTH_TRY(lth__items_slice(c->items, first, count, &g->items, err));
+    g->items->quiet = true;
+    g->first = c->columns;
+    c->group_count++; /* it has something to free */
+    c->columns += count;
+    return lth__prepared_create(c->kernel, g->items, &g->prepared, err);
+}
+
+/* Neighbouring groups to each rank. */
+static lth_status make_groups(choice *c, lth_error *err) {
+    size_t size = group_size(c), groups = (c->candidates + size - 1) / size;
+    size_t rank = c->cluster ? c->cluster->at.rank : 0,
+           ranks = c->cluster ? c->cluster->at.size : 1;
+    c->groups = lth__calloc(groups, sizeof *c->groups);
+    if (!c->groups) return lth__fail_memory(err, groups * sizeof *c->groups);
+    for (size_t g = 0; g < groups; g++) {
+        size_t first = g * size, left = c->candidates - first;
+        if (g * ranks / groups != rank) continue;
+        if (c->columns == 0) c->from = first;
+        LTH_TRY(add_group(c, first, left < size ? left : size, err));
+    }
+    return LTH_OK;
+}
+
+static bool is_own(const choice *c, size_t candidate) {
+    return candidate >= c->from && candidate < c->from + c->columns;
+}
+
+/* What is left of all candidates, of which each rank knows its own. */
+static lth_status join_rest(const choice *c, lth_error *err) {
+    if (!c->cluster) return LTH_OK;
+    for (size_t i = 0; i < c->candidates; i++)
+        if (!is_own(c, i)) c->d[i] = 0;
+    return lth__cluster_join(c->cluster, LTH_OK, c->d, c->candidates, err);
 }
 
 static lth_status find_candidates(choice *c, const lth_items *items, size_t wanted,
@@ -137,7 +198,7 @@ static lth_status find_candidates(choice *c, const lth_items *items, size_t want
     c->sum = c->d + c->candidates;
     LTH_TRY(lth__items_pick(items, c->row, c->candidates, &c->items, err));
     c->items->quiet = true;
-    LTH_TRY(lth__prepared_create(c->kernel, c->items, &c->prepared, err));
+    LTH_TRY(make_groups(c, err));
     LTH_TRY(lth_gram_diagonal(c->kernel, c->items, c->variance, err));
     for (size_t i = 0; i < c->candidates; i++) {
         double v = c->scale * c->variance[i] + c->shift;
@@ -148,15 +209,15 @@ static lth_status find_candidates(choice *c, const lth_items *items, size_t want
 
 static lth_status make_room(choice *c, size_t wanted, lth_error *err) {
     c->most = wanted < c->candidates ? wanted : c->candidates;
-    LTH_TRY(lth__memory_check(c->most * c->candidates * sizeof *c->F,
+    LTH_TRY(lth__memory_check(c->most * c->columns * sizeof *c->F,
                               "the choice of rows that stand for the others", "ask for fewer rows",
                               err));
-    c->F = lth__alloc(c->most * c->candidates, sizeof *c->F);
+    c->F = lth__alloc(c->most * c->columns, sizeof *c->F);
     c->pivot = lth__alloc(c->most, sizeof *c->pivot);
     c->H = lth__alloc((size_t)BLOCK * BLOCK, sizeof *c->H);
     c->P = lth__alloc(c->most * BLOCK, sizeof *c->P);
     if (c->F && c->pivot && c->H && c->P) return LTH_OK;
-    return lth__fail_memory(err, c->most * c->candidates * sizeof *c->F);
+    return lth__fail_memory(err, c->most * c->columns * sizeof *c->F);
 }
 
 static void add_up(choice *c) {
@@ -178,11 +239,15 @@ static size_t propose_one(choice *c) {
     return low;
 }
 
-/* P (count x n): columns of F. */
-static void gather(const choice *c, const size_t *candidate, size_t n) {
+/* P (count x n): columns of F, whosever they are. */
+static lth_status gather(const choice *c, const size_t *candidate, size_t n, lth_error *err) {
     for (size_t k = 0; k < c->count; k++) {
-        for (size_t j = 0; j < n; j++) c->P[k * n + j] = c->F[k * c->candidates + candidate[j]];
+        for (size_t j = 0; j < n; j++) {
+            bool own = is_own(c, candidate[j]);
+            c->P[k * n + j] = own ? c->F[k * c->columns + candidate[j] - c->from] : 0;
+        }
     }
+    return lth__cluster_join(c->cluster, LTH_OK, c->P, c->count * n, err);
 }
 
 /* What is left of the covariances among the rows proposed. */
@@ -193,7 +258,7 @@ static lth_status compare_proposed(choice *c, size_t n, lth_error *err) {
     lth_items_free(items);
     LTH_TRY(status);
     for (size_t i = 0; i < n * n; i++) c->H[i] = c->scale * c->H[i] + c->shift;
-    gather(c, c->proposed, n);
+    LTH_TRY(gather(c, c->proposed, n, err));
     if (c->count > 0) c->blas->gemm_tn(n, n, c->count, -1, c->P, n, c->P, n, 1, c->H, n);
     return LTH_OK;
 }
@@ -235,8 +300,9 @@ static lth_status extend_columns(void *user, size_t index, unsigned worker, lth_
     (void)worker, (void)err;
     const extending *e = user;
     choice *c = e->c;
-    size_t n = c->candidates, t = c->taken, first = index * COLUMNS;
+    size_t n = c->columns, t = c->taken, first = index * COLUMNS;
     size_t cols = n - first < COLUMNS ? n - first : COLUMNS;
+    const double *variance = c->variance + c->from + first;
     double *G = c->F + c->count * n + first;
     for (size_t k = 0; k < t; k++) {
         for (size_t j = 0; j < cols; j++) G[k * n + j] = c->scale * G[k * n + j] + c->shift;
@@ -244,9 +310,9 @@ static lth_status extend_columns(void *user, size_t index, unsigned worker, lth_
     if (c->count > 0) c->blas->gemm_tn(t, cols, c->count, -1, c->P, t, c->F + first, n, 1, G, n);
     c->blas->solve(t, cols, c->H, e->ld, G, n);
     for (size_t j = 0; j < cols; j++) {
-        double *d = &c->d[first + j];
+        double *d = &c->d[c->from + first + j];
         for (size_t k = 0; k < t; k++) *d -= G[k * n + j] * G[k * n + j];
-        if (!(*d > nothing * c->variance[first + j])) *d = 0;
+        if (!(*d > nothing * variance[j])) *d = 0;
     }
     return LTH_OK;
 }
@@ -254,14 +320,18 @@ static lth_status extend_columns(void *user, size_t index, unsigned worker, lth_
 static lth_status extend(choice *c, size_t proposed, lth_error *err) {
     lth_items *items = NULL;
     LTH_TRY(lth__items_pick(c->items, c->proposed, c->taken, &items, err));
-    lth_status status = lth__gram_against(c->prepared, items, c->F + c->count * c->candidates,
-                                          c->candidates, NULL, err);
+    lth_status status = LTH_OK;
+    for (size_t g = 0; g < c->group_count && status == LTH_OK; g++)
+        status = lth__gram_against(c->groups[g].prepared, items,
+                                   c->F + c->count * c->columns + c->groups[g].first, c->columns,
+                                   NULL, err);
     lth_items_free(items);
     LTH_TRY(status);
-    gather(c, c->proposed, c->taken);
+    LTH_TRY(gather(c, c->proposed, c->taken, err));
     extending e = {.c = c, .ld = proposed};
-    LTH_TRY(lth__parallel_for(c->kernel->ctx, NULL, (c->candidates + COLUMNS - 1) / COLUMNS, NULL,
+    LTH_TRY(lth__parallel_for(c->kernel->ctx, NULL, (c->columns + COLUMNS - 1) / COLUMNS, NULL,
                               extend_columns, &e, err));
+    LTH_TRY(join_rest(c, err));
     for (size_t k = 0; k < c->taken; k++) {
         c->d[c->proposed[k]] = 0;
         c->pivot[c->count++] = c->proposed[k];
@@ -332,7 +402,10 @@ static lth_status make(const choice *c, const lth_items *items, lth__basis *b, l
 
 lth_status lth__basis_choose(const lth_kernel *kernel, const lth_items *items,
                              const lth__basis_options *options, lth__basis **out, lth_error *err) {
-    choice c = {.kernel = kernel, .scale = options->scale, .shift = options->shift};
+    choice c = {.kernel = kernel,
+                .cluster = kernel->ctx->cluster,
+                .scale = options->scale,
+                .shift = options->shift};
     if (c.scale == 0) c.scale = 1;
     if (items->count == 0 || options->count == 0)
         return lth__fail(err, LTH_EARG, "there are no rows to choose");

@@ -6,7 +6,7 @@
 #include "model/common/product.h"
 
 static lth_status reserve(lth__matrix *A, lth_error *err) {
-    if (!A->singles) A->singles = lth__alloc(lth__packed_count(A->n) + 1, sizeof *A->singles);
+    if (!A->singles) A->singles = lth__alloc(lth__packed_count(A->n), sizeof *A->singles);
     return A->singles ? LTH_OK : lth__fail_memory(err, lth__packed_bytes(A->n, sizeof *A->singles));
 }
 

@@ -5,16 +5,17 @@
 
 #include "base/memory.h"
 #include "base/parallel.h"
+#include "model/common/blocks.h"
 #include "model/common/linalg.h"
 
 enum { ROUND = 32, ROWS = 256, COLS = 32 };
 
-/* ---- Jobs over blocks of rows ---- */
+/* ---- Products ---- */
 
-/* Y = by X T + plus Y, for the rows of X (n x k) and Y (n x m), both with their own stride. */
+/* Y = by X T + plus Y, for the rows of X (n x k, with a stride of its own) and Y (n x m). */
 typedef struct product_job {
     const lth__blas *blas;
-    size_t n, m, k, ldx, ldy;
+    size_t n, m, k, ldx;
     double by, plus;
     const double *X, *T;
     bool transposed; /* T is m x k */
@@ -27,18 +28,19 @@ static lth_status product_rows(void *user, size_t index, unsigned worker, lth_er
     const product_job *j = user;
     size_t first = index * ROWS, rows = first + ROWS < j->n ? ROWS : j->n - first;
     const double *X = j->X + first * j->ldx;
-    double *Y = j->Y + first * j->ldy;
+    double *Y = j->Y + first * j->m;
     if (j->transposed)
-        j->blas->gemm_nt(rows, j->m, j->k, j->by, X, j->ldx, j->T, j->ldt, j->plus, Y, j->ldy);
+        j->blas->gemm_nt(rows, j->m, j->k, j->by, X, j->ldx, j->T, j->ldt, j->plus, Y, j->m);
     else
-        j->blas->gemm_nn(rows, j->m, j->k, j->by, X, j->ldx, j->T, j->ldt, j->plus, Y, j->ldy);
+        j->blas->gemm_nn(rows, j->m, j->k, j->by, X, j->ldx, j->T, j->ldt, j->plus, Y, j->m);
     return LTH_OK;
 }
 
 static lth_status multiply_rows(lth_ctx *ctx, product_job *j, lth_error *err) {
     if (j->n == 0 || j->m == 0 || j->k == 0) return LTH_OK; /* BLAS would complain */
     LTH_TRY(lth__blas_get(&j->blas, err));
-    return lth__parallel_for(ctx, NULL, (j->n + ROWS - 1) / ROWS, NULL, product_rows, j, err);
+    double operations = (double)j->n * (double)j->m * (double)j->k;
+    return lth__blocks_run(ctx, product_rows, j, j->Y, ROWS * j->m, j->n * j->m, operations, err);
 }
 
 /* T (rank x m) = V^T X, by blocks of V's columns. */
@@ -64,7 +66,8 @@ static lth_status multiply_cols(const lth__preconditioner *p, size_t m, const do
                                 lth_error *err) {
     inner_job j = {.p = p, .m = m, .X = X, .T = T};
     LTH_TRY(lth__blas_get(&j.blas, err));
-    return lth__parallel_for(p->ctx, NULL, (p->rank + COLS - 1) / COLS, NULL, inner_cols, &j, err);
+    double operations = (double)p->n * (double)m * (double)p->rank;
+    return lth__blocks_run(p->ctx, inner_cols, &j, T, COLS * m, p->rank * m, operations, err);
 }
 
 /* ---- Choosing rows ---- */
@@ -145,8 +148,7 @@ static lth_status residual_columns(choice *c, lth_error *err) {
                        .T = c->T,
                        .transposed = true,
                        .ldt = c->rank,
-                       .Y = c->Y,
-                       .ldy = m};
+                       .Y = c->Y};
     return multiply_rows(c->G->ctx, &job, err);
 }
 
@@ -290,8 +292,7 @@ static lth_status add_span(const lth__preconditioner *p, size_t m, double by, co
                        .ldx = p->rank,
                        .T = T,
                        .ldt = m,
-                       .Y = Y,
-                       .ldy = m};
+                       .Y = Y};
     return multiply_rows(p->ctx, &job, err);
 }
 

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/parallel.h"
 #include "engine/blas.h"
+#include "model/common/blocks.h"
 #include "model/common/quadratic.h"
 
 enum { PIECE = 32, PANEL = 512 };
@@ -186,8 +187,8 @@ lth_status lth__quadratic_diagonal(const lth__quadratic *q, lth_ctx *ctx, double
     v.FW = v.FU + rank * s;
     v.FF = v.FW + rank * s;
     if (rank > 0) multiply_by_span(&v, v.FF + rank * rank);
-    lth_status status =
-        lth__parallel_for(ctx, NULL, (q->n + PIECE - 1) / PIECE, NULL, unit_piece, &v, err);
+    double operations = (double)q->n * (double)rank * (double)(rank + s);
+    lth_status status = lth__blocks_run(ctx, unit_piece, &v, out, PIECE, q->n, operations, err);
     lth__free(v.FU);
     return status;
 }

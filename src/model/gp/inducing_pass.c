@@ -21,7 +21,8 @@ size_t lth__inducing_rows(size_t m) {
 static void reserve_kept(const lth_gp *gp, lth__inducing_state *s) {
     bool small = gp->how.store == LTH_F32;
     size_t cells = gp->rows * s->m, size = small ? sizeof *s->small : sizeof *s->A;
-    if (s->A || s->small || cells > lth__memory_available() / 4 / size) return;
+    size_t ranks = gp->ctx.cluster ? gp->ctx.cluster->at.size : 1; /* that fill a part each */
+    if (s->A || s->small || cells / ranks > lth__memory_available() / 4 / size) return;
     if (small)
         s->small = lth__alloc(cells, size);
     else
