@@ -15,7 +15,7 @@
 #include "engine/cluster_sum.h"
 #include "engine/engine.h"
 
-enum { MOST_STRANDS = 16, LANES = 4, TILE_BYTES = 1 << 18, ROWS = 256, WIDTH = 1024, SOME = 64 };
+enum { MOST_STRANDS = 16, MANY = 32768, TILE_BYTES = 1 << 18, ROWS = 256, WIDTH = 1024, SOME = 64 };
 static_assert((int)MOST_STRANDS <= (int)LTH__MOST_LEAVES, "a strand is a leaf of a sum");
 
 typedef struct product product;
@@ -42,8 +42,8 @@ struct product {
     const lth__packed *A;
     const arithmetic *by;
     size_t m, strands, tile_cols;
-    size_t lane;       /* columns of a lane     */
-    size_t first, own; /* this rank's strands */
+    size_t lanes, lane; /* how many, and columns of each */
+    size_t first, own;  /* this rank's strands */
     const double *X;
     float *rough_X; /* the same, in single precision */
     double *Y;
@@ -235,7 +235,7 @@ static lth_status fold_panel(void *user, size_t panel, unsigned worker, lth_erro
 }
 
 static lth_status add_strands(product *p, lth_error *err) {
-    LTH_TRY(lth__parallel_for(p->ctx, NULL, LANES * p->own, NULL, add_lane, p, err));
+    LTH_TRY(lth__parallel_for(p->ctx, NULL, p->lanes * p->own, NULL, add_lane, p, err));
     return lth__parallel_for(p->ctx, NULL, lth__packed_panels(p->A), NULL, fold_panel, p, err);
 }
 
@@ -307,11 +307,12 @@ static void find_own(product *p) {
 /* Sums that nobody writes to take no memory. */
 static lth_status make_room(product *p, lth_error *err) {
     size_t cells = p->A->n * p->m, height = lth__packed_height(p->A);
-    p->lane = (p->A->n / LANES / height + 1) * height;
+    p->lanes = p->A->n < MANY ? 4 : 16;
+    p->lane = (p->A->n / p->lanes / height + 1) * height;
     p->sums = lth__calloc(p->own * cells, p->by->real);
-    p->rows = lth__calloc(LANES * cells, p->by->real);
+    p->rows = lth__calloc(p->lanes * cells, p->by->real);
     return p->sums && p->rows ? LTH_OK
-                              : lth__fail_memory(err, (p->own + LANES) * cells * p->by->real);
+                              : lth__fail_memory(err, (p->own + p->lanes) * cells * p->by->real);
 }
 
 static lth_status run(product *p, lth_error *err) {
