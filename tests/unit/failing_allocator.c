@@ -8,12 +8,13 @@
 
 #include "base/memory.h"
 
-size_t calls, fail_at;
+atomic_size_t calls;
+size_t fail_at;
 bool fail_after;
 
 static bool fails(void) {
-    calls++;
-    return fail_at > 0 && (calls == fail_at || (fail_after && calls > fail_at));
+    size_t call = ++calls;
+    return fail_at > 0 && (call == fail_at || (fail_after && call > fail_at));
 }
 
 void *__real_lth__alloc(size_t count, size_t size);

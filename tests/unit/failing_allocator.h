@@ -4,14 +4,15 @@
 #ifndef LTH_TEST_FAILING_ALLOCATOR_H
 #define LTH_TEST_FAILING_ALLOCATOR_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 
 #include "luthier.h"
 
-extern size_t calls;    /* made so far                            */
-extern size_t fail_at;  /* the one that fails; 0 = none           */
-extern bool fail_after; /* and every one after it                 */
+extern atomic_size_t calls; /* made so far, by all threads         */
+extern size_t fail_at;      /* the one that fails; 0 = none           */
+extern bool fail_after;     /* and every one after it                 */
 
 /* Uses the library with its k-th allocation failing, for one k after the other until there are
  * fewer; `thinned` leaves out more and more of many, others at each call. That is LTH_ENOMEM, or
