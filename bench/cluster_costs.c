@@ -6,7 +6,6 @@
  * rank 0); seconds of messages between the ranks by their bytes (when the last one has it). The
  * best of many: the machine may have other work.
  */
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -214,29 +213,16 @@ static void print_messages(void) {
 
 /* ---- All ---- */
 
-static void join_cluster(void) {
-    const char *plugin = getenv("LTH_MPI_PLUGIN");
-    void *library = dlopen(plugin ? plugin : "libluthier_mpi.so", RTLD_NOW);
-    union {
-        void *object;
-        lth__cluster_table_fn *get;
-    } symbol = {.object = library ? dlsym(library, "lth__cluster_table_get") : NULL};
-    if (!symbol.object) {
-        fprintf(stderr, "%s\n", dlerror());
-        exit(1);
-    }
-    table = symbol.get();
-    check(table->start(&at, &error), "start");
-}
-
 int main(void) {
     const lth__blas *blas;
     lth_ctx_options options;
     lth_ctx_options_init(&options);
     options.threads = 1;
+    options.cluster = "mpi";
     check(lth_ctx_create(&options, &ctx, &error), "context");
     check(lth__blas_get(&blas, &error), "BLAS");
-    join_cluster();
+    table = ctx->cluster->table;
+    at = ctx->cluster->at;
     if (at.rank == 0) {
         printf("{\n");
         print_tiles(blas);
@@ -244,7 +230,6 @@ int main(void) {
     }
     print_messages();
     if (at.rank == 0) printf("}\n");
-    table->finish();
     lth_ctx_free(ctx);
     return 0;
 }

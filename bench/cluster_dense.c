@@ -7,7 +7,6 @@
  * ScaLAPACK is given blocks of 64, 128 and 256, and the best time of each routine counts. Memory is
  * the peak of a rank after the first own run, beside the bytes of its share of the triangle.
  */
-#include <dlfcn.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -131,24 +130,14 @@ static double peak_memory(void) {
 }
 
 /* Both get the same BLAS kernels, and one thread. */
-static void join_cluster(void) {
+static void join_cluster(lth_ctx_options *options) {
     const lth__blas *blas;
-    const char *plugin = getenv("LTH_MPI_PLUGIN");
     check(lth__blas_get(&blas, &error), "BLAS");
     setenv("OPENBLAS_CORETYPE", blas->core, 0);
     setenv("OPENBLAS_NUM_THREADS", "1", 0);
-    void *library = dlopen(plugin ? plugin : "libluthier_mpi.so", RTLD_NOW);
-    union {
-        void *object;
-        lth__cluster_table_fn *get;
-    } symbol = {.object = library ? dlsym(library, "lth__cluster_table_get") : NULL};
-    if (!symbol.object) {
-        fprintf(stderr, "%s\n", dlerror());
-        exit(1);
-    }
-    cluster.table = symbol.get();
-    check(cluster.table->start(&cluster.at, &error), "start");
-    ctx->cluster = &cluster;
+    options->cluster = "mpi";
+    check(lth_ctx_create(options, &ctx, &error), "context");
+    cluster = *ctx->cluster;
 }
 
 static void print_rates(const char *what, seconds best) {
@@ -167,8 +156,7 @@ int main(int argc, char **argv) {
     lth_ctx_options options;
     lth_ctx_options_init(&options);
     if (argc > 4) options.threads = (unsigned)atoi(argv[4]);
-    check(lth_ctx_create(&options, &ctx, &error), "context");
-    join_cluster();
+    join_cluster(&options);
     run_own(&own);
     double peak = peak_memory();
     for (int i = 0; i < repeats; i++) {
@@ -194,8 +182,6 @@ int main(int argc, char **argv) {
     if (best.factor > 0 && cluster.at.rank == 0)
         printf("own / ScaLAPACK   factor %.2fx   inverse %.2fx\n", best.factor / own.factor,
                best.invert / own.invert);
-    cluster.table->finish();
-    ctx->cluster = NULL;
     lth_ctx_free(ctx);
     return 0;
 }

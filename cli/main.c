@@ -21,11 +21,9 @@ static int run(const options *o) {
 int main(int argc, char **argv) {
     signal(SIGPIPE, SIG_IGN); /* a write that fails is reported like any other */
     options o;
-    bool idle = false;
     ranks_silence(argc, argv);
     int code = options_parse(argc, argv, &o);
-    if (!code) ranks_assign(&o, &idle);
-    if (!code && !idle) code = run(&o);
+    if (!code && ranks_assign(&o)) code = run(&o);
     options_free(&o);
     return code ? code : finish_stdout();
 }

@@ -32,19 +32,12 @@ static bool is_none(const options *o) {
     return o->cluster && strcmp(o->cluster, "none") == 0;
 }
 
-static bool is_folder_of_tiles(const char *path) {
-    size_t length = path ? strlen(path) : 0;
-    while (length > 1 && path[length - 1] == '/') --length;
-    return length > 5 && memcmp(path + length - 5, ".zarr", 5) == 0;
-}
-
-void ranks_assign(options *o, bool *idle) {
-    *idle = false;
-    if (lth_launched_rank(NULL) == 0 || is_none(o)) return;
-    *idle = !o->command || !shares_work(o->command);
-    if (o->output && !is_folder_of_tiles(o->output)) o->output = nowhere;
+bool ranks_assign(options *o) {
+    if (lth_launched_rank(NULL) == 0 || is_none(o)) return true;
+    if (o->output && !is_store(o->output)) o->output = nowhere;
     if (o->predictions) o->predictions = nowhere;
     if (o->gradients) o->gradients = nowhere;
+    return o->command && shares_work(o->command);
 }
 
 void ranks_announce(session *s) {

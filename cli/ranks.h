@@ -9,9 +9,9 @@
  * line says that they are none (--cluster none). */
 void ranks_silence(int argc, char **argv);
 
-/* What this rank is to do: the others write nothing. EXIT_DONE, or the command is not one that is
- * shared, and *idle says that this rank has nothing to do. */
-void ranks_assign(options *o, bool *idle);
+/* What this rank is to do: others than the first write nothing. Whether there is anything: of a
+ * command that is not shared, it is the first rank's alone. */
+bool ranks_assign(options *o);
 
 /* Say by how many the work is shared. */
 void ranks_announce(session *s);

@@ -437,6 +437,12 @@ int session_check_binary_output(session *s, const char *path) {
     return check_output(path);
 }
 
+bool is_store(const char *path) {
+    size_t length = path ? strlen(path) : 0;
+    while (length > 1 && path[length - 1] == '/') --length;
+    return length > 5 && memcmp(path + length - 5, ".zarr", 5) == 0;
+}
+
 int check_output(const char *path) {
     if (strcmp(path, "-") == 0) return EXIT_DONE;
     char folder[4096] = ".";

@@ -89,6 +89,8 @@ int session_read_vectors(session *s, const lth_kernel *kernel, lth_encoder *enco
 int session_allocate(session *s, const char *what, size_t planes, size_t rows, size_t columns,
                      double **out);
 
+/* Whether that is a Gram matrix in tiles, a folder K.zarr, also with a slash behind it. */
+bool is_store(const char *path);
 /* Whether a file can be written there, asked before long work. */
 int check_output(const char *path);
 /* The same for a file that is not text, which is kept from the terminal. */

@@ -24,13 +24,6 @@ static bool is_stream(const char *path) {
     return path && strcmp(path, "-") == 0;
 }
 
-/* K.zarr, also with a slash behind it. */
-static bool is_store(const char *path) {
-    size_t length = path ? strlen(path) : 0;
-    while (length > 1 && path[length - 1] == '/') --length;
-    return length > 5 && memcmp(path + length - 5, ".zarr", 5) == 0;
-}
-
 static int check_store_usage(const options *o) {
     const command *c = o->command;
     const char *of_stores = o->resume        ? "resume"

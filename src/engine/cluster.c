@@ -1,8 +1,6 @@
 /* Finding a plug-in for clusters, and what is made of its few functions. */
-#define _GNU_SOURCE /* dladdr */
 #include "engine/cluster.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -11,8 +9,14 @@
 
 #include "base/memory.h"
 #include "base/status.h"
+#include "engine/plugin.h"
 
-static const char plugin_name[] = "libluthier_mpi.so";
+static const lth__plugin plugin = {.file = "libluthier_mpi.so",
+                                   .variable = "LTH_MPI_PLUGIN",
+                                   .function = "lth__cluster_table_get",
+                                   .of = "MPI",
+                                   .target = "mpi",
+                                   .version = LTH__CLUSTER_VERSION};
 
 /* ---- Who started this process ---- */
 
@@ -45,41 +49,14 @@ unsigned lth_launched_rank(unsigned *ranks) {
 
 /* ---- Opening ---- */
 
-/* Beside this library, where the build and the installation put it; else wherever libraries are. */
-static void *open_beside(void) {
-    Dl_info self;
-    char path[4096];
-    if (!dladdr(plugin_name, &self) || !self.dli_fname) return NULL;
-    const char *slash = strrchr(self.dli_fname, '/');
-    int folder = slash ? (int)(slash - self.dli_fname) + 1 : 0;
-    int length = snprintf(path, sizeof path, "%.*s%s", folder, self.dli_fname, plugin_name);
-    return length > 0 && (size_t)length < sizeof path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
-}
-
 static lth_status load(const lth__cluster_table **out, lth_error *err) {
-    const char *given = getenv("LTH_MPI_PLUGIN");
-    void *library = given && *given ? dlopen(given, RTLD_NOW | RTLD_LOCAL) : open_beside();
-    if (!library && !(given && *given)) library = dlopen(plugin_name, RTLD_NOW | RTLD_LOCAL);
-    if (!library) {
-        const char *reason = dlerror();
-        unsigned ranks;
-        lth_launched_rank(&ranks);
-        return lth__fail(
-            err, LTH_EUNSUPPORTED,
-            "the plug-in for MPI cannot be loaded (make mpi builds it): %s%s",
-            reason ? reason : plugin_name,
-            ranks > 1 ? "; to run each of these processes by itself, give --cluster none" : "");
-    }
-    union {
-        void *object;
-        lth__cluster_table_fn *get;
-    } symbol = {dlsym(library, "lth__cluster_table_get")};
-    const lth__cluster_table *table = symbol.object ? symbol.get() : NULL;
-    if (!table || table->version != LTH__CLUSTER_VERSION) {
-        dlclose(library);
-        return lth__fail(err, LTH_EUNSUPPORTED, "%s is of another version of luthier", plugin_name);
-    }
-    *out = table; /* stays loaded */
+    const void *table;
+    unsigned ranks;
+    lth_launched_rank(&ranks);
+    const char *advice =
+        ranks > 1 ? "; to run each of these processes by itself, give --cluster none" : "";
+    LTH_TRY(lth__plugin_load(&plugin, advice, &table, err));
+    *out = table;
     return LTH_OK;
 }
 
@@ -121,7 +98,7 @@ static lth_status meet_others(lth_error *err) {
 static lth_status enter(lth__cluster *c, lth_error *err) {
     if (process.users == 0) LTH_TRY(load(&process.table, err));
     if (c->by_scalapack && !process.table->factor)
-        return lth__fail(err, LTH_EUNSUPPORTED, "%s was built without ScaLAPACK", plugin_name);
+        return lth__fail(err, LTH_EUNSUPPORTED, "%s was built without ScaLAPACK", plugin.file);
     LTH_TRY(meet_others(err));
     process.users++;
     c->table = process.table;

@@ -44,7 +44,7 @@ typedef struct lth__dealt {
 
 /* Every function returns LTH_OK or fills `err`; after a failure the cluster can only be left. */
 typedef struct lth__cluster_table {
-    unsigned version;
+    int version;
     /* Meet the others; once for each process, however many contexts use it. */
     lth_status (*start)(lth__rank *out, lth_error *err);
     void (*finish)(void);

@@ -1,50 +1,20 @@
 /* Finding a plug-in and opening its device. */
-#define _GNU_SOURCE /* dladdr */
 #include "engine/device.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/context.h"
 #include "base/status.h"
+#include "engine/plugin.h"
 
-static const char plugin_name[] = "libluthier_cuda.so";
-
-/* Beside this library, where the build and the installation put it; else wherever libraries are. */
-static void *open_beside(void) {
-    Dl_info self;
-    char path[4096];
-    if (!dladdr(plugin_name, &self) || !self.dli_fname) return NULL;
-    const char *slash = strrchr(self.dli_fname, '/');
-    int folder = slash ? (int)(slash - self.dli_fname) + 1 : 0;
-    int length = snprintf(path, sizeof path, "%.*s%s", folder, self.dli_fname, plugin_name);
-    return length > 0 && (size_t)length < sizeof path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
-}
-
-static lth_status load(const lth__device_table **out, lth_error *err) {
-    const char *given = getenv("LTH_CUDA_PLUGIN");
-    void *library = given && *given ? dlopen(given, RTLD_NOW | RTLD_LOCAL) : open_beside();
-    if (!library && !(given && *given)) library = dlopen(plugin_name, RTLD_NOW | RTLD_LOCAL);
-    if (!library) {
-        const char *reason = dlerror();
-        return lth__fail(err, LTH_EUNSUPPORTED,
-                         "the plug-in for GPUs cannot be loaded (make cuda builds it): %s",
-                         reason ? reason : plugin_name);
-    }
-    union {
-        void *object;
-        lth__device_table_fn *get;
-    } symbol = {dlsym(library, "lth__device_table_get")};
-    const lth__device_table *table = symbol.object ? symbol.get() : NULL;
-    if (!table || table->version != LTH__DEVICE_VERSION) {
-        dlclose(library);
-        return lth__fail(err, LTH_EUNSUPPORTED, "%s is of another version of luthier", plugin_name);
-    }
-    *out = table; /* stays loaded */
-    return LTH_OK;
-}
+static const lth__plugin plugin = {.file = "libluthier_cuda.so",
+                                   .variable = "LTH_CUDA_PLUGIN",
+                                   .function = "lth__device_table_get",
+                                   .of = "GPUs",
+                                   .target = "cuda",
+                                   .version = LTH__DEVICE_VERSION};
 
 static bool has(const int *list, size_t count, int number) {
     for (size_t i = 0; i < count; i++)
@@ -119,7 +89,9 @@ lth_status lth__device_open(const char *name, lth__gpu *out, lth_error *err) {
     bool may_do_without = strcmp(name, "auto") == 0;
     lth_error reason = {0};
     lth__gpu gpu = {.decides = may_do_without};
-    lth_status status = load(&gpu.table, &reason);
+    const void *table = NULL;
+    lth_status status = lth__plugin_load(&plugin, "", &table, &reason);
+    gpu.table = table;
     if (status == LTH_OK) status = open_all(&gpu, index, count, &reason);
     if (status == LTH_OK) {
         *out = gpu;

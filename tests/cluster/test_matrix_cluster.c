@@ -6,7 +6,6 @@
  * of any number of ranks and threads must be the same (tests/cluster/matrix_test). The first
  * mistake is told and ends all ranks with exit code 1.
  */
-#include <dlfcn.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -469,35 +468,19 @@ static void check_size(size_t size) {
         printf("%zu: %016llx\n", n, (unsigned long long)bits);
 }
 
-static void join_cluster(void) {
-    const char *plugin = getenv("LTH_MPI_PLUGIN");
-    if (!plugin) return;
-    void *library = dlopen(plugin, RTLD_NOW);
-    CHECK(library != NULL, "%s", dlerror());
-    union {
-        void *object;
-        lth__cluster_table_fn *get;
-    } symbol = {.object = dlsym(library, "lth__cluster_table_get")};
-    CHECK(symbol.object != NULL, "%s", dlerror());
-    cluster.table = symbol.get();
-    DO(cluster.table->start(&cluster.at, &error));
-    ctx->cluster = &cluster;
-}
-
 int main(int argc, char **argv) {
     static const size_t sizes[] = {1, 40, 64, 65, 130, 517};
     lth_ctx_options options;
     lth_ctx_options_init(&options);
     options.threads = argc > 1 ? (unsigned)atoi(argv[1]) : 1;
+    if (getenv("LTH_MPI_PLUGIN")) options.cluster = "mpi";
     DO(lth_ctx_create(&options, &ctx, &error));
-    join_cluster();
+    if (ctx->cluster) cluster = *ctx->cluster;
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) check_size(sizes[k]);
     n = 200;
     check_memory();
     check_cancelling();
     check_leaving();
-    if (ctx->cluster) cluster.table->finish();
-    ctx->cluster = NULL;
     lth_ctx_free(ctx);
     return 0;
 }

@@ -357,7 +357,7 @@ lth_status lth__packed_multiply_roughly(const lth__matrix *of, size_t m, const d
 
 typedef struct columns {
     const lth__packed *A;
-    const lth__cluster *c;
+    const bool *own; /* whether a panel is this rank's; NULL = all are */
     size_t m;
     const size_t *at;
     double *Y;
@@ -367,7 +367,7 @@ typedef struct columns {
 static double cell_at(const columns *c, size_t i, size_t j) {
     const lth__packed *A = c->A;
     size_t row = i < j ? j : i, at = lth__packed_row(A, row) + (i < j ? i : j);
-    if (c->c && !lth__packed_owns(c->c, A, row >> A->shift)) return 0;
+    if (c->own && !c->own[row >> A->shift]) return 0;
     return A->singles ? (double)A->singles[at] : A->cells[at];
 }
 
@@ -384,8 +384,15 @@ static lth_status copy_rows(void *user, size_t index, unsigned worker, lth_error
 lth_status lth__packed_columns(const lth__matrix *of, size_t m, const size_t *at, double *Y,
                                lth_error *err) {
     lth__packed A = lth__matrix_packed(of);
-    columns c = {.A = &A, .c = ranks_of(of), .m = m, .at = at, .Y = Y};
-    lth_status status =
-        lth__parallel_for(of->ctx, NULL, (A.n + ROWS - 1) / ROWS, NULL, copy_rows, &c, err);
-    return lth__cluster_join(ranks_of(of), status, Y, A.n * m, err);
+    lth__cluster *ranks = ranks_of(of);
+    size_t panels = lth__packed_panels(&A);
+    bool *own = ranks ? lth__alloc(panels, sizeof *own) : NULL;
+    columns c = {.A = &A, .own = own, .m = m, .at = at, .Y = Y};
+    lth_status status = own || !ranks ? LTH_OK : lth__fail_memory(err, panels * sizeof *own);
+    for (size_t p = 0; own && p < panels; p++) own[p] = lth__packed_owns(ranks, &A, p);
+    if (status == LTH_OK)
+        status =
+            lth__parallel_for(of->ctx, NULL, (A.n + ROWS - 1) / ROWS, NULL, copy_rows, &c, err);
+    lth__free(own);
+    return lth__cluster_join(ranks, status, Y, A.n * m, err);
 }
