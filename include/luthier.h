@@ -446,9 +446,34 @@ typedef struct lth_gp lth_gp;
  * their names. */
 typedef enum lth_task { LTH_TASK_AUTO = 0, LTH_TASK_REGRESSION, LTH_TASK_CLASSIFICATION } lth_task;
 
-/* How a latent function becomes the probability of a class: 1 / (1 + exp(-f)), or the normal
- * distribution function of f. */
-typedef enum lth_likelihood { LTH_LOGIT = 0, LTH_PROBIT = 1 } lth_likelihood;
+/* What is seen of a latent function f. Of labels: classes by 1 / (1 + exp(-f)) (the default; for
+ * targets of numbers the default is GAUSSIAN), or by the normal distribution function of f. Of
+ * numbers: f and normal noise; f and noise with heavy tails, whose degrees of freedom are learned;
+ * normal noise after a learned monotone warp; normal noise, but what is below or above a bound is
+ * seen as the bound; grades, which are few different numbers, with learned cut points; counts, of
+ * mean exp(f) times the exposure, without and with more variance than that; shares between 0 and 1.
+ */
+typedef enum lth_likelihood {
+    LTH_LOGIT = 0,
+    LTH_PROBIT = 1,
+    LTH_GAUSSIAN,
+    LTH_STUDENT,
+    LTH_WARPED,
+    LTH_CENSORED,
+    LTH_ORDINAL,
+    LTH_POISSON,
+    LTH_NEGBINOMIAL,
+    LTH_BETA,
+    LTH_SOFTMAX
+} lth_likelihood;
+
+/* "logit", "student": as --likelihood names it; NULL past the last. Static. */
+LTH_API const char *lth_likelihood_name(lth_likelihood which);
+/* The i-th warp of LTH_WARPED, "log", and a line about it; NULL past the last. Static. */
+LTH_API const char *lth_warp_name(size_t i, const char **help);
+
+/* The number that stands for a prediction, by which errors are counted. */
+typedef enum lth_point { LTH_POINT_MEAN = 0, LTH_POINT_MEDIAN } lth_point;
 
 /* One step of the optimiser: the evidence (log marginal likelihood) at the best point of this
  * start, the largest component of its gradient, and seconds since the fit began. `start` counts
@@ -462,12 +487,16 @@ typedef int lth_gp_step_fn(void *user, const lth_gp_step *step);
 
 /* How the posterior of all rows is computed: EXACT by a factor of their matrix; CG, for numbers, by
  * conjugate gradients over the stored matrix, exact up to a tolerance; INDUCING by some rows that
- * stand for all. AUTO is the most exact that fits into memory. */
+ * stand for all. AUTO is the most exact that fits into memory. Where noise is not normal, EXACT is
+ * LAPLACE's approximation, around the mode, or the best normal distribution with a SITE for each
+ * row, by a bound of the evidence: whichever suits the likelihood, unless one is asked for. */
 typedef enum lth_posterior {
     LTH_POSTERIOR_AUTO = 0,
     LTH_POSTERIOR_EXACT,
     LTH_POSTERIOR_CG,
-    LTH_POSTERIOR_INDUCING
+    LTH_POSTERIOR_INDUCING,
+    LTH_POSTERIOR_LAPLACE,
+    LTH_POSTERIOR_SITES
 } lth_posterior;
 
 /* What INDUCING may learn from, all rows, after the search on `learn_rows`. */
@@ -510,6 +539,14 @@ typedef struct lth_gp_options {
                                   all parameters of the kernel are held. NULL = none            */
     bool on_disk;              /* CG reads `gram` for every product instead of keeping it. Without a
                                   word it does so when memory is too small                      */
+    const char *warp;          /* of LTH_WARPED; NULL = "log"                                    */
+    double lower, upper;       /* of LTH_CENSORED; NaN (default) = there is no such bound        */
+    const char *noise_by;      /* "COL": the known variance of each row's noise, in the target's
+                                  units squared, beside the learned one; "1/COL": the learned one
+                                  is that of one of so many repeats. NULL = neither             */
+    const char *weights;       /* a column: how often each row counts; NULL = once              */
+    const char *exposure;      /* a column: of counts, mean = exp(f) times this; NULL = 1        */
+    lth_point point;           /* default MEAN                                                  */
 } lth_gp_options;
 
 LTH_API void lth_gp_options_init(lth_gp_options *options);
@@ -626,6 +663,33 @@ LTH_API lth_status lth_gp_use_vectors(lth_gp *gp, const char *path, lth_error *e
  * function without noise when `latent`. Memory grows with the training rows, not with the table. */
 LTH_API lth_status lth_gp_predict(const lth_gp *gp, const lth_table *table, bool latent,
                                   double *mean, double *sd, lth_error *err);
+
+/* All that a model of numbers says of the rows of a table, into the caller's arrays; NULL = not
+ * wanted. By [target * rows + row], where nothing else is said. */
+typedef struct lth_gp_prediction {
+    double *point, *mean, *median,
+        *sd;                         /* of y; point is the mean or the median, as it was fitted */
+    double *lower, *upper;           /* between them `level` of the probability, as much below  */
+    double level;                    /* 0 = 0.95                                                */
+    double *latent_mean, *latent_sd; /* of f, where that is in units of its own; else of y
+                                        without noise */
+    double *probability;             /* of grades: [row * grades + grade]                       */
+    const double *y;                 /* the truth, for the rest:                                */
+    double *log_density;             /* of what has a probability of its own, its logarithm     */
+    double *cdf;                     /* P(Y < y), and half of P(Y = y)                          */
+    double *crps;                    /* continuous ranked probability score                     */
+} lth_gp_prediction;
+LTH_API lth_status lth_gp_predict_all(const lth_gp *gp, const lth_table *table,
+                                      const lth_gp_prediction *to, size_t size, lth_error *err);
+/* What it is fitted with. */
+LTH_API lth_point lth_gp_point(const lth_gp *gp);
+LTH_API const char *lth_gp_warp(const lth_gp *gp); /* NULL = none */
+/* The grades of LTH_ORDINAL, ascending; 0 = it has none. Borrowed from the model. */
+LTH_API size_t lth_gp_grades(const lth_gp *gp, const double **out);
+/* The columns beside those of the kernel that it reads of every table: of its exposure. NULL =
+ * none.
+ */
+LTH_API const char *lth_gp_exposure(const lth_gp *gp);
 
 /* The same for a classifier: probability[row * classes + class]. They sum to 1 in each row; for
  * several labels a row each stands for itself, and a row has a label where it is above 1/2. */

@@ -76,15 +76,14 @@ static lth_status classify(const lth_gp *gp, size_t target, const lth__explainin
 
 static lth_status judge(const lth_gp *gp, size_t target, const lth__explaining *x,
                         lth_reasons_summary *s, lth_error *err) {
-    double unit, prior, variance, mean = 0, noise = 0;
+    double unit, prior, variance = 0;
     LTH_TRY(vary(gp, latent_of(gp, target, &unit), x, &prior, &variance, err));
     s->prior = fabs(unit) * sqrt(prior);
     s->distance = fabs(unit) * sqrt(variance);
     if (gp->classes) return classify(gp, target, x, &s->probability, err);
-    gp->likelihood->moments(gp->own, &mean, &noise);
-    gp->likelihood->moments(gp->own, &mean, &variance);
-    s->noise = unit * sqrt(noise);
-    s->sd = unit * sqrt(variance);
+    double noise = lth__gp_noise(gp);
+    s->noise = sqrt(noise);
+    s->sd = sqrt(unit * unit * variance + noise);
     return LTH_OK;
 }
 
@@ -113,8 +112,7 @@ static lth_status describe_rows(const lth_gp *gp, size_t target, lth_reasons *ou
             LTH_TRY(name_labels(gp, row, out, err));
             continue;
         }
-        const lth__target *t = &gp->targets[target];
-        row->y = t->shift + t->scale * gp->y[target * gp->rows + row->row];
+        row->y = lth__gp_truth(gp, target, row->row);
     }
     return LTH_OK;
 }

@@ -9,6 +9,9 @@ typedef struct cv {
     lth__source source;
     double *initial; /* the kernel's values before any fit */
     double *y;       /* [target][row]; NULL for labels */
+    lth__known known;
+    double *grades; /* of all rows */
+    size_t grade_count;
     lth__labels *labels;
     size_t rows, folds, targets;
     const char *const *names;
@@ -16,7 +19,7 @@ typedef struct cv {
     const lth_gp_options *options;
     /* Of the fold at hand: */
     size_t *row;    /* rows to learn from, then those to judge */
-    double *buffer; /* 3 x rows */
+    double *buffer; /* 8 x rows */
     lth_validation *validation;
 } cv;
 
@@ -42,23 +45,47 @@ static lth_status check_interrupt(const lth_gp *gp, lth_error *err) {
     return gp->report.interrupted ? lth__fail(err, LTH_ECANCELED, "interrupted") : LTH_OK;
 }
 
+/* Of the rows that are judged, whose targets are in the buffer. */
+static lth_gp_prediction prediction_of(const cv *c, size_t learn) {
+    double *b = c->buffer;
+    return (lth_gp_prediction){.y = b + learn,
+                               .point = b + c->rows,
+                               .sd = b + 2 * c->rows,
+                               .lower = b + 3 * c->rows,
+                               .upper = b + 4 * c->rows,
+                               .log_density = b + 5 * c->rows,
+                               .cdf = b + 6 * c->rows,
+                               .crps = b + 7 * c->rows};
+}
+
 /* Learn target `t` from c->row[0 .. learn-1] and predict the rest. */
 static lth_status judge(cv *c, size_t t, size_t fold, size_t learn, lth_items *train,
                         lth_items *test, lth_error *err) {
     lth__validated *v = &c->validation->targets[t];
-    double *y = c->buffer, *mean = y + c->rows, *sd = mean + c->rows;
-    for (size_t i = 0; i < learn; i++) y[i] = c->y[t * c->rows + c->row[i]];
+    lth__known known = {0}, known_test = {0};
+    for (size_t i = 0; i < c->rows; i++) c->buffer[i] = c->y[t * c->rows + c->row[i]];
     lth_gp *gp = NULL;
-    LTH_TRY(lth__gp_begin_numbers(&c->source, train, y, &c->names[t], 1, c->options, &gp, err));
-    lth_status status = lth__gp_learn(gp, c->options, err);
-    if (status == LTH_OK) status = lth__gp_predict_items(gp, test, false, mean, sd, err);
+    LTH_TRY(lth__known_pick(&c->known, c->row, learn, &known, err));
+    lth__gp_numbers numbers = {.y = c->buffer,
+                               .known = &known,
+                               .grades = c->grade_count > 0 ? c->grades : NULL,
+                               .grade_count = c->grade_count};
+    lth_status status =
+        lth__gp_begin_numbers(&c->source, train, &numbers, &c->names[t], 1, c->options, &gp, err);
+    if (status == LTH_OK) status = lth__gp_learn(gp, c->options, err);
+    if (status == LTH_OK)
+        status = lth__known_pick(&c->known, c->row + learn, c->rows - learn, &known_test, err);
+    lth_gp_prediction to = prediction_of(c, learn);
+    if (status == LTH_OK) status = lth__gp_predict_items(gp, test, &known_test, &to, err);
     if (status == LTH_OK) status = check_interrupt(gp, err);
-    v->evidence[fold] = gp->report.evidence;
+    if (gp) v->evidence[fold] = gp->report.evidence;
     lth_gp_free(gp);
+    lth__known_free(&known);
+    lth__known_free(&known_test);
     LTH_TRY(status);
     for (size_t i = learn; i < c->rows; i++) {
-        v->value[c->row[i]] = mean[i - learn];
-        v->sd[c->row[i]] = sd[i - learn];
+        v->value[c->row[i]] = to.point[i - learn];
+        v->sd[c->row[i]] = to.sd[i - learn];
     }
     return LTH_OK;
 }
@@ -99,8 +126,15 @@ static lth_status judge_classes(cv *c, size_t t, size_t learn, lth_items *train,
         return LTH_OK;
     }
     lth_gp *gp = NULL;
-    LTH_TRY(lth__gp_begin_classes(&c->source, train, classes, c->names[t], c->options, &gp, err));
-    lth_status status = lth__gp_learn(gp, c->options, err);
+    lth__known known = {0};
+    lth_status status = lth__known_pick(&c->known, c->row, learn, &known, err);
+    if (status == LTH_OK)
+        status = lth__gp_begin_classes(&c->source, train, classes, &known, c->names[t], c->options,
+                                       &gp, err);
+    else
+        lth__classes_free(classes);
+    lth__known_free(&known);
+    if (status == LTH_OK) status = lth__gp_learn(gp, c->options, err);
     if (status == LTH_OK) status = lth__gp_classify_items(gp, test, probability, err);
     if (status == LTH_OK) status = check_interrupt(gp, err);
     if (status == LTH_OK) write_classes(c, t, learn, gp->classes, probability, has);
@@ -180,9 +214,12 @@ static lth_status share_folds(cv *c, lth_ctx *ctx, lth_error *err) {
 }
 
 static lth_status take_numbers(cv *c, const lth_table *table, lth_error *err) {
-    LTH_TRY(lth__read_targets(table, c->names, c->targets, &c->y, err));
-    c->buffer = lth__alloc(3 * c->rows, sizeof *c->buffer);
-    if (!c->buffer) return lth__fail_memory(err, 0);
+    LTH_TRY(lth__gp_read_numbers(table, c->names, c->targets, c->options, &c->y, err));
+    c->buffer = lth__alloc(8 * c->rows, sizeof *c->buffer);
+    c->grades = lth__alloc(LTH__MOST_GRADES, sizeof *c->grades);
+    if (!c->buffer || !c->grades) return lth__fail_memory(err, 0);
+    if (lth__likelihood_of(c->options->likelihood, false)->of == LTH__OF_GRADES)
+        LTH_TRY(lth__grades_list(c->y, c->rows * c->targets, c->grades, &c->grade_count, err));
     for (size_t t = 0; t < c->targets; t++) {
         LTH_TRY(lth__validation_add(c->validation, c->y + t * c->rows, NULL, c->rows, err));
         lth__validated *v = &c->validation->targets[t];
@@ -196,7 +233,6 @@ static lth_status take_labels(cv *c, const lth_table *table, lth_error *err) {
     c->labels = lth__calloc(c->targets, sizeof *c->labels);
     if (!c->labels) return lth__fail_memory(err, 0);
     for (size_t t = 0; t < c->targets; t++) {
-        LTH_TRY(lth__gp_check_labels(&c->names[t], 1, c->options, err));
         LTH_TRY(lth__labels_read(table, c->names[t], &c->labels[t], err));
         LTH_TRY(lth__validation_add(c->validation, NULL, &c->labels[t], c->rows, err));
         lth__validated *v = &c->validation->targets[t];
@@ -221,7 +257,9 @@ static lth_status run(cv *c, lth_ctx *ctx, const char *expression, const lth_tab
     c->rows = lth_table_rows(table);
     LTH_TRY(check_folds(c->fold, c->rows, c->folds, err));
     LTH_TRY(lth__source_open(&c->source, ctx, expression, table, lth__gp_files(c->options), err));
-    LTH_TRY(lth_gp_has_labels(table, c->names[0], c->options->task, &labels, err));
+    LTH_TRY(lth__gp_takes_labels(table, c->names, 1, c->options, &labels, err));
+    lth__known_columns columns = lth__gp_known_columns(c->options);
+    LTH_TRY(lth__known_read(table, &columns, true, &c->known, err));
     LTH_TRY(lth__validation_create(c->targets, c->folds, &c->validation, err));
     LTH_TRY((labels ? take_labels : take_numbers)(c, table, err));
     LTH_TRY(share_folds(c, ctx, err));
@@ -230,7 +268,8 @@ static lth_status run(cv *c, lth_ctx *ctx, const char *expression, const lth_tab
 
 static void close_cv(cv *c) {
     for (size_t t = 0; c->labels && t < c->targets; t++) lth__labels_free(&c->labels[t]);
-    void *blocks[] = {c->initial, c->row, c->buffer, c->y, c->labels};
+    lth__known_free(&c->known);
+    void *blocks[] = {c->initial, c->row, c->buffer, c->y, c->labels, c->grades};
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) lth__free(blocks[i]);
     lth__source_close(&c->source);
 }

@@ -5,31 +5,69 @@
 #include "model/gp/gp.h"
 
 void lth__gp_leave_out(const lth_gp *gp, const double *alpha, const double *inverse, size_t target,
-                       double *y, double *mean, double *sd) {
-    const lth__target *of = &gp->targets[target];
+                       double *mean, double *variance) {
+    const double *y = gp->y + target * gp->rows;
     for (size_t i = 0; i < gp->rows; i++) {
-        double variance = 1 / inverse[i];
-        y[i] = of->shift + of->scale * gp->y[target * gp->rows + i];
-        mean[i] = y[i] - of->scale * alpha[i * gp->latents + target] * variance;
-        sd[i] = of->scale * sqrt(variance);
+        double all = 1 / inverse[i];
+        mean[i] = y[i] - alpha[i * gp->latents + target] * all;
+        variance[i] = fmax(all - gp->own[0], 0);
     }
 }
 
-lth_status lth__gp_report_left_out(lth_gp *gp, const double *alpha, const double *inverse,
+double lth__gp_truth(const lth_gp *gp, size_t target, size_t row) {
+    const lth__target *of = &gp->targets[target];
+    double y = gp->y[target * gp->rows + row];
+    if (gp->grades) return gp->grades[(size_t)y];
+    if (gp->warp)
+        y = lth__warp_inverse(gp->warp, gp->own + gp->likelihood_params,
+                              of->centre + of->spread * y);
+    return of->shift + of->scale * y;
+}
+
+typedef struct left_out {
+    double *y, *point, *sd, *log_density, *cdf, *crps, *lower, *upper;
+} left_out;
+enum { LEFT_OUT = 8 };
+
+static left_out left_out_in(double *room, size_t n) {
+    return (left_out){room,         room + n,     room + 2 * n, room + 3 * n,
+                      room + 4 * n, room + 5 * n, room + 6 * n, room + 7 * n};
+}
+
+/* What is expected of each row from all the others, whose f has this mean and variance. */
+static void judge_left_out(const lth_gp *gp, size_t target, const double *mean,
+                           const double *variance, const left_out *to) {
+    double room[LTH__MOST_OWN], of_mean;
+    for (size_t i = 0; i < gp->rows; i++) {
+        lth__predictive p =
+            lth__gp_predictive(gp, target, mean[i], variance[i], &gp->known, i, room);
+        double y = to->y[i] = lth__gp_truth(gp, target, i);
+        lth__predictive_moments(&p, &of_mean, &to->sd[i]);
+        to->point[i] = gp->point == LTH_POINT_MEDIAN ? lth__predictive_quantile(&p, 0.5) : of_mean;
+        to->log_density[i] = lth__predictive_log_p(&p, y);
+        to->cdf[i] = lth__predictive_cdf(&p, y);
+        to->crps[i] = lth__predictive_crps(&p, y);
+        to->lower[i] = lth__predictive_quantile(&p, 0.025);
+        to->upper[i] = lth__predictive_quantile(&p, 0.975);
+    }
+}
+
+lth_status lth__gp_report_left_out(lth_gp *gp, const double *mean, const double *variance,
                                    lth_error *err) {
     size_t n = gp->rows;
-    double *y = lth__alloc(3 * n, sizeof *y), *mean = y + n, *sd = mean + n;
-    if (!y) return lth__fail_memory(err, 3 * n * sizeof *y);
-    lth__gp_leave_out(gp, alpha, inverse, 0, y, mean, sd);
-    gp->loo = lth__metrics_of(y, mean, sd, n);
+    double *room = lth__alloc(LEFT_OUT * n, sizeof *room);
+    if (!room) return lth__fail_memory(err, LEFT_OUT * n * sizeof *room);
+    left_out to = left_out_in(room, n);
+    judge_left_out(gp, 0, mean, variance, &to);
+    gp->loo = lth__metrics_of(to.y, to.point, to.sd, n);
     gp->report.loo = &gp->loo;
-    lth__free(y);
+    lth__free(room);
     return LTH_OK;
 }
 
 lth_status lth_gp_leave_one_out(const lth_gp *gp, size_t target, double *y, double *mean,
                                 double *sd, lth_error *err) {
-    if (!gp->posterior->leave_one_out)
+    if (!gp->posterior->leave_one_out || gp->classes)
         return lth__fail(err, LTH_EARG,
                          gp->classes
                              ? "the model is for labels, which have no leave-one-out predictions"
@@ -40,7 +78,15 @@ lth_status lth_gp_leave_one_out(const lth_gp *gp, size_t target, double *y, doub
     LTH_TRY(lth__memory_check(gp->rows * gp->rows * sizeof(double),
                               "leaving out one row after the other",
                               "use a machine with more memory", err));
-    return gp->posterior->leave_one_out(gp, target, y, mean, sd, err);
+    LTH_TRY(gp->posterior->leave_one_out(gp, target, mean, sd, err));
+    double room[LTH__MOST_OWN];
+    for (size_t i = 0; i < gp->rows; i++) {
+        lth__predictive p = lth__gp_predictive(gp, target, mean[i], sd[i], &gp->known, i, room);
+        y[i] = lth__gp_truth(gp, target, i);
+        lth__predictive_moments(&p, &mean[i], &sd[i]);
+        if (gp->point == LTH_POINT_MEDIAN) mean[i] = lth__predictive_quantile(&p, 0.5);
+    }
+    return LTH_OK;
 }
 
 /* ---- Steps ---- */

@@ -21,14 +21,15 @@
 static const double most_seconds = 3600, fewer_seconds = 600;
 static const double evaluations = 100, flops = 4e10, cell_orders = 4e9;
 static const double gradient_cost = 4;   /* value and pull-back, in values */
-static const double label_steps = 12;    /* of a latent function's sites: 5 to 11 were seen */
+static const double site_steps = 12;     /* of a latent function's sites: 5 to 11 were seen */
 static const double device_speed = 1000; /* a GPU beside such a core */
 enum { LEAST_LEARN_ROWS = 500, MOST_LAPLACE_ROWS = 10000 };
 
-const lth__posterior *lth__gp_posterior(lth_posterior which, bool labels) {
+const lth__posterior *lth__gp_posterior(const lth_gp *gp, lth_posterior which) {
     if (which == LTH_POSTERIOR_CG) return &lth__cg;
     if (which == LTH_POSTERIOR_INDUCING) return &lth__inducing;
-    return labels ? &lth__laplace_posterior : &lth__exact;
+    if (lth__gp_is_gaussian(gp)) return &lth__exact;
+    return &lth__laplace_posterior;
 }
 
 /* ---- What it takes ---- */
@@ -38,7 +39,7 @@ static double bytes_of(const lth_gp *gp, lth_posterior which, size_t rows, lth_p
     lth_gp asked = {.rows = rows, .latents = gp->latents, .how = gp->how};
     asked.how.store = store;
     asked.how.on_disk = on_disk;
-    return (double)lth__gp_posterior(which, gp->likelihood->of_labels)->bytes(&asked);
+    return (double)lth__gp_posterior(gp, which)->bytes(&asked);
 }
 
 static double cell_orders_of_pair(const lth_gp *gp) {
@@ -66,7 +67,7 @@ static double available_to(const lth_gp *gp) {
 
 /* Factors and inverses of an evaluation: Newton's method takes several. */
 static double problems_of(const lth_gp *gp) {
-    return gp->likelihood->of_labels ? 4 * (double)gp->latents : 1;
+    return lth__gp_is_gaussian(gp) ? 1 : 4 * (double)gp->latents;
 }
 
 /* Nominal seconds of a search on n rows. */
@@ -79,7 +80,7 @@ static double learning_time(const lth_gp *gp, double of_pair, double n) {
 /* Passes of inducing rows over all others, of 2 N M^2 operations each: one, or as many as sites of
  * labels take steps; and all of a search by a bound. */
 static double passes_of(const lth_gp *gp) {
-    double steps = gp->likelihood->of_labels ? label_steps * (double)gp->latents : 1;
+    double steps = lth__gp_is_gaussian(gp) ? 1 : site_steps * (double)gp->latents;
     return gp->how.bound == LTH_BOUND_NONE ? steps : evaluations * (steps + 2);
 }
 
@@ -129,15 +130,15 @@ static bool stays_on_disk(const lth_gp *gp, const lth_gp_options *options,
 }
 
 static void choose_posterior(const lth_gp *gp, const lth_gp_options *options, lth_gp_plan *plan) {
-    bool labels = gp->likelihood->of_labels;
+    bool factors = !lth__gp_is_gaussian(gp); /* for each step of a search for the mode */
     plan->posterior = options->posterior;
     plan->store = options->store;
     if (plan->posterior != LTH_POSTERIOR_AUTO) return;
     bool exact = fits(gp, LTH_POSTERIOR_EXACT, gp->rows, plan->store, plan->available);
-    if (exact && !(labels && gp->rows > MOST_LAPLACE_ROWS)) {
+    if (exact && !(factors && gp->rows > MOST_LAPLACE_ROWS)) {
         plan->posterior = LTH_POSTERIOR_EXACT;
-    } else if (!labels && (gp->items->stored ||
-                           fits(gp, LTH_POSTERIOR_CG, gp->rows, LTH_F32, plan->available))) {
+    } else if (!factors && (gp->items->stored ||
+                            fits(gp, LTH_POSTERIOR_CG, gp->rows, LTH_F32, plan->available))) {
         plan->posterior = LTH_POSTERIOR_CG;
         plan->store = LTH_F32;
     } else {
@@ -168,10 +169,13 @@ static void choose(const lth_gp *gp, const lth_gp_options *options, lth_gp_plan 
 
 static lth_status check(const lth_gp *gp, const lth_gp_options *options, const lth_gp_plan *plan,
                         lth_error *err) {
-    if (gp->likelihood->of_labels && plan->posterior == LTH_POSTERIOR_CG)
+    bool gaussian = lth__gp_is_gaussian(gp);
+    if (!gaussian && plan->posterior == LTH_POSTERIOR_CG)
         return lth__fail(err, LTH_EARG,
-                         "conjugate gradients are for numbers; for labels take the exact or the "
-                         "inducing posterior");
+                         gp->classes ? "conjugate gradients are for numbers; for labels take the "
+                                       "exact or the inducing posterior"
+                                     : "conjugate gradients are for normal noise of one variance; "
+                                       "take the exact or the inducing posterior");
     if (options->on_disk && plan->posterior != LTH_POSTERIOR_CG)
         return lth__fail(err, LTH_EARG,
                          "a matrix stays on disk for conjugate gradients only: posterior cg");
@@ -179,8 +183,11 @@ static lth_status check(const lth_gp *gp, const lth_gp_options *options, const l
         return lth__fail(err, LTH_EARG, "there is no matrix on disk: name one with gram");
     if (options->bound != LTH_BOUND_NONE && plan->posterior != LTH_POSTERIOR_INDUCING)
         return lth__fail(err, LTH_EARG, "a bound is learned with the inducing posterior only");
-    if (options->bound == LTH_BOUND_FITC && gp->likelihood->of_labels)
-        return lth__fail(err, LTH_EARG, "the bound fitc is for numbers; labels take titsias");
+    if (options->bound == LTH_BOUND_FITC && !gaussian)
+        return lth__fail(err, LTH_EARG,
+                         gp->classes
+                             ? "the bound fitc is for numbers; labels take titsias"
+                             : "the bound fitc is for normal noise of one variance; take titsias");
     return LTH_OK;
 }
 
@@ -225,7 +232,7 @@ static void tell(const lth_gp *gp, const lth_gp_options *options, const lth_gp_p
         lth__print_size(plan->available, left);
         lth__log(ctx, LTH_LOG_WARNING,
                  "the exact posterior of %zu rows needs %s, %s are available%s: taking %s",
-                 gp->rows, needed, left, gp->likelihood->of_labels ? ", and many factors" : "",
+                 gp->rows, needed, left, lth__gp_is_gaussian(gp) ? "" : ", and many factors",
                  plan->on_disk ? "conjugate gradients over the matrix on disk"
                                : names[plan->posterior]);
     }

@@ -104,39 +104,117 @@ static lth_status predict_slices(const lth_gp *gp, const lth_items *items, bool 
 
 /* ---- Numbers ---- */
 
+lth__predictive lth__gp_predictive(const lth_gp *gp, size_t target, double mean, double variance,
+                                   const lth__known *known, size_t row, double *room) {
+    const lth__target *of = &gp->targets[target];
+    lth__predictive p = {.likelihood = gp->likelihood,
+                         .terms = lth__gp_terms(gp, target),
+                         .target = of,
+                         .warp = gp->warp,
+                         .phi = gp->own + gp->likelihood_params,
+                         .grades = gp->grades,
+                         .mean = mean + of->link,
+                         .variance = variance};
+    if (known && known->offset) p.mean += known->offset[row];
+    if (!gp->likelihood->has_noise || !known || (!known->ratio && !known->added)) return p;
+    memcpy(room, gp->own, gp->likelihood_params * sizeof *room);
+    if (known->ratio) room[0] *= known->ratio[row];
+    if (known->added) room[0] += known->added[row] / (of->scale * of->scale);
+    p.terms.theta = room;
+    return p;
+}
+
 typedef struct numbers {
     const lth_gp *gp;
-    bool latent;
+    const lth__known *known;
+    const lth_gp_prediction *to;
     size_t count;
-    double *mean, *sd; /* [target][row] */
 } numbers;
+
+/* Of f where it is in units of its own, otherwise of y without noise. */
+static void take_latent(const numbers *n, size_t target, size_t at, double mean, double variance) {
+    const lth__target *of = &n->gp->targets[target];
+    const lth_gp_prediction *to = n->to;
+    bool own = n->gp->warp || n->gp->likelihood->own_units;
+    if (to->latent_mean) to->latent_mean[at] = own ? mean + of->link : of->shift + of->scale * mean;
+    if (to->latent_sd) to->latent_sd[at] = (own ? 1 : of->scale) * sqrt(variance);
+}
+
+static void take_distribution(const numbers *n, const lth__predictive *p, size_t at) {
+    const lth_gp_prediction *to = n->to;
+    double mean = NAN, sd = NAN, level = to->level > 0 ? to->level : 0.95;
+    bool median_counts = to->point && n->gp->point == LTH_POINT_MEDIAN;
+    if (to->mean || to->sd || (to->point && !median_counts)) lth__predictive_moments(p, &mean, &sd);
+    double median = to->median || median_counts ? lth__predictive_quantile(p, 0.5) : NAN;
+    if (to->mean) to->mean[at] = mean;
+    if (to->sd) to->sd[at] = sd;
+    if (to->median) to->median[at] = median;
+    if (to->point) to->point[at] = median_counts ? median : mean;
+    if (to->lower) to->lower[at] = lth__predictive_quantile(p, (1 - level) / 2);
+    if (to->upper) to->upper[at] = lth__predictive_quantile(p, (1 + level) / 2);
+    if (!to->y) return;
+    if (to->log_density) to->log_density[at] = lth__predictive_log_p(p, to->y[at]);
+    if (to->cdf) to->cdf[at] = lth__predictive_cdf(p, to->y[at]);
+    if (to->crps) to->crps[at] = lth__predictive_crps(p, to->y[at]);
+}
 
 static void take_numbers(void *user, size_t first, size_t rows, const double *mean,
                          const double *variance) {
-    const numbers *to = user;
-    const lth_gp *gp = to->gp;
+    const numbers *n = user;
+    const lth_gp *gp = n->gp;
+    double room[LTH__MOST_OWN];
     for (size_t t = 0; t < gp->target_count; t++) {
-        const lth__target *target = &gp->targets[t];
         for (size_t r = 0; r < rows; r++) {
             double m = mean[r * gp->latents + t], v = variance ? variance[r * gp->latents + t] : 0;
-            size_t at = t * to->count + first + r;
-            if (!to->latent) gp->likelihood->moments(gp->own, &m, &v);
-            to->mean[at] = target->shift + target->scale * m;
-            if (to->sd) to->sd[at] = target->scale * sqrt(v);
+            size_t at = t * n->count + first + r;
+            take_latent(n, t, at, m, v);
+            lth__predictive p = lth__gp_predictive(gp, t, m, v, n->known, first + r, room);
+            take_distribution(n, &p, at);
+            if (n->to->probability)
+                lth__predictive_grades(&p, n->to->probability + (first + r) * gp->grade_count);
         }
     }
 }
 
-lth_status lth__gp_predict_items(const lth_gp *gp, const lth_items *items, bool latent,
-                                 double *mean, double *sd, lth_error *err) {
-    numbers to = {.gp = gp, .latent = latent, .count = items->count, .mean = mean, .sd = sd};
-    size_t cells = gp->target_count * items->count;
+/* Whether a mean of f is enough: noise of a mean of zero leaves the mean of y as it is. */
+static bool needs_variance(const lth_gp *gp, const lth_gp_prediction *to) {
+    bool plain = !gp->warp && gp->likelihood->moments_under && !gp->likelihood->own_units &&
+                 gp->likelihood != &lth__censored;
+    bool mean_alone = !to->sd && !to->latent_sd && !to->median && !to->lower && !to->upper &&
+                      !to->y && !to->probability && gp->point == LTH_POINT_MEAN;
+    return !(plain && mean_alone);
+}
+
+enum { ARRAYS = 12 };
+
+/* The arrays that are wanted. */
+static size_t list_arrays(const lth_gp_prediction *to, double *out[ARRAYS]) {
+    double *const all[] = {to->point,       to->mean,  to->median,      to->sd,
+                           to->lower,       to->upper, to->latent_mean, to->latent_sd,
+                           to->log_density, to->cdf,   to->crps};
+    size_t count = 0;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        if (all[i]) out[count++] = all[i];
+    }
+    return count;
+}
+
+lth_status lth__gp_predict_items(const lth_gp *gp, const lth_items *items, const lth__known *known,
+                                 const lth_gp_prediction *to, lth_error *err) {
+    numbers n = {.gp = gp, .known = known, .to = to, .count = items->count};
+    size_t cells = gp->target_count * items->count, grades = items->count * gp->grade_count;
     lth__cluster *c = lth__items_ctx(items)->cluster;
-    memset(mean, 0, cells * sizeof *mean);
-    if (sd) memset(sd, 0, cells * sizeof *sd);
-    lth_status status = predict_slices(gp, items, sd != NULL, take_numbers, &to, err);
-    LTH_TRY(lth__cluster_join(c, status, mean, cells, err));
-    return lth__cluster_join(c, LTH_OK, sd, sd ? cells : 0, err);
+    double *arrays[ARRAYS];
+    size_t count = list_arrays(to, arrays);
+    for (size_t i = 0; i < count; i++) memset(arrays[i], 0, cells * sizeof **arrays);
+    if (to->probability) memset(to->probability, 0, grades * sizeof *to->probability);
+    lth_status status = predict_slices(gp, items, needs_variance(gp, to), take_numbers, &n, err);
+    status = lth__cluster_agree(c, status, err);
+    for (size_t i = 0; i < count && status == LTH_OK; i++)
+        status = lth__cluster_join(c, LTH_OK, arrays[i], cells, err);
+    if (status == LTH_OK && to->probability)
+        status = lth__cluster_join(c, LTH_OK, to->probability, grades, err);
+    return status;
 }
 
 /* ---- Labels ---- */
@@ -151,10 +229,11 @@ static void take_labels(void *user, size_t first, size_t rows, const double *mea
     const labels *to = user;
     const lth_gp *gp = to->gp;
     size_t classes = gp->classes->class_count;
+    lth__terms terms = lth__gp_terms(gp, 0);
     for (size_t r = 0; r < rows; r++) {
         double *out = to->probability + (first + r) * classes;
         for (size_t i = 0; i < gp->latents; i++) /* no more than classes */
-            out[i] = gp->likelihood->probability(gp->own, mean[r * gp->latents + i],
+            out[i] = gp->likelihood->probability(&terms, mean[r * gp->latents + i],
                                                  variance[r * gp->latents + i]);
         lth__classes_share(gp->classes, out);
     }
@@ -179,14 +258,51 @@ lth_status lth_gp_use_vectors(lth_gp *gp, const char *path, lth_error *err) {
     return LTH_OK;
 }
 
-lth_status lth_gp_predict(const lth_gp *gp, const lth_table *table, bool latent, double *mean,
-                          double *sd, lth_error *err) {
-    if (gp->classes) return lth__fail(err, LTH_EARG, "the model is for labels, not for numbers");
+/* A truth that can be none: a grade that training did not have. */
+static lth_status check_truth(const lth_gp *gp, const lth_gp_prediction *to, const lth_table *table,
+                              lth_error *err) {
+    size_t rows = lth_table_rows(table);
+    for (size_t i = 0; gp->grades && to->y && i < rows * gp->target_count; i++) {
+        size_t k = 0;
+        while (k < gp->grade_count && gp->grades[k] != to->y[i]) k++;
+        if (k == gp->grade_count)
+            return lth__fail_at(err, LTH_EFORMAT, lth_table_name(table),
+                                lth_table_line(table, i % rows), 0,
+                                "the grade %g is none of those that the model knows, %g to %g",
+                                to->y[i], gp->grades[0], gp->grades[k - 1]);
+    }
+    return LTH_OK;
+}
+
+static lth_status read_and_predict(const lth_gp *gp, const lth_table *table,
+                                   const lth_gp_prediction *to, lth__known *known, lth_error *err) {
+    lth__known_columns columns = {.noise_by = gp->noise_by, .exposure = gp->exposure};
+    LTH_TRY(check_truth(gp, to, table, err));
+    LTH_TRY(lth__known_read(table, &columns, false, known, err));
     lth__reading r;
     LTH_TRY(lth__reading_open(gp->encoder, table, gp->vectors, &r, err));
-    lth_status status = lth__gp_predict_items(gp, r.items, latent, mean, sd, err);
+    lth_status status = lth__gp_predict_items(gp, r.items, known, to, err);
     lth__reading_close(&r);
     return status;
+}
+
+lth_status lth_gp_predict_all(const lth_gp *gp, const lth_table *table,
+                              const lth_gp_prediction *given, size_t size, lth_error *err) {
+    lth_gp_prediction to = {0};
+    lth__known known = {0};
+    lth__copy_struct(&to, sizeof to, given, size);
+    if (gp->classes) return lth__fail(err, LTH_EARG, "the model is for labels, not for numbers");
+    lth_status status = read_and_predict(gp, table, &to, &known, err);
+    lth__known_free(&known);
+    return status;
+}
+
+lth_status lth_gp_predict(const lth_gp *gp, const lth_table *table, bool latent, double *mean,
+                          double *sd, lth_error *err) {
+    lth_gp_prediction to = {0};
+    *(latent ? &to.latent_mean : &to.mean) = mean;
+    *(latent ? &to.latent_sd : &to.sd) = sd;
+    return lth_gp_predict_all(gp, table, &to, sizeof to, err);
 }
 
 lth_status lth_gp_classify(const lth_gp *gp, const lth_table *table, double *probability,
@@ -230,7 +346,7 @@ static void draw(const lth__packed *L, double noise, lth__random *random, double
         const double *row = L->cells + lth__packed_row(L, i);
         double f = 0;
         for (size_t j = 0; j <= i; j++) f += row[j] * z[j];
-        y[i] = lth__gaussian.draw(&noise, f, random);
+        y[i] = lth__gaussian.draw(&(lth__terms){.theta = &noise}, f, random);
     }
 }
 

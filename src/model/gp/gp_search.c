@@ -156,6 +156,9 @@ static lth_status apply_prior(search *s, const char *text, lth_error *err) {
         for (size_t i = 0; i < s->count; i++) {
             variable *v = &s->variables[i];
             if (!share_a_tag(kernel, p, v->param)) continue;
+            if (p >= kernel->param_count && v->scale == AS_IT_IS)
+                return lth__fail(err, LTH_EARG, "a prior is for parameters above 0, not for \"%s\"",
+                                 lth__gp_path(s->gp, p));
             if (v->scale == AS_IT_IS) /* 0 has no place in this prior */
                 *v = make_variable(v->param, v->least, v->most, kernel->params[v->param].value);
             v->prior_mean = log(median);
@@ -207,12 +210,18 @@ static double unit_of(const search *s) {
 }
 
 static variable own_variable(const search *s, size_t i) {
-    const lth__own_param *p = lth__gp_own(s->gp, i);
-    double unit = unit_of(s);
-    return (variable){.param = s->gp->kernel->param_count + i,
-                      .most = INFINITY,
-                      .lo = log(p->lo * unit),
-                      .hi = log(p->hi * unit)};
+    const lth__own_param *p = &s->gp->own_list[i];
+    double unit = p->variance ? unit_of(s) : 1;
+    variable v = {.param = s->gp->kernel->param_count + i, .least = -INFINITY, .most = INFINITY};
+    if (p->linear) {
+        v.scale = AS_IT_IS;
+        v.lo = p->lo;
+        v.hi = p->hi;
+    } else {
+        v.lo = log(p->lo * unit);
+        v.hi = log(p->hi * unit);
+    }
+    return v;
 }
 
 static lth_status list_variables(search *s, lth_error *err) {
@@ -560,9 +569,11 @@ static lth_status learn(search *s, lth_error *err) {
 
 lth_status lth__gp_search(lth_gp *gp, lth__gram *gram, const lth_gp_options *options,
                           lth_error *err) {
-    search s = {.gp = gp, .gram = gram, .options = options, .began = lth__seconds()};
-    for (size_t t = 0; t < gp->target_count; t++)
-        s.jacobian -= (double)gp->rows * log(gp->targets[t].scale);
+    search s = {.gp = gp,
+                .gram = gram,
+                .options = options,
+                .jacobian = lth__gp_jacobian(gp),
+                .began = lth__seconds()};
     lth__journal_search(gp->journal);
     lth_status status = lth__gp_steps_begin(gp, err);
     if (status == LTH_OK) status = list_variables(&s, err);

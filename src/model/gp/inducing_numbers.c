@@ -106,6 +106,8 @@ void lth__inducing_number_weights(const lth_gp *gp, const lth__slice *s, size_t 
             double y = gp->y[(first + k) * gp->rows + s->first + r], *g = &mean[r * t + k];
             *g = D * (y - *g);
             square += *g * *g;
+            for (size_t j = 0; gp->warp && j < lth__warp_params(gp->warp); j++)
+                own[1 + j] -= *g * lth__gp_warp_by(gp, j, first + k)[s->first + r];
         }
         double by_noise = square - (double)t * (e - D * D * q[r]);
         own[0] += by_noise / 2;

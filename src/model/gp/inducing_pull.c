@@ -207,7 +207,7 @@ static lth_status pull(pulling *j, lth_error *err) {
 static void write_gradient(const pulling *j, double *gradient) {
     const lth_gp *gp = j->gp;
     const double *by_kernel = gradient_of(j, j->total), *of_pieces = pieces_of(j, j->total);
-    size_t own = lth__gp_own_count(gp);
+    size_t own = gp->own_count;
     for (size_t p = 0; p < j->params; p++) gradient[p] = lth__gp_scale(gp) * by_kernel[p];
     for (size_t i = 0; i < own; i++) gradient[j->params + i] = of_pieces[i];
     if (gp->likelihood->own_units) /* `scale` is the last of them */
@@ -217,7 +217,7 @@ static void write_gradient(const pulling *j, double *gradient) {
 
 lth_status lth__inducing_pull(lth_gp *gp, double *gradient, lth_error *err) {
     lth__inducing_state *s = gp->solution;
-    bool numbers = s->factors < s->latents || gp->likelihood == &lth__gaussian;
+    bool numbers = s->factors < s->latents || lth__gp_is_gaussian(gp);
     pulling j = {.gp = gp,
                  .s = s,
                  .weigh = numbers ? lth__inducing_number_weights : lth__inducing_site_weights,

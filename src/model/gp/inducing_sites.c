@@ -28,6 +28,7 @@ typedef struct sites {
     lth__inducing_state *s;
     const lth__blas *blas;
     lth__quadrature rule;
+    lth__seen seen;
     size_t latent;
     double *next, *now, *before; /* [l, D][n]; `next` is the state's own */
     double rho;
@@ -51,8 +52,7 @@ static void move_site(const sites *x, size_t row, double mean, double q, double 
     const lth_gp *gp = x->gp;
     size_t n = gp->rows;
     double *l = &x->next[row], *D = &x->next[n + row];
-    double y = gp->y[x->latent * n + row];
-    lth__expected e = lth__likelihood_expect(gp->likelihood, gp->own, &x->rule, y, mean, d + q);
+    lth__expected e = lth__seen_expect(&x->seen, &x->rule, row, mean, d + q);
     double to_D = e.by_variance < 0 ? -2 * e.by_variance : 0, to_l = e.by_mean + to_D * mean;
     double gap = fmax(fabs(to_l - *l), fabs(to_D - *D));
     sums[EXPECTED] += e.value;
@@ -191,6 +191,7 @@ static lth_status join_sites(const sites *x, lth_error *err) {
 static lth_status solve_latent(lth_gp *gp, size_t latent, double *bound, lth_error *err) {
     lth__inducing_state *s = gp->solution;
     sites x = {.gp = gp, .s = s, .latent = latent, .rho = 1};
+    x.seen = lth__gp_seen(gp, latent);
     x.next = s->sites + latent * 2 * gp->rows;
     lth__quadrature_make(&x.rule);
     lth_status status = lth__blas_get(&x.blas, err);
@@ -216,16 +217,17 @@ lth_status lth__inducing_sites(lth_gp *gp, double *evidence, lth_error *err) {
     return LTH_OK;
 }
 
-/* p = h = D; the likelihoods have no parameters that are learned here. */
+/* p = h = D, and E log p has its own derivatives by the likelihood's parameters. */
 void lth__inducing_site_weights(const lth_gp *gp, const lth__slice *s, size_t first, size_t t,
                                 double *mean, const double *q, double *p, double *h, double *own) {
-    (void)t, (void)own; /* each latent function has a factor of its own */
+    (void)t; /* each latent function has a factor of its own */
+    lth__seen seen = lth__gp_seen(gp, first);
     lth__quadrature rule;
     lth__quadrature_make(&rule);
     for (size_t r = 0; r < s->rows; r++) {
-        double y = gp->y[first * gp->rows + s->first + r];
-        lth__expected e = lth__likelihood_expect(gp->likelihood, gp->own, &rule, y, mean[r],
-                                                 s->d[r] + (q[r] > 0 ? q[r] : 0));
+        double variance = s->d[r] + (q[r] > 0 ? q[r] : 0);
+        lth__expected e = lth__seen_expect(&seen, &rule, s->first + r, mean[r], variance);
+        lth__seen_expect_params(&seen, &rule, s->first + r, mean[r], variance, own);
         mean[r] = e.by_mean;
         p[r] = h[r] = e.by_variance < 0 ? -2 * e.by_variance : 0;
     }

@@ -6,7 +6,7 @@
 #include "base/memory.h"
 
 static lth__log_p at(const lth__laplace *l, size_t i) {
-    return l->likelihood->at(l->theta, l->y[i], l->f[i]);
+    return lth__seen_at(&l->seen, i, l->f[i]);
 }
 
 /* ---- The mode, by Newton's method ---- */
@@ -34,7 +34,7 @@ static double height(const newton *s) {
 /* W^1/2 at f, and the Cholesky factor of B. */
 static lth_status factor(newton *s, lth_error *err) {
     lth__laplace *l = s->l;
-    for (size_t i = 0; i < s->n; i++) l->root_w[i] = sqrt(-at(l, i).d2);
+    for (size_t i = 0; i < s->n; i++) l->root_w[i] = sqrt(fmax(-at(l, i).d2, 0));
     LTH_TRY(s->K->table->sandwich(s->K, l->root_w, l->L, err));
     return l->L->table->factor(l->L, &s->log_determinant, err);
 }
@@ -111,8 +111,20 @@ lth_status lth__laplace_mode(lth__laplace *l, const lth__matrix *K, lth_error *e
  *     s_i = (posterior variance of f_i) / 2 * d^3 log p / df^3
  *
  * and the variance is (1 - B^-1_ii) / W_i. */
+/* By a parameter of the likelihood: directly, through W, and through the mode, which moves by
+ * (K^-1 + W)^-1 times the derivative of d log p / df. */
+static void add_params(const lth__laplace *l, const double *variance, const double *Ku, size_t n,
+                       double *by_params) {
+    lth__log_p by[LTH__MOST_OWN];
+    for (size_t i = 0; i < n; i++) {
+        lth__seen_by_params(&l->seen, i, l->f[i], by);
+        for (size_t k = 0; k < l->seen.params; k++)
+            by_params[k] += by[k].value + 0.5 * variance[i] * by[k].d2 + Ku[i] * by[k].d1;
+    }
+}
+
 static lth_status add_weights(const lth__laplace *l, const lth__matrix *K, lth__matrix *M,
-                              double *room, lth_error *err) {
+                              double *by_params, double *room, lth_error *err) {
     size_t n = K->n;
     lth__matrix *X = l->L;
     double *g = room, *s = g + n, *Ks = s + n, *u = Ks + n, *inverse = u + n, *prior = inverse + n;
@@ -124,19 +136,24 @@ static lth_status add_weights(const lth__laplace *l, const lth__matrix *K, lth__
         double w = -x.d2, variance = w > 1e-9 ? (1 - inverse[i]) / w : prior[i];
         g[i] = x.d1;
         s[i] = 0.5 * variance * x.d3;
+        prior[i] = variance;
     }
     LTH_TRY(K->table->multiply(K, 1, s, Ks, err));
     LTH_TRY(X->table->scale(X, l->root_w, err));
     LTH_TRY(X->table->multiply(X, 1, Ks, u, err));
     for (size_t i = 0; i < n; i++) u[i] = s[i] - u[i];
+    if (l->seen.params > 0) {
+        LTH_TRY(K->table->multiply(K, 1, u, Ks, err));
+        add_params(l, prior, Ks, n, by_params);
+    }
     return M->table->add_weights(M, X, l->a, u, g, err);
 }
 
 lth_status lth__laplace_weights(const lth__laplace *l, const lth__matrix *K, lth__matrix *M,
-                                lth_error *err) {
+                                double *by_params, lth_error *err) {
     double *room = lth__alloc(6 * K->n, sizeof *room);
     if (!room) return lth__fail_memory(err, 6 * K->n * sizeof *room);
-    lth_status status = add_weights(l, K, M, room, err);
+    lth_status status = add_weights(l, K, M, by_params, room, err);
     lth__free(room);
     return status;
 }

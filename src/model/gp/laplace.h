@@ -14,9 +14,7 @@
 
 /* One problem, in the caller's arrays of n numbers. */
 typedef struct lth__laplace {
-    const lth__likelihood *likelihood;
-    const double *theta; /* of the likelihood */
-    const double *y;
+    lth__seen seen;
     double *a; /* where the search begins (0 is always right); then at the mode, a = d log p / df */
     double *f; /* the mode                    */
     double *root_w; /* W^1/2                       */
@@ -28,8 +26,9 @@ typedef struct lth__laplace {
 lth_status lth__laplace_mode(lth__laplace *l, const lth__matrix *K, lth_error *err);
 
 /* Add to M (symmetric) the weights whose pull-back is the gradient of the evidence: d log q =
- * sum_ij M_ij dK_ij. The factor is used up. */
+ * sum_ij M_ij dK_ij; and to by_params the gradient by the parameters of the likelihood. The factor
+ * is used up. */
 lth_status lth__laplace_weights(const lth__laplace *l, const lth__matrix *K, lth__matrix *M,
-                                lth_error *err);
+                                double *by_params, lth_error *err);
 
 #endif

@@ -1,25 +1,59 @@
-/* Numbers with Gaussian noise: y ~ N(f, noise). */
+/* Numbers with Gaussian noise: y ~ N(f, noise). What is warped is so after the warp (warp.h). */
 #include <math.h>
 
 #include "model/gp/likelihood.h"
 
-static lth__log_p at(const double *theta, double y, double f) {
-    double noise = theta[0], d = y - f;
+static lth__log_p at(const lth__terms *t, double y, double f) {
+    double noise = t->theta[0], d = y - f;
     return (lth__log_p){
         .value = -0.5 * (d * d / noise + log(2 * M_PI * noise)), .d1 = d / noise, .d2 = -1 / noise};
 }
 
-static void moments(const double *theta, double *mean, double *variance) {
+static void by_params(const lth__terms *t, double y, double f, lth__log_p *out) {
+    double noise = t->theta[0], d = y - f, square = noise * noise;
+    out[0] = (lth__log_p){
+        .value = 0.5 * (d * d / square - 1 / noise), .d1 = -d / square, .d2 = 1 / square};
+}
+
+static void moments(const lth__terms *t, double f, double *mean, double *variance) {
+    *mean = f;
+    *variance = t->theta[0];
+}
+
+static double cdf(const lth__terms *t, double y, double f) {
+    return 0.5 * erfc((f - y) / sqrt(2 * t->theta[0]));
+}
+
+static double width(const lth__terms *t, double f) {
+    (void)f;
+    return sqrt(t->theta[0]);
+}
+
+static void moments_under(const lth__terms *t, double *mean, double *variance) {
     (void)mean;
-    *variance += theta[0];
+    *variance += t->theta[0];
 }
 
-static double draw(const double *theta, double f, lth__random *random) {
-    return f + sqrt(theta[0]) * lth__random_normal(random);
+static double log_p_under(const lth__terms *t, double y, double mean, double variance) {
+    double d = y - mean, sum = variance + t->theta[0];
+    return -0.5 * (d * d / sum + log(2 * M_PI * sum));
 }
 
-const lth__likelihood lth__gaussian = {.name = "gaussian",
-                                       .params = {{"noise", 1e-6, 10}},
-                                       .at = at,
-                                       .moments = moments,
-                                       .draw = draw};
+static double cdf_under(const lth__terms *t, double y, double mean, double variance) {
+    return 0.5 * erfc((mean - y) / sqrt(2 * (variance + t->theta[0])));
+}
+
+static double draw(const lth__terms *t, double f, lth__random *random) {
+    return f + sqrt(t->theta[0]) * lth__random_normal(random);
+}
+
+#define WITH_NOISE                                                                                 \
+    .has_noise = true,                                                                             \
+    .params = {{.path = "noise", .lo = 1e-6, .hi = 10, .start = 0.5, .variance = true}}, .at = at, \
+    .by_params = by_params, .draw = draw, .moments = moments, .cdf = cdf, .width = width,          \
+    .moments_under = moments_under, .log_p_under = log_p_under, .cdf_under = cdf_under
+
+const lth__likelihood lth__gaussian = {
+    .name = "gaussian", .help = "numbers with normal noise", WITH_NOISE};
+const lth__likelihood lth__warped = {
+    .name = "warped", .help = "numbers with normal noise after a learned warp", WITH_NOISE};

@@ -3,8 +3,8 @@
 
 #include "model/gp/likelihood.h"
 
-static lth__log_p at(const double *theta, double y, double f) {
-    (void)theta;
+static lth__log_p at(const lth__terms *t, double y, double f) {
+    (void)t;
     double z = y * f, small = exp(-fabs(z)); /* no overflow on either side */
     double p = (f >= 0 ? 1 : exp(f)) / (1 + exp(-fabs(f))), w = p * (1 - p);
     if (w < small / 4 / (1 + small))
@@ -34,18 +34,19 @@ static double mean_logistic(double mean, double sd) {
     return sum;
 }
 
-static double probability(const double *theta, double mean, double variance) {
-    (void)theta;
+static double probability(const lth__terms *t, double mean, double variance) {
+    (void)t;
     double p = mean_logistic(mean, sqrt(variance > 0 ? variance : 0));
     return p > 1 ? 1 : p;
 }
 
-static double draw(const double *theta, double f, lth__random *random) {
-    return lth__random_uniform(random) < probability(theta, f, 0) ? 1 : -1;
+static double draw(const lth__terms *t, double f, lth__random *random) {
+    return lth__random_uniform(random) < probability(t, f, 0) ? 1 : -1;
 }
 
 const lth__likelihood lth__logit = {.name = "logit",
-                                    .of_labels = true,
+                                    .help = "labels, by the logistic function",
+                                    .of = LTH__OF_LABELS,
                                     .own_units = true,
                                     .at = at,
                                     .probability = probability,

@@ -38,9 +38,9 @@ typedef struct lth__posterior {
                           const double *self, double *mean, double *variance, lth_error *err);
     /* w[a]: the mean of latent function i at x is sum_a w_a covariance(x, a). */
     void (*weigh)(const lth_gp *gp, size_t i, double *w);
-    /* Of each row from all the others, in the target's units; NULL = not known. */
-    lth_status (*leave_one_out)(const lth_gp *gp, size_t target, double *y, double *mean,
-                                double *sd, lth_error *err);
+    /* f of each row from all the others; NULL = not known. */
+    lth_status (*leave_one_out)(const lth_gp *gp, size_t target, double *mean, double *variance,
+                                lth_error *err);
 
     void (*save)(const lth_gp *gp, lth__saver *s);
     /* Sets gp->rows and gp->y too. */

@@ -213,12 +213,23 @@ static lth_status estimate_inverse(lth_gp *gp, lth_error *err) {
     return status;
 }
 
-static lth_status leave_one_out(const lth_gp *gp, size_t target, double *y, double *mean,
-                                double *sd, lth_error *err) {
+static lth_status leave_one_out(const lth_gp *gp, size_t target, double *mean, double *variance,
+                                lth_error *err) {
     (void)err;
     const cg *c = gp->solution;
-    lth__gp_leave_out(gp, c->alpha, c->inverse, target, y, mean, sd);
+    lth__gp_leave_out(gp, c->alpha, c->inverse, target, mean, variance);
     return LTH_OK;
+}
+
+static lth_status report_left_out(lth_gp *gp, lth_error *err) {
+    size_t n = gp->rows;
+    const cg *c = gp->solution;
+    double *room = lth__alloc(2 * n, sizeof *room);
+    if (!room) return lth__fail_memory(err, 2 * n * sizeof *room);
+    lth__gp_leave_out(gp, c->alpha, c->inverse, 0, room, room + n);
+    lth_status status = lth__gp_report_left_out(gp, room, room + n, err);
+    lth__free(room);
+    return status;
 }
 
 static lth_status settle(lth_gp *gp, lth_error *err) {
@@ -226,8 +237,8 @@ static lth_status settle(lth_gp *gp, lth_error *err) {
     LTH_TRY(estimate_inverse(gp, err));
     lth__matrix_free(&c->G);
     c->G = (lth__matrix){0};
-    gp->report.noise = gp->own[0] * gp->targets[0].scale * gp->targets[0].scale;
-    return lth__gp_report_left_out(gp, c->alpha, c->inverse, err);
+    gp->report.noise = lth__gp_noise(gp);
+    return report_left_out(gp, err);
 }
 
 /* ---- Predictions ---- */

@@ -62,6 +62,7 @@ static lth_status differentiate(const lth_gp *gp, exact *e, lth__gram *gram, dou
     LTH_TRY(e->G.table->invert(&e->G, err));
     LTH_TRY(e->G.table->weigh(&e->G, gp->latents, e->alpha, err));
     LTH_TRY(lth__matrix_trace(&e->G, by_noise, err));
+    lth__gp_warp_pull(gp, e->alpha, gp->latents, gradient);
     return lth__gp_pull(gp, gram, &e->G, NULL, gradient, err);
 }
 
@@ -83,10 +84,14 @@ static lth_status evidence(lth_gp *gp, lth__gram *gram, double *out, double *gra
 
 static lth_status report_left_out(lth_gp *gp, lth_error *err) {
     const exact *e = gp->solution;
-    double *inverse = lth__alloc(gp->rows, sizeof *inverse);
-    if (!inverse) return lth__fail_memory(err, gp->rows * sizeof *inverse);
+    size_t n = gp->rows;
+    double *inverse = lth__alloc(3 * n, sizeof *inverse), *mean = inverse + n, *variance = mean + n;
+    if (!inverse) return lth__fail_memory(err, 3 * n * sizeof *inverse);
     lth_status status = e->G.table->inverse_diagonal(&e->G, inverse, err);
-    if (status == LTH_OK) status = lth__gp_report_left_out(gp, e->alpha, inverse, err);
+    if (status == LTH_OK) {
+        lth__gp_leave_out(gp, e->alpha, inverse, 0, mean, variance);
+        status = lth__gp_report_left_out(gp, mean, variance, err);
+    }
     lth__free(inverse);
     return status;
 }
@@ -99,7 +104,7 @@ static lth_status settle(lth_gp *gp, lth_error *err) {
     gp->at_first_rank = e->G.tiles != NULL;
     LTH_TRY(lth__matrix_take(&e->G, &e->L, err));
     e->G = (lth__matrix){0};
-    gp->report.noise = gp->own[0] * gp->targets[0].scale * gp->targets[0].scale;
+    gp->report.noise = lth__gp_noise(gp);
     return LTH_OK;
 }
 
@@ -111,8 +116,8 @@ static bool are_variances(const double *inverse, size_t n) {
     return true;
 }
 
-static lth_status leave_one_out(const lth_gp *gp, size_t target, double *y, double *mean,
-                                double *sd, lth_error *err) {
+static lth_status leave_one_out(const lth_gp *gp, size_t target, double *mean, double *variance,
+                                lth_error *err) {
     const exact *e = gp->solution;
     lth_ctx ctx = gp->ctx;
     size_t n = gp->rows;
@@ -123,7 +128,7 @@ static lth_status leave_one_out(const lth_gp *gp, size_t target, double *y, doub
     if (status == LTH_OK) status = L.table->inverse_diagonal(&L, inverse, err);
     if (status == LTH_OK && !are_variances(inverse, n))
         status = lth__fail(err, LTH_ENUMERIC, "the model's matrix has no inverse");
-    if (status == LTH_OK) lth__gp_leave_out(gp, e->alpha, inverse, target, y, mean, sd);
+    if (status == LTH_OK) lth__gp_leave_out(gp, e->alpha, inverse, target, mean, variance);
     lth__free(inverse);
     return status;
 }

@@ -39,7 +39,7 @@ static void release(void *solution) {
 }
 
 static bool has_noise(const lth_gp *gp) {
-    return gp->likelihood == &lth__gaussian;
+    return lth__gp_is_gaussian(gp);
 }
 
 static state *create(const lth_gp *gp) {
@@ -153,7 +153,7 @@ static void report(lth_gp *gp) {
     gp->report.inducing = s->m;
     gp->report.trace_left = all > 0 ? left / all : 0;
     gp->report.left_to_noise = s->left_to_noise;
-    if (has_noise(gp)) gp->report.noise = gp->own[0] * gp->targets[0].scale * gp->targets[0].scale;
+    if (has_noise(gp)) gp->report.noise = lth__gp_noise(gp);
     if (s->left_to_noise > 1)
         lth__log(&gp->ctx, LTH_LOG_WARNING,
                  "this kernel does not compress: %zu rows leave %.0f%% of the variance of the "

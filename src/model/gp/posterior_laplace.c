@@ -86,7 +86,6 @@ static double *carried(const lth_gp *gp, size_t *count) {
     return s->a;
 }
 
-/* The likelihoods have no parameters that are learned here. */
 static lth_status evidence(lth_gp *gp, lth__gram *gram, double *out, double *gradient,
                            lth_error *err) {
     solution *s = gp->solution;
@@ -100,16 +99,15 @@ static lth_status evidence(lth_gp *gp, lth__gram *gram, double *out, double *gra
         LTH_TRY(s->M.table->fill(&s->M, 0, err));
     }
     for (size_t i = 0; i < gp->latents; i++) {
-        lth__laplace l = {.likelihood = gp->likelihood,
-                          .theta = gp->own,
-                          .y = gp->y + i * n,
+        lth__laplace l = {.seen = lth__gp_seen(gp, i),
                           .a = s->a + i * n,
                           .f = s->f + i * n,
                           .root_w = s->root_w + i * n,
                           .L = &s->B};
         forget_unless_finite(l.a, n);
         LTH_TRY(lth__laplace_mode(&l, &s->K, err));
-        if (gradient) LTH_TRY(lth__laplace_weights(&l, &s->K, &s->M, err));
+        double *by_params = gradient + gp->kernel->param_count;
+        if (gradient) LTH_TRY(lth__laplace_weights(&l, &s->K, &s->M, by_params, err));
         sum += l.evidence;
     }
     *out = sum;
@@ -256,13 +254,15 @@ static lth_status load(lth_gp *gp, const lth__loader *l) {
     LTH_TRY(lth__loader_get(l, "y", LTH__F64, 2, gp->latents, LTH_NONE, &t));
     gp->rows = t->shape[1];
     if (gp->rows == 0) return lth__loader_damaged(l, "its training rows");
-    LTH_TRY(load_array(gp, l, "y", -1, 1, &gp->y));
+    double most = gp->classes ? 1 : 1e15;
+    LTH_TRY(load_array(gp, l, "y", -most, most, &gp->y));
+    if (gp->grades && !lth__gp_are_grades(gp)) return lth__loader_damaged(l, "y");
     solution *s = gp->solution = create(gp->latents);
     if (!s) return lth__fail_memory(l->err, sizeof *s);
     s->f = lth__calloc(gp->latents * gp->rows, sizeof *s->f);
     if (!s->f) return lth__fail_memory(l->err, 0);
-    LTH_TRY(load_array(gp, l, "alpha", -1e6, 1e6, &s->a));
-    return load_array(gp, l, "root_w", 0, 1.001, &s->root_w);
+    LTH_TRY(load_array(gp, l, "alpha", -1e15, 1e15, &s->a));
+    return load_array(gp, l, "root_w", 0, gp->classes && !gp->weights ? 1.001 : 1e9, &s->root_w);
 }
 
 const lth__posterior lth__laplace_posterior = {.name = "laplace",

@@ -1,4 +1,4 @@
-/* Expectations of a log likelihood under a normal distribution, by Gauss and Hermite's rule. */
+/* Gauss and Hermite's rule, by which expectations under a normal distribution are taken. */
 #include <math.h>
 
 #include "model/gp/likelihood.h"
@@ -47,23 +47,4 @@ void lth__quadrature_make(lth__quadrature *q) {
         found++;
     }
     for (size_t i = 0; i < LTH__NODES; i++) q->weight[i] /= sum;
-}
-
-lth__expected lth__likelihood_expect(const lth__likelihood *l, const double *theta,
-                                     const lth__quadrature *q, double y, double mean,
-                                     double variance) {
-    double sd = sqrt(variance > 0 ? variance : 0), slope = 0, curvature = 0;
-    lth__expected e = {0};
-    for (size_t i = 0; i < LTH__NODES; i++) {
-        double w = q->weight[i];
-        lth__log_p p = l->at(theta, y, mean + sd * q->node[i]);
-        e.value += w * p.value;
-        e.by_mean += w * p.d1;
-        slope += w * p.d1 * q->node[i];
-        curvature += w * p.d2;
-    }
-    /* Where the first is a quotient of two small numbers, the rule is exact and they are the same.
-     */
-    e.by_variance = sd > 1e-4 ? slope / (2 * sd) : curvature / 2;
-    return e;
 }
