@@ -248,7 +248,8 @@ static void sites_of_gaussian_noise(void **state) {
 static void expectations(void **state) {
     (void)state;
     const lth__likelihood *const all[] = {&lth__logit, &lth__probit, &lth__gaussian};
-    const double theta[LTH__MOST_OWN] = {0.3};
+    const double theta[LTH__MOST_OWN] = {0.3}, y = -1;
+    const lth__terms terms = {.theta = theta};
     lth__quadrature q;
     lth__quadrature_make(&q);
     double sum = 0, square = 0, fourth = 0;
@@ -264,20 +265,21 @@ static void expectations(void **state) {
     support_near(fourth, 3, 1e-12);
     for (size_t l = 0; l < 3; l++) {
         double mean = 0.4, variance = 1.7, step = 1e-3, value = 0, h = 1e-5;
+        lth__seen seen = {.likelihood = all[l], .terms = terms, .y = &y};
         for (double z = -10; z <= 10; z += step) {
             double f = mean + sqrt(variance) * z;
-            value += step * exp(-z * z / 2) / sqrt(2 * M_PI) * all[l]->at(theta, -1, f).value;
+            value += step * exp(-z * z / 2) / sqrt(2 * M_PI) * all[l]->at(&terms, y, f).value;
         }
-        lth__expected e = lth__likelihood_expect(all[l], theta, &q, -1, mean, variance);
+        lth__expected e = lth__seen_expect(&seen, &q, 0, mean, variance);
         support_near(e.value, value, 1e-6);
-        double up = lth__likelihood_expect(all[l], theta, &q, -1, mean + h, variance).value;
-        double down = lth__likelihood_expect(all[l], theta, &q, -1, mean - h, variance).value;
+        double up = lth__seen_expect(&seen, &q, 0, mean + h, variance).value;
+        double down = lth__seen_expect(&seen, &q, 0, mean - h, variance).value;
         support_near(e.by_mean, (up - down) / (2 * h), 1e-8);
-        up = lth__likelihood_expect(all[l], theta, &q, -1, mean, variance + h).value;
-        down = lth__likelihood_expect(all[l], theta, &q, -1, mean, variance - h).value;
+        up = lth__seen_expect(&seen, &q, 0, mean, variance + h).value;
+        down = lth__seen_expect(&seen, &q, 0, mean, variance - h).value;
         support_near(e.by_variance, (up - down) / (2 * h), 1e-8);
-        e = lth__likelihood_expect(all[l], theta, &q, -1, mean, 0);
-        lth__log_p at = all[l]->at(theta, -1, mean);
+        e = lth__seen_expect(&seen, &q, 0, mean, 0);
+        lth__log_p at = all[l]->at(&terms, y, mean);
         support_near(e.value, at.value, 1e-13);
         support_near(e.by_mean, at.d1, 1e-13);
         support_near(e.by_variance, at.d2 / 2, 1e-13);

@@ -38,7 +38,7 @@ static void fill_kernel(problem *p, double v, double length) {
 }
 
 static lth_status weigh(problem *p) {
-    lth_status status = lth__laplace_weights(&p->l, &p->on_K, &p->on_M, NULL);
+    lth_status status = lth__laplace_weights(&p->l, &p->on_K, &p->on_M, NULL, NULL);
     lth__packed M = lth__matrix_packed(&p->on_M);
     for (size_t i = 0; i < N; i++) {
         for (size_t j = 0; j <= i; j++)
@@ -64,7 +64,7 @@ static problem *pose(const lth__likelihood *link, double v, double length) {
     p->on_M = lth__matrix_on_host(ctx, N, p->packed_M);
     fill_kernel(p, v, length);
     p->l = (lth__laplace){
-        .likelihood = link, .y = p->y, .a = p->a, .f = p->f, .root_w = p->root_w, .L = &p->on_L};
+        .seen = {.likelihood = link, .y = p->y}, .a = p->a, .f = p->f, .root_w = p->root_w, .L = &p->on_L};
     return p;
 }
 
@@ -127,7 +127,7 @@ static void one_row(void **state) {
         double K = 0.04, y = -1, a = 0, f, root_w, L;
         lth__matrix on_K = lth__matrix_on_host(ctx, 1, &K), on_L = lth__matrix_on_host(ctx, 1, &L);
         lth__laplace l = {
-            .likelihood = links[k], .y = &y, .a = &a, .f = &f, .root_w = &root_w, .L = &on_L};
+            .seen = {.likelihood = links[k], .y = &y}, .a = &a, .f = &f, .root_w = &root_w, .L = &on_L};
         assert_int_equal(lth__laplace_mode(&l, &on_K, NULL), LTH_OK);
         assert_true(fabs(l.evidence - log(0.5)) < 1e-4);
     }
