@@ -83,6 +83,34 @@ static int fill_posterior(const options *o, lth_gp_options *to) {
     return code ? code : parse_tolerance(o, &to->tolerance);
 }
 
+/* A number, NaN where none is given. */
+static int parse_bound(const options *o, const char *name, const char *text, double *out) {
+    char *end;
+    *out = NAN;
+    if (!text) return EXIT_DONE;
+    *out = strtod(text, &end);
+    if (end != text && !*end && isfinite(*out)) return EXIT_DONE;
+    return usage_error(o->command, "--%s wants a number, not \"%s\"", name, text);
+}
+
+int fill_likelihood(const options *o, lth_gp_options *to) {
+    if (o->likelihood >= 0) to->likelihood = (lth_likelihood)o->likelihood;
+    if (o->point >= 0) to->point = (lth_point)o->point;
+    if (o->warp >= 0) to->warp = lth_warp_name((size_t)o->warp, NULL);
+    to->noise_by = o->noise_by;
+    to->weights = o->weights;
+    to->exposure = o->exposure;
+    if (o->warp >= 0 && o->likelihood != LTH_WARPED)
+        return usage_error(o->command, "--warp goes with --likelihood warped");
+    if ((o->lower || o->upper) && o->likelihood != LTH_CENSORED)
+        return usage_error(o->command, "--%s goes with --likelihood censored",
+                           o->lower ? "lower" : "upper");
+    if (!o->lower && !o->upper && o->likelihood == LTH_CENSORED)
+        return usage_error(o->command, "--likelihood censored wants --lower V or --upper V");
+    int code = parse_bound(o, "lower", o->lower, &to->lower);
+    return code ? code : parse_bound(o, "upper", o->upper, &to->upper);
+}
+
 static int fill_options(learning *l) {
     const options *o = l->options;
     lth_gp_options *to = &l->gp_options;
@@ -100,8 +128,8 @@ static int fill_options(learning *l) {
     to->journal = o->journal;
     to->gram = o->gram;
     if (o->task >= 0) to->task = (lth_task)o->task;
-    if (o->likelihood >= 0) to->likelihood = (lth_likelihood)o->likelihood;
-    int code = fill_posterior(o, to);
+    int code = fill_likelihood(o, to);
+    if (!code) code = fill_posterior(o, to);
     if (!code && o->noise) code = parse_noise(o, 5e-324, &to->noise, &to->noise_held);
     return code;
 }
@@ -128,9 +156,18 @@ void learning_close(learning *l) {
 
 /* ---- Input ---- */
 
+/* A likelihood says what the targets are. */
+static void choose_task(learning *l) {
+    int likelihood = l->options->likelihood;
+    bool labels = likelihood == LTH_LOGIT || likelihood == LTH_PROBIT || likelihood == LTH_SOFTMAX;
+    if (likelihood < 0 || l->gp_options.task != LTH_TASK_AUTO) return;
+    l->gp_options.task = labels ? LTH_TASK_CLASSIFICATION : LTH_TASK_REGRESSION;
+}
+
 static int check_labels(learning *l) {
     const options *o = l->options;
     lth_error err = {0};
+    choose_task(l);
     for (size_t i = 0; i < l->targets.count; ++i) {
         bool labels;
         lth_status status =
@@ -152,9 +189,12 @@ static int check_labels(learning *l) {
                                        : NULL;
     if (l->labels && wrong)
         return usage_error(o->command, "--%s is for numbers, but \"%s\" has labels", wrong, name);
-    if (!l->labels && o->likelihood >= 0)
-        return usage_error(o->command, "--likelihood is for labels, but \"%s\" has numbers", name);
     return EXIT_DONE;
+}
+
+/* "1/COL" is COL too. */
+static const char *noise_column(const char *noise_by) {
+    return noise_by && strncmp(noise_by, "1/", 2) == 0 ? noise_by + 2 : noise_by;
 }
 
 int learning_read(learning *l, const char *also) {
@@ -164,10 +204,13 @@ int learning_read(learning *l, const char *also) {
     if (code) return code;
     if (lth_kernel_needs_vectors(l->kernel))
         l->gp_options.vectors = l->svm_options.vectors = o->vectors;
-    const char *columns[l->targets.count + 1];
+    const char *const others[] = {also, noise_column(o->noise_by), o->weights, o->exposure};
+    enum { OTHERS = sizeof others / sizeof *others };
+    const char *columns[l->targets.count + OTHERS];
     memcpy(columns, l->targets.at, l->targets.count * sizeof *columns);
-    columns[l->targets.count] = also;
-    list more = {columns, l->targets.count + (also != NULL)};
+    list more = {columns, l->targets.count};
+    for (size_t i = 0; i < OTHERS; ++i)
+        if (others[i]) columns[more.count++] = others[i];
     code = session_read_table(&l->session, o->arguments[0], l->kernel, &more, &l->table);
     if (!code && !l->svm) code = check_labels(l);
     return code;

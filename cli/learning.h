@@ -35,6 +35,9 @@ int learning_fail(learning *l, const lth_error *err);
 /* A variance as it is given to --noise; `held` NULL = no "!" is allowed. */
 int parse_noise(const options *o, double least, double *noise, bool *held);
 
+/* --likelihood and what goes with it. */
+int fill_likelihood(const options *o, lth_gp_options *to);
+
 /* For --model svm: the options that do not go with the model, and those that do, in l->svm_options.
  */
 int check_model_options(const options *o, bool svm);

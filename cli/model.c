@@ -75,12 +75,35 @@ static void decide(const lth_gp *gp, size_t rows, const double *probability, boo
         has[i * classes + most_probable(probability + i * classes, classes)] = true;
 }
 
+bool model_is_normal(lth_model *m) {
+    const lth_gp *gp = lth_model_gp(m);
+    return !gp || lth_gp_likelihood(gp) == LTH_GAUSSIAN;
+}
+
+list model_columns(lth_model *m, const char *room[1]) {
+    const lth_gp *gp = lth_model_gp(m);
+    room[0] = gp ? lth_gp_exposure(gp) : NULL;
+    return (list){room, room[0] != NULL};
+}
+
+static lth_status predict_numbers(const lth_gp *gp, const lth_table *table, bool latent,
+                                  const model_prediction *to, lth_error *err) {
+    if (latent) return lth_gp_predict(gp, table, true, to->mean, to->sd, err);
+    lth_gp_prediction all = {.mean = to->mean,
+                             .sd = to->sd,
+                             .median = to->median,
+                             .lower = to->lo,
+                             .upper = to->hi,
+                             .probability = to->grades};
+    return lth_gp_predict_all(gp, table, &all, sizeof all, err);
+}
+
 lth_status model_predict(lth_model *m, const lth_table *table, bool latent,
                          const model_prediction *to, lth_error *err) {
     lth_gp *gp = lth_model_gp(m);
     lth_svm_prediction by_svm = {.value = to->mean, .has = to->has, .probability = to->probability};
     if (!gp) return lth_svm_predict(lth_model_svm(m), table, &by_svm, sizeof by_svm, err);
-    if (to->mean) return lth_gp_predict(gp, table, latent, to->mean, to->sd, err);
+    if (to->mean) return predict_numbers(gp, table, latent, to, err);
     lth_status status = lth_gp_classify(gp, table, to->probability, err);
     if (status == LTH_OK) decide(gp, lth_table_rows(table), to->probability, to->has);
     return status;

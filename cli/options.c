@@ -185,8 +185,32 @@ const option option_table[] = {
     {0, "task", OPTION_CHOICE, "auto|regression|classification", FIELD(task), LEARNING, 0,
      "how to read the target: as numbers, or as labels, several of them separated by commas "
      "(default auto: numbers if every cell is one; for gp, if the first one is)"},
-    {0, "likelihood", OPTION_CHOICE, "logit|probit", FIELD(likelihood), LEARNING, 0,
-     "gp: how labels become probable, by the logistic (default logit) or the normal distribution"},
+    {0, "likelihood", OPTION_CHOICE,
+     "logit|probit|gaussian|student|warped|censored|ordinal|poisson|negbinomial|beta|softmax",
+     FIELD(likelihood), LEARNING | SAMPLE, 0,
+     "gp: what is seen of the function. Numbers: with normal noise (default gaussian), with heavy "
+     "tails (student), after a learned warp (warped, see --warp), with bounds at which they pile "
+     "up (censored, see --lower), few grades in order (ordinal), counts (poisson, or with more "
+     "spread negbinomial), shares between 0 and 1 (beta). Labels: by the logistic (default logit) "
+     "or the normal distribution function (probit), one class against the rest, or all together "
+     "(softmax)"},
+    {0, "warp", OPTION_CHOICE, "log|boxcox|sinh|tanh", FIELD(warp), LEARNING | SAMPLE, 0,
+     "gp: the warp of --likelihood warped, whose parameters are learned: log(y + c) (default log), "
+     "Box and Cox's power, sinh(a asinh(y) - b) for tails on both sides, or a sum of steps"},
+    {0, "lower", OPTION_TEXT, "V", FIELD(lower), LEARNING | SAMPLE, 0,
+     "gp: with --likelihood censored, what is at or below V may be anything below"},
+    {0, "upper", OPTION_TEXT, "V", FIELD(upper), LEARNING | SAMPLE, 0,
+     "gp: the same above"},
+    {0, "noise-by", OPTION_TEXT, "COL|1/COL", FIELD(noise_by), LEARNING, 0,
+     "gp: a column with the known variance of each row's noise, which is added to the learned one; "
+     "1/COL: with the number of repeats that each number is the mean of"},
+    {0, "weights", OPTION_TEXT, "COL", FIELD(weights), LEARNING, 0,
+     "gp: a column that says how often each row counts"},
+    {0, "exposure", OPTION_TEXT, "COL", FIELD(exposure), LEARNING, 0,
+     "gp: a column that counts are in proportion to: hours, length, population"},
+    {0, "point", OPTION_CHOICE, "mean|median", FIELD(point), LEARNING, 0,
+     "gp: the number that stands for a prediction, by which errors are counted (default mean); the "
+     "median has the least absolute error"},
     {0, "posterior", OPTION_CHOICE, "auto|exact|cg|inducing", FIELD(posterior), LEARNING, 0,
      "gp: how all rows are taken into account: exact, by a factor of their matrix; cg, by "
      "conjugate "
@@ -561,6 +585,8 @@ int options_parse(int argc, char **argv, options *out) {
                      .progress = -1,
                      .mean = -1,
                      .likelihood = -1,
+                     .warp = -1,
+                     .point = -1,
                      .posterior = -1,
                      .bound = -1,
                      .store = -1,

@@ -17,6 +17,8 @@ struct prediction {
     lth_model *model;
     const lth_table *table;
     size_t rows, targets, classes;
+    size_t grade_count;
+    const double *grades; /* their names */
     model_prediction values;
     prediction_column *columns;
     size_t column_count;

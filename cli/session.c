@@ -371,9 +371,10 @@ int session_read_table(session *s, const char *path, const lth_kernel *kernel, c
     return code;
 }
 
-int session_open_rows(session *s, const char *path, const lth_kernel *kernel, row_source *r) {
+int session_open_rows(session *s, const char *path, const lth_kernel *kernel, const list *more,
+                      row_source *r) {
     lth_table_options wanted = table_options(s);
-    *r = (row_source){.path = path, .columns = name_columns(kernel, NULL, &wanted.column_count)};
+    *r = (row_source){.path = path, .columns = name_columns(kernel, more, &wanted.column_count)};
     if (!r->columns) return out_of_memory();
     wanted.columns = r->columns;
     lth_error err = {0};

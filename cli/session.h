@@ -75,7 +75,8 @@ typedef struct row_source {
 } row_source;
 
 /* Both: close it also when this fails. *out NULL after the last row. */
-int session_open_rows(session *s, const char *path, const lth_kernel *kernel, row_source *r);
+int session_open_rows(session *s, const char *path, const lth_kernel *kernel, const list *more,
+                      row_source *r);
 int session_next_rows(session *s, row_source *r, size_t most, lth_table **out);
 void close_rows(row_source *r);
 

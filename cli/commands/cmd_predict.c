@@ -35,6 +35,13 @@ static int check_latent(const job *j) {
     return EXIT_DONE;
 }
 
+static int open_rows(job *j) {
+    const char *room[1];
+    list more = model_columns(j->model, room);
+    return session_open_rows(&j->session, j->options->arguments[1], lth_model_kernel(j->model),
+                             &more, &j->rows);
+}
+
 static int open_inputs(job *j) {
     session *s = &j->session;
     lth_error err = {0};
@@ -48,7 +55,7 @@ static int open_inputs(job *j) {
     if (!code && lth_model_use_vectors(j->model, j->options->vectors, &err) != LTH_OK)
         code = session_fail(s, &err);
     if (!code)
-        code = session_open_rows(s, j->options->arguments[1], lth_model_kernel(j->model), &j->rows);
+        code = open_rows(j);
     return code;
 }
 

@@ -27,21 +27,24 @@ static lth_gp_symbol *sorted_symbols(const lth_gp *gp, size_t count) {
     return symbols;
 }
 
-/* The i-th hyperparameter of the kernel, and after the last one the noise or the scale. */
+/* Hyperparameters of the kernel, and after the last one the model's own: noise, scale. */
 static lth_gp_param param_at(const lth_gp *gp, size_t i) {
-    return *lth_gp_param_at(gp, i < lth_kernel_params(lth_gp_kernel(gp)) ? i : LTH_NONE);
+    return *lth_gp_param_at(gp, i);
 }
 
 static size_t param_count(const lth_gp *gp) {
-    return lth_kernel_params(lth_gp_kernel(gp)) + 1;
+    size_t count = 0;
+    while (lth_gp_param_at(gp, count)) ++count;
+    return count;
 }
 
 static const char *likelihood_of(const lth_gp *gp) {
-    return lth_gp_likelihood(gp) == LTH_PROBIT ? "probit" : "logit";
+    return lth_likelihood_name(lth_gp_likelihood(gp));
 }
 
 const char *posterior_name(lth_posterior posterior) {
-    static const char *const names[] = {"auto", "exact", "cg", "inducing"};
+    static const char *const names[] = {"auto",     "exact",   "cg",
+                                        "inducing", "laplace", "sites"};
     return names[posterior];
 }
 
@@ -112,7 +115,8 @@ static void print_posterior(const lth_gp_report *r) {
         printf("steps of cg\t%zu\n", r->cg_steps);
         print_figure("residual of cg", r->cg_residual);
         print_figure("standard error of log evidence", r->evidence_error);
-    } else {
+    }
+    if (r->posterior == LTH_POSTERIOR_INDUCING) {
         printf("inducing rows\t%zu\n", r->inducing);
         print_figure("variance left", r->trace_left);
         print_figure("variance left to noise", r->left_to_noise);
@@ -126,6 +130,19 @@ static void print_left_out(const lth_metrics *loo) {
     print_figure("leave-one-out coverage", loo->coverage);
 }
 
+/* Of numbers; normal noise goes without saying. */
+static void print_likelihood(const lth_gp *gp) {
+    if (lth_gp_likelihood(gp) == LTH_GAUSSIAN) return;
+    printf("likelihood\t%s\n", likelihood_of(gp));
+    if (lth_gp_warp(gp)) printf("warp\t%s\n", lth_gp_warp(gp));
+    if (lth_gp_exposure(gp)) printf("exposure\t%s\n", lth_gp_exposure(gp));
+    const double *grades;
+    size_t count = lth_gp_grades(gp, &grades);
+    if (count > 0) printf("grades");
+    for (size_t i = 0; i < count; ++i) print_cell(grades[i]);
+    if (count > 0) putchar('\n');
+}
+
 static void print_training(const lth_gp *gp, const lth_gp_report *r) {
     printf("\nlearning\tvalue\n");
     for (size_t i = 0; i < lth_gp_targets(gp); ++i) printf("target\t%s\n", lth_gp_target(gp, i));
@@ -136,7 +153,8 @@ static void print_training(const lth_gp *gp, const lth_gp_report *r) {
         printf("likelihood\t%s\nlabels\t%s\n", likelihood_of(gp),
                lth_gp_is_multi_label(gp) ? "several a row" : "one a row");
     } else {
-        print_figure("noise", r->noise);
+        print_likelihood(gp);
+        if (r->noise > 0) print_figure("noise", r->noise);
         print_left_out(r->loo);
     }
     if (r->jitter > 0) print_figure("jitter", r->jitter);
@@ -244,8 +262,20 @@ static void put_posterior(json_writer *w, const lth_gp_report *r) {
     }
 }
 
-static void put_classes(json_writer *w, const lth_gp *gp) {
+static void put_likelihood(json_writer *w, const lth_gp *gp) {
+    const double *grades;
+    size_t count = lth_gp_grades(gp, &grades);
     json_put_text(w, "likelihood", likelihood_of(gp));
+    if (lth_gp_warp(gp)) json_put_text(w, "warp", lth_gp_warp(gp));
+    if (lth_gp_exposure(gp)) json_put_text(w, "exposure", lth_gp_exposure(gp));
+    if (lth_gp_point(gp) == LTH_POINT_MEDIAN) json_put_text(w, "point", "median");
+    if (count == 0) return;
+    json_begin_list(w, "grades");
+    for (size_t i = 0; i < count; ++i) json_put_double(w, NULL, grades[i]);
+    json_end(w);
+}
+
+static void put_classes(json_writer *w, const lth_gp *gp) {
     json_put_bool(w, "multi_label", lth_gp_is_multi_label(gp));
     json_begin_list(w, "classes");
     for (size_t i = 0; i < lth_gp_classes(gp); ++i) {
@@ -266,6 +296,7 @@ static int put_gp(json_writer *w, const lth_gp *gp) {
     json_put_count(w, "rows", r.rows);
     put_posterior(w, &r);
     json_put_double(w, "log_evidence", r.evidence);
+    put_likelihood(w, gp);
     if (lth_gp_classes(gp) > 0)
         put_classes(w, gp);
     else

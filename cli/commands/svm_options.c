@@ -28,6 +28,13 @@ static const char *given_for_gp(const options *o) {
     if (o->fix.count > 0) return "fix";
     if (o->prior.count > 0) return "prior";
     if (o->likelihood >= 0) return "likelihood";
+    if (o->warp >= 0) return "warp";
+    if (o->point >= 0) return "point";
+    if (o->lower) return "lower";
+    if (o->upper) return "upper";
+    if (o->noise_by) return "noise-by";
+    if (o->weights) return "weights";
+    if (o->exposure) return "exposure";
     if (o->posterior >= 0) return "posterior";
     if (o->inducing != NOT_GIVEN) return "inducing";
     if (o->learn_rows) return "learn-rows";

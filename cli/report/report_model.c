@@ -125,7 +125,7 @@ static void gp_facts(report *r) {
     lth_gp_report g = *lth_gp_reported(gp);
     if (has_labels(r)) {
         text_fact(r, "Labels", lth_gp_is_multi_label(gp) ? "several a row" : "one a row");
-        text_fact(r, "Likelihood", lth_gp_likelihood(gp) == LTH_PROBIT ? "probit" : "logit");
+        text_fact(r, "Likelihood", lth_likelihood_name(lth_gp_likelihood(gp)));
     }
     number_fact(r, "Log evidence", g.evidence);
     if (g.learned_rows > 0 && g.learned_rows < g.rows)

@@ -133,5 +133,5 @@ bool lth_gp_is_multi_label(const lth_gp *gp) {
 }
 
 lth_likelihood lth_gp_likelihood(const lth_gp *gp) {
-    return gp->likelihood == &lth__probit ? LTH_PROBIT : LTH_LOGIT;
+    return lth__likelihood_number(gp->likelihood);
 }

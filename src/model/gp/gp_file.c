@@ -278,7 +278,7 @@ static lth_status load_likelihood(const loader *l, bool labels) {
     lth_gp *gp = l->gp;
     const char *name = lth__tensors_text(l->in.file, "likelihood");
     const char *warp = lth__tensors_text(l->in.file, "warp");
-    gp->likelihood = lth__likelihood_find(name || labels ? name : "gaussian");
+    gp->likelihood = name ? lth__likelihood_find(name) : labels ? NULL : &lth__gaussian;
     gp->warp = warp ? lth__warp_find(warp) : NULL;
     if (!gp->likelihood || (gp->likelihood->of == LTH__OF_LABELS) != labels)
         return lth__loader_damaged(&l->in, "likelihood");
