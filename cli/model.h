@@ -23,11 +23,11 @@ list model_columns(lth_model *m, const char *room[1]);
 
 /* What it says of rows. Arrays that are NULL are not asked for, or not had. */
 typedef struct model_prediction {
-    double *mean, *sd;   /* numbers: [target * rows + row]   */
+    double *mean, *sd;        /* numbers: [target * rows + row]   */
     double *median, *lo, *hi; /* likewise, where the distribution is not normal */
-    double *grades;      /* [row * grades + grade]           */
-    bool *has;           /* labels: [row * classes + class]  */
-    double *probability; /* likewise                         */
+    double *grades;           /* [row * grades + grade]           */
+    bool *has;                /* labels: [row * classes + class]  */
+    double *probability;      /* likewise                         */
 } model_prediction;
 
 /* `latent`: without the noise of numbers. */

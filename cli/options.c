@@ -199,8 +199,7 @@ const option option_table[] = {
      "Box and Cox's power, sinh(a asinh(y) - b) for tails on both sides, or a sum of steps"},
     {0, "lower", OPTION_TEXT, "V", FIELD(lower), LEARNING | SAMPLE, 0,
      "gp: with --likelihood censored, what is at or below V may be anything below"},
-    {0, "upper", OPTION_TEXT, "V", FIELD(upper), LEARNING | SAMPLE, 0,
-     "gp: the same above"},
+    {0, "upper", OPTION_TEXT, "V", FIELD(upper), LEARNING | SAMPLE, 0, "gp: the same above"},
     {0, "noise-by", OPTION_TEXT, "COL|1/COL", FIELD(noise_by), LEARNING, 0,
      "gp: a column with the known variance of each row's noise, which is added to the learned one; "
      "1/COL: with the number of repeats that each number is the mean of"},

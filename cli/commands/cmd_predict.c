@@ -54,8 +54,7 @@ static int open_inputs(job *j) {
     if (!code) code = check_latent(j);
     if (!code && lth_model_use_vectors(j->model, j->options->vectors, &err) != LTH_OK)
         code = session_fail(s, &err);
-    if (!code)
-        code = open_rows(j);
+    if (!code) code = open_rows(j);
     return code;
 }
 

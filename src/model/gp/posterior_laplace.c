@@ -261,7 +261,8 @@ static lth_status load(lth_gp *gp, const lth__loader *l) {
     if (!s) return lth__fail_memory(l->err, sizeof *s);
     s->f = lth__calloc(gp->latents * gp->rows, sizeof *s->f);
     if (!s->f) return lth__fail_memory(l->err, 0);
-    LTH_TRY(load_array(gp, l, "alpha", gp->classes ? -1e6 : -1e15, gp->classes ? 1e6 : 1e15, &s->a));
+    LTH_TRY(
+        load_array(gp, l, "alpha", gp->classes ? -1e6 : -1e15, gp->classes ? 1e6 : 1e15, &s->a));
     return load_array(gp, l, "root_w", 0, gp->classes && !gp->weights ? 1.001 : 1e9, &s->root_w);
 }
 

@@ -63,8 +63,11 @@ static problem *pose(const lth__likelihood *link, double v, double length) {
     p->on_L = lth__matrix_on_host(ctx, N, p->packed_L);
     p->on_M = lth__matrix_on_host(ctx, N, p->packed_M);
     fill_kernel(p, v, length);
-    p->l = (lth__laplace){
-        .seen = {.likelihood = link, .y = p->y}, .a = p->a, .f = p->f, .root_w = p->root_w, .L = &p->on_L};
+    p->l = (lth__laplace){.seen = {.likelihood = link, .y = p->y},
+                          .a = p->a,
+                          .f = p->f,
+                          .root_w = p->root_w,
+                          .L = &p->on_L};
     return p;
 }
 
@@ -126,8 +129,11 @@ static void one_row(void **state) {
     for (size_t k = 0; k < 2; k++) {
         double K = 0.04, y = -1, a = 0, f, root_w, L;
         lth__matrix on_K = lth__matrix_on_host(ctx, 1, &K), on_L = lth__matrix_on_host(ctx, 1, &L);
-        lth__laplace l = {
-            .seen = {.likelihood = links[k], .y = &y}, .a = &a, .f = &f, .root_w = &root_w, .L = &on_L};
+        lth__laplace l = {.seen = {.likelihood = links[k], .y = &y},
+                          .a = &a,
+                          .f = &f,
+                          .root_w = &root_w,
+                          .L = &on_L};
         assert_int_equal(lth__laplace_mode(&l, &on_K, NULL), LTH_OK);
         assert_true(fabs(l.evidence - log(0.5)) < 1e-4);
     }
