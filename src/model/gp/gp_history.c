@@ -21,10 +21,11 @@ lth_status lth__gp_report_left_out(lth_gp *gp, const double *alpha, const double
     double *y = lth__alloc(3 * n, sizeof *y), *mean = y + n, *sd = mean + n;
     if (!y) return lth__fail_memory(err, 3 * n * sizeof *y);
     lth__gp_leave_out(gp, alpha, inverse, 0, y, mean, sd);
-    gp->loo = lth__metrics_of(y, mean, sd, n);
-    gp->report.loo = &gp->loo;
+    lth_status status = lth__metrics_judge(
+        &(lth__predicted){.count = n, .y = y, .point = mean, .sd = sd}, &gp->loo, err);
+    if (status == LTH_OK) gp->report.loo = &gp->loo;
     lth__free(y);
-    return LTH_OK;
+    return status;
 }
 
 lth_status lth_gp_leave_one_out(const lth_gp *gp, size_t target, double *y, double *mean,
