@@ -214,6 +214,11 @@ static void fill_confusion(lth__validated *t) {
     }
 }
 
+/* By chance the rows of a fold may all have whole numbers. */
+static void agree_on_grades(lth__validated *t, size_t folds) {
+    for (size_t f = 0; isnan(t->metrics[folds].qwk) && f < folds; f++) t->metrics[f].qwk = NAN;
+}
+
 static lth_status judge_target(const lth_validation *v, lth__validated *t, const size_t *fold,
                                lth_error *err) {
     part p;
@@ -223,6 +228,7 @@ static lth_status judge_target(const lth_validation *v, lth__validated *t, const
         status = t->has_labels ? judge_labels(t, &p, &t->labels[f], err)
                                : judge_numbers(&p, &t->metrics[f], err);
     }
+    agree_on_grades(t, v->folds);
     for (size_t c = 0; c < t->class_count; c++)
         t->each[c] = lth__class_metrics_of(t->truth, t->predicted, t->rows, t->class_count, c);
     fill_confusion(t);

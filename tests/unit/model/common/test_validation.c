@@ -71,6 +71,19 @@ static void without_any(void **state) {
     lth_validation_free(v);
 }
 
+/* One fold has whole numbers, all rows have not. */
+static void no_grades_by_chance(void **state) {
+    (void)state;
+    lth_error err = {0};
+    lth_validation *v = NULL;
+    support_ok(validate(false, &v, &err), &err);
+    for (size_t f = 0; f < FOLDS; f++) assert_true(isfinite(lth_validation_metrics(v, 0, f)->qwk));
+    v->targets[0].y[1] = 2.5;
+    support_ok(lth__validation_judge(v, fold, &err), &err);
+    for (size_t f = 0; f < FOLDS; f++) assert_true(isnan(lth_validation_metrics(v, 0, f)->qwk));
+    lth_validation_free(v);
+}
+
 static lth_status try_it(void *user, lth_error *err) {
     (void)user;
     lth_validation *v = NULL;
@@ -88,6 +101,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(by_distribution),
         cmocka_unit_test(without_any),
+        cmocka_unit_test(no_grades_by_chance),
         cmocka_unit_test(without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
