@@ -54,10 +54,12 @@ const command commands[] = {
      "Prints the negative log predictive density (nlpd), the mean absolute and the root mean "
      "square error (mae, rmse), Pearson's r, the explained variance (r2) and the share of values "
      "inside their 95% interval (coverage), in the target's own units: for each fold, as mean "
-     "over folds, and for all rows together (pooled). For labels, accuracy, micro and macro F1 "
-     "(and with two classes the area under the ROC curve, auc), then precision, recall and F1 of "
-     "each class, and which class was taken for which; of a Gaussian process also the mean of "
-     "-log P of the true labels (log_loss).",
+     "over folds, and for all rows together (pooled); then how well the rows are ordered "
+     "(spearman, "
+     "kendall, ndcg, recall), crps, calibration and qwk. For labels, accuracy, micro and macro F1, "
+     "with two classes auc and auprc, with grades qwk, of a Gaussian process log_loss, brier and "
+     "calibration; then precision, recall and F1 of each class, and which class was taken for "
+     "which. docs/models.md says what each figure is.",
      "luthier cv reviews.tsv --target score --kernel 'ssk(text)' --folds 5\n"
      "luthier cv t.tsv --target joy,fear --kernel 'ssk(text)' --fold-by fold --json",
      1, 1, run_cv},

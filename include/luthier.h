@@ -623,13 +623,21 @@ typedef struct lth_gp_symbol {
 LTH_API const lth_gp_symbol *lth_gp_symbol_at(const lth_gp *gp, size_t i);
 
 /* Quality of predictions, in the target's own units. nlpd counts the noise; coverage is the share
- * of targets inside their 95% interval. */
+ * of targets inside their 95% interval. The top is a tenth of the rows, at least one. What is not
+ * defined is NaN; docs/models.md has the formulas. */
 typedef struct lth_metrics {
     size_t count;
     double nlpd, mae, rmse, r, r2, coverage;
+    double spearman, kendall; /* correlation of ranks; tau-b. 0 where one side is constant */
+    double ndcg;              /* of the top by prediction, with y less the smallest as gain */
+    double recall;            /* share of that top that is at the top of y too              */
+    double crps;              /* mean continuous ranked probability score                   */
+    double calibration;       /* mean distance of levels .05 .. .95 from the share of y inside */
+    double qwk; /* quadratic weighted kappa; only if y has whole numbers, 100 different at most */
 } lth_metrics;
 
-/* Metrics of predictions with their standard deviations (of y, noise included), or NULL without. */
+/* Metrics of predictions with their standard deviations (of y, noise included), or NULL without.
+ * Takes memory for the rows; where there is none, what needs their order is NaN. */
 LTH_API void lth_metrics_of(const double *y, const double *mean, const double *sd, size_t count,
                             lth_metrics *out, size_t size);
 
@@ -733,14 +741,25 @@ typedef struct lth_label_metrics {
     double auc;      /* area under the ROC curve; only with two classes and their decision values */
     double log_loss; /* mean of -log P(the true labels of a row); only with probabilities. None of
                         these counts as less than 1e-15 */
+    double brier;    /* mean over rows of the sum over classes of (P - truth)^2, or with several
+                        labels a row of the mean over classes; only with probabilities */
+    double auprc;    /* average precision of the second class; as auc */
+    double calibration; /* expected calibration error, 10 bins; only with probabilities */
+    double qwk; /* quadratic weighted kappa; only if all names of classes are whole numbers */
 } lth_label_metrics;
 
-/* Metrics of predicted labels: truth[i * classes + c] says whether row i has class c. auc and
- * log_loss are NaN. And those of class `i`. */
+/* Metrics of predicted labels: truth[i * classes + c] says whether row i has class c. auc and what
+ * comes after it are NaN. And those of class `i`. */
 LTH_API void lth_label_metrics_of(const bool *truth, const bool *predicted, size_t count,
                                   size_t classes, lth_label_metrics *out, size_t size);
 LTH_API void lth_class_metrics_of(const bool *truth, const bool *predicted, size_t count,
                                   size_t classes, size_t i, lth_class_metrics *out, size_t size);
+/* All of them, from probability[i * classes + c] and the names of the classes; NULL = not known.
+ * `multi`: a row may have several labels, or none. */
+LTH_API lth_status lth_label_metrics_with(const bool *truth, const bool *predicted,
+                                          const double *probability, const char *const *names,
+                                          size_t count, size_t classes, bool multi,
+                                          lth_label_metrics *out, size_t size, lth_error *err);
 
 /* Folds of a seeded shuffle in which each class of the target has its share of every fold; for a
  * target of numbers or of several labels a row, lth_folds_shuffled(). */

@@ -10,39 +10,53 @@
 
 /* ---- Figures ---- */
 
-enum { MOST_FIGURES = 8 };
-static const char *const of_numbers[] = {"nlpd", "mae",      "rmse",    "r",
-                                         "r2",   "coverage", "seconds", "evidence"};
-static const char *const of_labels[] = {"accuracy", "micro_f1", "macro_f1",
-                                        "auc",      "seconds",  "log_loss"};
+enum { NUMBER_FIGURES = 15, LABEL_FIGURES = 10, MOST_FIGURES = NUMBER_FIGURES };
+static const char *const of_numbers[NUMBER_FIGURES] = {
+    "nlpd",     "mae",     "rmse", "r",      "r2",   "coverage",    "seconds", "evidence",
+    "spearman", "kendall", "ndcg", "recall", "crps", "calibration", "qwk"};
+static const char *const of_labels[LABEL_FIGURES] = {
+    "accuracy", "micro_f1", "macro_f1",    "auc",   "seconds",
+    "log_loss", "brier",    "calibration", "auprc", "qwk"};
+/* log_loss, brier, calibration */
+static const bool needs_probability[LABEL_FIGURES] = {[5] = true, [6] = true, [7] = true};
 
 typedef struct score {
     size_t count;
     double figure[MOST_FIGURES];
 } score;
 
-/* Support vector machines predict no probabilities here, so that there is no log loss. */
 static size_t figure_count(const cv_report *r) {
-    return r->labels ? 6 - r->svm : 8;
+    return r->labels ? LABEL_FIGURES : NUMBER_FIGURES;
+}
+
+/* Support vector machines predict no probabilities here. */
+static bool has_figure(const cv_report *r, size_t i) {
+    return !(r->labels && r->svm && needs_probability[i]);
 }
 
 static const char *figure_name(const cv_report *r, size_t i) {
     return r->labels ? of_labels[i] : of_numbers[i];
 }
 
+static score score_of_labels(const lth_label_metrics *m, double seconds) {
+    return (score){m->count,
+                   {m->accuracy, m->micro_f1, m->macro_f1, m->auc, seconds, m->log_loss, m->brier,
+                    m->calibration, m->auprc, m->qwk}};
+}
+
+static score score_of_numbers(const lth_metrics *m, double seconds, double evidence) {
+    return (score){m->count,
+                   {m->nlpd, m->mae, m->rmse, m->r, m->r2, m->coverage, seconds, evidence,
+                    m->spearman, m->kendall, m->ndcg, m->recall, m->crps, m->calibration, m->qwk}};
+}
+
 /* `fold` LTH_NONE = all rows together, which have no evidence. */
 static score score_of(const cv_report *r, size_t target, size_t fold) {
     const lth_validation *v = r->validation;
     double seconds = lth_validation_seconds(v, target, fold), evidence = NAN;
-    if (r->labels) {
-        const lth_label_metrics *m = lth_validation_label_metrics(v, target, fold);
-        return (score){m->count,
-                       {m->accuracy, m->micro_f1, m->macro_f1, m->auc, seconds, m->log_loss}};
-    }
-    const lth_metrics *m = lth_validation_metrics(v, target, fold);
+    if (r->labels) return score_of_labels(lth_validation_label_metrics(v, target, fold), seconds);
     if (fold != LTH_NONE) evidence = r->svm ? 0 : lth_validation_evidence(v, target, fold);
-    return (score){m->count,
-                   {m->nlpd, m->mae, m->rmse, m->r, m->r2, m->coverage, seconds, evidence}};
+    return score_of_numbers(lth_validation_metrics(v, target, fold), seconds, evidence);
 }
 
 /* A mean over those that have the figure: r is not defined on a fold of one row. */
@@ -88,7 +102,9 @@ static void print_cell(const cv_report *r, double value) {
 
 static void print_row(const cv_report *r, const char *target, const char *fold, score s) {
     printf("%s\t%s\t%zu", target, fold, s.count);
-    for (size_t i = 0; i < figure_count(r); ++i) print_cell(r, s.figure[i]);
+    for (size_t i = 0; i < figure_count(r); ++i) {
+        if (has_figure(r, i)) print_cell(r, s.figure[i]);
+    }
     putchar('\n');
 }
 
@@ -121,7 +137,9 @@ static void print_confusion(const cv_report *r, size_t target) {
 
 int print_cv_text(const cv_report *r) {
     printf("target\tfold\tn");
-    for (size_t i = 0; i < figure_count(r); ++i) printf("\t%s", figure_name(r, i));
+    for (size_t i = 0; i < figure_count(r); ++i) {
+        if (has_figure(r, i)) printf("\t%s", figure_name(r, i));
+    }
     putchar('\n');
     for (size_t t = 0; t < r->targets->count; ++t) {
         const char *target = r->targets->at[t];
@@ -142,7 +160,9 @@ int print_cv_text(const cv_report *r) {
 
 static void put_score(json_writer *w, const char *key, const cv_report *r, score s) {
     json_begin_object(w, key);
-    for (size_t i = 0; i < figure_count(r); ++i) json_put_double(w, figure_name(r, i), s.figure[i]);
+    for (size_t i = 0; i < figure_count(r); ++i) {
+        if (has_figure(r, i)) json_put_double(w, figure_name(r, i), s.figure[i]);
+    }
     json_end(w);
 }
 

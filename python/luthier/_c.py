@@ -98,7 +98,10 @@ class GpSymbol(Structure):
 
 class Metrics(Structure):
     _fields_ = [("count", c_size_t), ("nlpd", c_double), ("mae", c_double), ("rmse", c_double),
-                ("r", c_double), ("r2", c_double), ("coverage", c_double)]
+                ("r", c_double), ("r2", c_double), ("coverage", c_double),
+                ("spearman", c_double), ("kendall", c_double), ("ndcg", c_double),
+                ("recall", c_double), ("crps", c_double), ("calibration", c_double),
+                ("qwk", c_double)]
 
 
 class GpReport(Structure):
@@ -130,7 +133,8 @@ class LabelMetrics(Structure):
     _fields_ = [("count", c_size_t), ("accuracy", c_double), ("micro_precision", c_double),
                 ("micro_recall", c_double), ("micro_f1", c_double), ("macro_precision", c_double),
                 ("macro_recall", c_double), ("macro_f1", c_double), ("auc", c_double),
-                ("log_loss", c_double)]
+                ("log_loss", c_double), ("brier", c_double), ("auprc", c_double),
+                ("calibration", c_double), ("qwk", c_double)]
 
 
 class SvmOptions(Structure):
@@ -309,6 +313,8 @@ FUNCTIONS = {
                                     c_size_t]),
     "lth_class_metrics_of": (None, [_array, _array, c_size_t, c_size_t, c_size_t,
                                     POINTER(ClassMetrics), c_size_t]),
+    "lth_label_metrics_with": (Status, [_array, _array, _array, _names, c_size_t, c_size_t, c_bool,
+                                        POINTER(LabelMetrics), c_size_t, _error]),
     "lth_folds_stratified": (Status, [c_uint64, _object, c_char_p, Enum, c_size_t, _array,
                                       _error]),
     "lth_validation_free": (None, [_object]),

@@ -209,7 +209,7 @@ class GPRegressor(RegressorMixin, _GP):
         By path, the noise included.
     log_evidence_, noise_ : float
     leave_one_out_ : dict
-        Quality of leave-one-out predictions: nlpd, mae, rmse, r, r2, coverage. None with inducing
+        Quality of leave-one-out predictions, as `luthier.metrics` gives it. None with inducing
         rows.
     posterior_, learned_rows_, inducing_rows_, variance_left_, cg_steps_
         How it came to all rows: the posterior taken, the rows learned from, those that stand for

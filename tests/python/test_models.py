@@ -40,7 +40,9 @@ def test_regression(gp, texts, scores):
     assert gp.hyperparameters_["noise"] == pytest.approx(gp.noise_)
     assert gp.order_shares_.sum() == pytest.approx(1) and gp.order_shares_[1] > 0.9
     assert gp.kernel_.parameters["ssk.gap"] == gp.hyperparameters_["ssk.gap"]
-    assert set(gp.leave_one_out_) == {"count", "nlpd", "mae", "rmse", "r", "r2", "coverage"}
+    assert set(gp.leave_one_out_) == {
+        "count", "nlpd", "mae", "rmse", "r", "r2", "coverage", "spearman", "kendall", "ndcg",
+        "recall", "crps", "calibration", "qwk"}
     assert gp.trace_["evidence"].max() == pytest.approx(gp.log_evidence_, abs=1e-6)
 
 

@@ -97,6 +97,8 @@ double *lth__gp_value(lth_gp *gp, size_t param);
 
 /* Whether noise is normal and of one variance, so that the posterior is known in closed form. */
 bool lth__gp_is_gaussian(const lth_gp *gp);
+/* Whether what is predicted is normal, so that mean and sd say it all. */
+bool lth__gp_is_normal(const lth_gp *gp);
 lth__terms lth__gp_terms(const lth_gp *gp, size_t target);
 /* The rows of a latent function. */
 lth__seen lth__gp_seen(const lth_gp *gp, size_t latent);

@@ -46,16 +46,30 @@ static lth_status check_interrupt(const lth_gp *gp, lth_error *err) {
 }
 
 /* Of the rows that are judged, whose targets are in the buffer. */
-static lth_gp_prediction prediction_of(const cv *c, size_t learn) {
+static lth_gp_prediction prediction_of(const cv *c, size_t learn, bool normal) {
     double *b = c->buffer;
-    return (lth_gp_prediction){.y = b + learn,
-                               .point = b + c->rows,
-                               .sd = b + 2 * c->rows,
-                               .lower = b + 3 * c->rows,
-                               .upper = b + 4 * c->rows,
-                               .log_density = b + 5 * c->rows,
-                               .cdf = b + 6 * c->rows,
-                               .crps = b + 7 * c->rows};
+    size_t n = c->rows;
+    lth_gp_prediction to = {.point = b + n, .sd = b + 2 * n};
+    if (normal) return to;
+    to.y = b + learn;
+    to.lower = b + 3 * n;
+    to.upper = b + 4 * n;
+    to.log_density = b + 5 * n;
+    to.cdf = b + 6 * n;
+    to.crps = b + 7 * n;
+    return to;
+}
+
+static void write_distribution(const cv *c, size_t learn, const lth_gp_prediction *from,
+                               const lth__validated *v) {
+    for (size_t i = learn; v->cdf && i < c->rows; i++) {
+        size_t row = c->row[i], at = i - learn;
+        v->lower[row] = from->lower[at];
+        v->upper[row] = from->upper[at];
+        v->log_density[row] = from->log_density[at];
+        v->cdf[row] = from->cdf[at];
+        v->crps[row] = from->crps[at];
+    }
 }
 
 /* Learn target `t` from c->row[0 .. learn-1] and predict the rest. */
@@ -75,7 +89,7 @@ static lth_status judge(cv *c, size_t t, size_t fold, size_t learn, lth_items *t
     if (status == LTH_OK) status = lth__gp_learn(gp, c->options, err);
     if (status == LTH_OK)
         status = lth__known_pick(&c->known, c->row + learn, c->rows - learn, &known_test, err);
-    lth_gp_prediction to = prediction_of(c, learn);
+    lth_gp_prediction to = prediction_of(c, learn, !v->cdf);
     if (status == LTH_OK) status = lth__gp_predict_items(gp, test, &known_test, &to, err);
     if (status == LTH_OK) status = check_interrupt(gp, err);
     if (gp) v->evidence[fold] = gp->report.evidence;
@@ -87,6 +101,7 @@ static lth_status judge(cv *c, size_t t, size_t fold, size_t learn, lth_items *t
         v->value[c->row[i]] = to.point[i - learn];
         v->sd[c->row[i]] = to.sd[i - learn];
     }
+    write_distribution(c, learn, &to, v);
     return LTH_OK;
 }
 
@@ -225,6 +240,8 @@ static lth_status take_numbers(cv *c, const lth_table *table, lth_error *err) {
         lth__validated *v = &c->validation->targets[t];
         v->sd = lth__calloc(c->rows, sizeof *v->sd);
         if (!v->sd) return lth__fail_memory(err, 0);
+        if (lth__likelihood_of(c->options->likelihood, false) != &lth__gaussian)
+            LTH_TRY(lth__validation_distribution(c->validation, t, err));
     }
     return LTH_OK;
 }

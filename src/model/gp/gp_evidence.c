@@ -39,6 +39,10 @@ bool lth__gp_is_gaussian(const lth_gp *gp) {
     return normal && !gp->noise_by && !gp->weights;
 }
 
+bool lth__gp_is_normal(const lth_gp *gp) {
+    return gp->likelihood == &lth__gaussian;
+}
+
 /* A bound in the units of y inside. */
 static double bound_inside(const lth__target *target, double bound) {
     return (bound - target->shift) / target->scale;

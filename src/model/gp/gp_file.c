@@ -15,6 +15,8 @@
 enum { REPORT_NUMBERS = 18 };
 /* What came later, likewise: how all rows are taken into account. */
 enum { MORE_NUMBERS = 7 };
+/* And figures of the leave-one-out predictions. */
+enum { LEFT_OUT_NUMBERS = 7 };
 /* A step likewise, and what a target has beside its scaling. */
 enum { STEP_NUMBERS = 6, TARGET_NUMBERS = 3 };
 
@@ -88,6 +90,19 @@ static void more_to_numbers(const lth_gp_report *r, double *x) {
                                 r->left_to_noise,        (double)r->cg_steps, r->cg_residual,
                                 r->evidence_error};
     memcpy(x, all, sizeof all);
+}
+
+static void left_out_to_numbers(const lth_metrics *m, double *x) {
+    double all[LEFT_OUT_NUMBERS] = {m->spearman, m->kendall,     m->ndcg, m->recall,
+                                    m->crps,     m->calibration, m->qwk};
+    memcpy(x, all, sizeof all);
+}
+
+/* NULL: a file of before does not have them. */
+static void numbers_to_left_out(const double *x, lth_metrics *m) {
+    double *all[LEFT_OUT_NUMBERS] = {&m->spearman, &m->kendall,     &m->ndcg, &m->recall,
+                                     &m->crps,     &m->calibration, &m->qwk};
+    for (size_t i = 0; i < LEFT_OUT_NUMBERS; i++) *all[i] = x ? x[i] : NAN;
 }
 
 static bool numbers_to_more(const double *x, lth_gp_report *r) {
@@ -197,13 +212,15 @@ static void save_numbers(lth__saver *s, const lth_gp *gp) {
     size_t t = gp->target_count, params = lth__gp_param_count(gp), own = gp->own_count;
     double *report = lth__saver_keep(s, lth__alloc(REPORT_NUMBERS, sizeof *report));
     double *more = lth__saver_keep(s, lth__alloc(MORE_NUMBERS, sizeof *more));
+    double *left_out = lth__saver_keep(s, lth__alloc(LEFT_OUT_NUMBERS, sizeof *left_out));
     double *scaling = lth__saver_keep(s, lth__alloc(2 * t, sizeof *scaling));
     double *noise = lth__saver_keep(s, lth__alloc(own + 1, sizeof *noise));
     uint8_t *flags = lth__saver_keep(s, lth__alloc(2 * params, 1));
-    s->ok = s->ok && report && more && scaling && noise && flags;
+    s->ok = s->ok && report && more && left_out && scaling && noise && flags;
     if (!s->ok) return;
     report_to_numbers(gp, report);
     more_to_numbers(&gp->report, more);
+    left_out_to_numbers(&gp->loo, left_out);
     for (size_t k = 0; k < t; k++) {
         scaling[2 * k] = gp->targets[k].shift;
         scaling[2 * k + 1] = gp->targets[k].scale;
@@ -216,6 +233,8 @@ static void save_numbers(lth__saver *s, const lth_gp *gp) {
     }
     lth__saver_put(s, "report", LTH__F64, REPORT_NUMBERS, 0, report);
     lth__saver_put(s, "report.more", LTH__F64, MORE_NUMBERS, 0, more);
+    if (gp->report.loo)
+        lth__saver_put(s, "report.left_out", LTH__F64, LEFT_OUT_NUMBERS, 0, left_out);
     lth__saver_put(s, "nu", LTH__F64, 64, 0, gp->report.nu);
     lth__saver_put(s, "order_share", LTH__F64, 64, 0, gp->report.order_share);
     lth__saver_put(s, "scaling", LTH__F64, t, 2, scaling);
@@ -472,6 +491,10 @@ static lth_status load_report(const loader *l) {
         if (!numbers_to_more(t->data, &gp->report) || gp->report.learned_rows > gp->report.rows)
             return lth__loader_damaged(&l->in, "report");
     }
+    bool known = lth__tensors_find(l->in.file, "report.left_out") != NULL;
+    if (known)
+        LTH_TRY(lth__loader_get(&l->in, "report.left_out", LTH__F64, 1, LEFT_OUT_NUMBERS, 0, &t));
+    numbers_to_left_out(known ? t->data : NULL, &gp->loo);
     LTH_TRY(lth__loader_get(&l->in, "nu", LTH__F64, 1, 64, 0, &t));
     memcpy(gp->report.nu, t->data, sizeof gp->report.nu);
     LTH_TRY(lth__loader_get(&l->in, "order_share", LTH__F64, 1, 64, 0, &t));

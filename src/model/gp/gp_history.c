@@ -44,6 +44,7 @@ static void judge_left_out(const lth_gp *gp, size_t target, const double *mean,
         double y = to->y[i] = lth__gp_truth(gp, target, i);
         lth__predictive_moments(&p, &of_mean, &to->sd[i]);
         to->point[i] = gp->point == LTH_POINT_MEDIAN ? lth__predictive_quantile(&p, 0.5) : of_mean;
+        if (lth__gp_is_normal(gp)) continue;
         to->log_density[i] = lth__predictive_log_p(&p, y);
         to->cdf[i] = lth__predictive_cdf(&p, y);
         to->crps[i] = lth__predictive_crps(&p, y);
@@ -59,10 +60,18 @@ lth_status lth__gp_report_left_out(lth_gp *gp, const double *mean, const double 
     if (!room) return lth__fail_memory(err, LEFT_OUT * n * sizeof *room);
     left_out to = left_out_in(room, n);
     judge_left_out(gp, 0, mean, variance, &to);
-    gp->loo = lth__metrics_of(to.y, to.point, to.sd, n);
-    gp->report.loo = &gp->loo;
+    lth__predicted p = {.count = n, .y = to.y, .point = to.point, .sd = to.sd};
+    if (!lth__gp_is_normal(gp)) {
+        p.log_density = to.log_density;
+        p.cdf = to.cdf;
+        p.crps = to.crps;
+        p.lower = to.lower;
+        p.upper = to.upper;
+    }
+    lth_status status = lth__metrics_judge(&p, &gp->loo, err);
+    if (status == LTH_OK) gp->report.loo = &gp->loo;
     lth__free(room);
-    return LTH_OK;
+    return status;
 }
 
 lth_status lth_gp_leave_one_out(const lth_gp *gp, size_t target, double *y, double *mean,
