@@ -72,9 +72,10 @@ static lth_status parse_again(const lth_kernel *kernel, lth_kernel **out, lth_er
     return status;
 }
 
-/* The node with this value for an argument, in an expression of its own. */
-static lth_status give_argument(lth_kernel *kernel, lth__node *node, const char *name,
-                                lth__value value, lth_error *err) {
+/* The node gets this value for the argument that is open, in an expression of its own. */
+static lth_status close_node(lth_kernel *kernel, lth__node *node, lth__value value,
+                             lth_error *err) {
+    const char *name = node->open;
     size_t count = node->expr->argument_count, place = 0;
     lth__expr *expr = lth__pool_alloc(&kernel->pool, sizeof *expr);
     lth__argument *arguments = lth__pool_alloc(&kernel->pool, (count + 1) * sizeof *arguments);
@@ -86,6 +87,7 @@ static lth_status give_argument(lth_kernel *kernel, lth__node *node, const char 
     expr->arguments = arguments;
     expr->argument_count = place < count ? count : count + 1;
     node->expr = expr;
+    node->open = NULL;
     return LTH_OK;
 }
 
@@ -97,7 +99,7 @@ static lth_status fill_in(lth_kernel *kernel, const lth_table *table, lth_error 
         lth__value value = {0};
         const lth__field_def *field = &kernel->fields[node->field];
         LTH_TRY(node->family->resolve(field, table, &kernel->pool, &value, err));
-        LTH_TRY(give_argument(kernel, node, node->open, value, err));
+        LTH_TRY(close_node(kernel, node, value, err));
     }
     return LTH_OK;
 }

@@ -40,10 +40,10 @@ static double wave(double x) {
 /* What tasks have in common is half of k(t,t). The further ranks start as small waves, each another
  * one: equal ones would stay equal, and zeros would stay zeros. */
 static double start_of_w(const config *c, size_t task, size_t r, double scale) {
-    static const double small = 0.3;
+    static const double small = 0.3, shift = 0.29; /* so that no wave is 0 for all tasks */
     double size = sqrt(scale / 2);
     if (r == 0) return size;
-    return small * size * wave((double)r * ((double)task + 0.3) / (double)c->tasks.count);
+    return small * size * wave((double)r * ((double)task + shift) / (double)c->tasks.count);
 }
 
 static double start_of_own(const config *c, double scale) {
