@@ -140,48 +140,64 @@ static lth_status configure(lth_kernel *kernel, lth__node *node, lth_error *err)
     return LTH_OK;
 }
 
+/* ---- State: the values of the parameters, side by side ---- */
+
+static void release(void *state) {
+    lth__free(state);
+}
+
+static lth_status prepare(const lth__node *node, lth__eval *eval, void **out, lth_error *err) {
+    double *theta = lth__alloc(node->param_count, sizeof *theta);
+    if (!theta) return lth__fail_memory(err, node->param_count * sizeof *theta);
+    for (size_t i = 0; i < node->param_count; i++) theta[i] = lth__node_value(node, eval, i);
+    *out = theta;
+    return LTH_OK;
+}
+
 /* ---- Values ---- */
 
-static double value_at(const lth__node *node, const lth__eval *eval, size_t t, size_t u) {
-    const config *c = node->config;
-    double k = t == u ? lth__node_value(node, eval, own_at(c, t)) : 0;
-    for (size_t r = 0; r < c->rank; r++)
-        k +=
-            lth__node_value(node, eval, w_at(c, t, r)) * lth__node_value(node, eval, w_at(c, u, r));
+static double value_at(const config *c, const double *theta, size_t t, size_t u) {
+    const double *a = theta + w_at(c, t, 0), *b = theta + w_at(c, u, 0);
+    double k = t == u ? theta[own_at(c, t)] : 0;
+    for (size_t r = 0; r < c->rank; r++) k += a[r] * b[r];
     return k;
-}
-
-static size_t row_task(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
-                       size_t pair) {
-    return lth__task_of(&eval->rows->fields[node->field], tile->row[pair / tile->cols]);
-}
-
-static size_t col_task(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
-                       size_t pair) {
-    return lth__task_of(&eval->cols->fields[node->field], tile->col[pair % tile->cols]);
 }
 
 static lth_status tile_values(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
                               double *K, lth_error *err) {
     (void)err;
-    for (size_t pair = 0; pair < tile->rows * tile->cols; pair++)
-        K[pair] = value_at(node, eval, row_task(node, eval, tile, pair),
-                           col_task(node, eval, tile, pair));
+    const double *theta = eval->state[node->index];
+    const lth__sequences *rows = &eval->rows->fields[node->field];
+    const lth__sequences *cols = &eval->cols->fields[node->field];
+    for (size_t i = 0; i < tile->rows; i++) {
+        size_t t = lth__task_of(rows, tile->row[i]);
+        for (size_t j = 0; j < tile->cols; j++)
+            *K++ = value_at(node->config, theta, t, lth__task_of(cols, tile->col[j]));
+    }
     return LTH_OK;
+}
+
+/* What W times k(t,u) at this pair owes to each parameter. */
+static void pull_pair(const lth__node *node, const double *theta, size_t t, size_t u, size_t pair,
+                      double W, const lth__sink *sink) {
+    const config *c = node->config;
+    size_t a = w_at(c, t, 0), b = w_at(c, u, 0), first = node->first_param;
+    for (size_t r = 0; r < c->rank; r++) {
+        lth__sink_add(sink, first + a + r, pair, W * theta[b + r]);
+        lth__sink_add(sink, first + b + r, pair, W * theta[a + r]);
+    }
+    if (t == u) lth__sink_add(sink, first + own_at(c, t), pair, W);
 }
 
 static lth_status pull(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
                        const double *W, double *K, const lth__sink *sink, lth_error *err) {
-    const config *c = node->config;
-    size_t first = node->first_param;
-    for (size_t pair = 0; pair < tile->rows * tile->cols; pair++) {
-        size_t t = row_task(node, eval, tile, pair), u = col_task(node, eval, tile, pair);
-        for (size_t r = 0; r < c->rank; r++) {
-            size_t a = w_at(c, t, r), b = w_at(c, u, r);
-            lth__sink_add(sink, first + a, pair, W[pair] * lth__node_value(node, eval, b));
-            lth__sink_add(sink, first + b, pair, W[pair] * lth__node_value(node, eval, a));
-        }
-        if (t == u) lth__sink_add(sink, first + own_at(c, t), pair, W[pair]);
+    const double *theta = eval->state[node->index];
+    const lth__sequences *rows = &eval->rows->fields[node->field];
+    const lth__sequences *cols = &eval->cols->fields[node->field];
+    for (size_t i = 0, pair = 0; i < tile->rows; i++) {
+        size_t t = lth__task_of(rows, tile->row[i]);
+        for (size_t j = 0; j < tile->cols; j++, pair++)
+            pull_pair(node, theta, t, lth__task_of(cols, tile->col[j]), pair, W[pair], sink);
     }
     return K ? tile_values(node, eval, tile, K, err) : LTH_OK;
 }
@@ -190,15 +206,16 @@ static lth_status diagonal(const lth__node *node, const lth__eval *eval, const l
                            double *a, double *slope, lth_error *err) {
     (void)err;
     const config *c = node->config;
+    const double *theta = eval->state[node->index];
     const lth__sequences *s = &items->fields[node->field];
-    double *own = slope ? slope + node->first_param * s->count : NULL;
-    if (slope) memset(own, 0, node->param_count * s->count * sizeof *own);
-    for (size_t i = 0; i < s->count; i++) {
-        size_t t = lth__task_of(s, i);
-        a[i] = value_at(node, eval, t, t);
-        for (size_t r = 0; slope && r < c->rank; r++)
-            own[w_at(c, t, r) * s->count + i] = 2 * lth__node_value(node, eval, w_at(c, t, r));
-        if (slope) own[own_at(c, t) * s->count + i] = 1;
+    size_t n = s->count;
+    double *own = slope ? slope + node->first_param * n : NULL;
+    if (slope) memset(own, 0, node->param_count * n * sizeof *own);
+    for (size_t i = 0; i < n; i++) {
+        size_t t = lth__task_of(s, i), w = w_at(c, t, 0);
+        a[i] = value_at(c, theta, t, t);
+        for (size_t r = 0; slope && r < c->rank; r++) own[(w + r) * n + i] = 2 * theta[w + r];
+        if (slope) own[own_at(c, t) * n + i] = 1;
     }
     return LTH_OK;
 }
@@ -207,9 +224,11 @@ static lth_status diagonal(const lth__node *node, const lth__eval *eval, const l
 static lth_status attribute(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
                             const double *W, double *share, lth_error *err) {
     (void)err;
-    for (size_t pair = 0; pair < tile->cols; pair++)
-        *share += W[pair] * value_at(node, eval, row_task(node, eval, tile, pair),
-                                     col_task(node, eval, tile, pair));
+    const double *theta = eval->state[node->index];
+    const lth__sequences *cols = &eval->cols->fields[node->field];
+    size_t t = lth__task_of(&eval->rows->fields[node->field], *tile->row);
+    for (size_t j = 0; j < tile->cols; j++)
+        *share += W[j] * value_at(node->config, theta, t, lth__task_of(cols, tile->col[j]));
     return LTH_OK;
 }
 
@@ -253,6 +272,8 @@ const lth__family lth__family_coregion = {
     .traits = LTH__TAKES_COLUMN,
     .configure = configure,
     .resolve = lth__tasks_resolve,
+    .prepare = prepare,
+    .release = release,
     .diagonal = diagonal,
     .tile = tile_values,
     .pull = pull,
