@@ -59,7 +59,7 @@ typedef struct lth__names {
 /* A column that some node reads, and how it is to be encoded; nodes that agree share one field. */
 typedef struct lth__field_def {
     const char *column;          /* or a range, first..last                          */
-    const lth__field_type *type; /* text, numbers or trees: see field.h         */
+    const lth__field_type *type; /* text, numbers, trees or tasks: see field.h  */
     int units;                   /* of text: lth__units                                  */
     int format;                  /* of trees: lth__tree_format                           */
     unsigned strip;              /* of trees: what is left out of labels and trees       */
