@@ -301,7 +301,8 @@ LTH_API lth_column_kind lth_kernel_column_kind(const lth_kernel *kernel, size_t 
 LTH_API size_t lth_kernel_orders(const lth_kernel *kernel);
 
 /* Give a kernel the parameters that depend on the data: for symbols=all of a tree kernel, the
- * labels that the inner nodes of the table's trees have, by descending frequency. *kernel is
+ * labels that the inner nodes of the table's trees have, by descending frequency; for a coregion
+ * without tasks, those that its column has, sorted. *kernel is
  * replaced by a kernel in which they are spelled out, with the same values; nothing happens when
  * nothing is left open, or on failure. An encoder is made afterwards. lth_gp_fit() and lth_gp_cv()
  * do it themselves. */
@@ -314,7 +315,7 @@ LTH_API bool lth_kernel_needs_vectors(const lth_kernel *kernel);
 /* What an argument does to its kernel, for those that do not know the family by name. */
 typedef enum lth_role {
     LTH_ROLE_OTHER,
-    LTH_ROLE_VARIANCE,    /* the kernel is proportional to it                            */
+    LTH_ROLE_VARIANCE,    /* the kernel is proportional to it, or to all of its rows     */
     LTH_ROLE_WEIGHT,      /* of the i-th order; the kernel is proportional to all of them */
     LTH_ROLE_LENGTHSCALE, /* the distance over which the kernel falls off                */
     LTH_ROLE_GAP,         /* factor for each part that is skipped                        */

@@ -46,6 +46,7 @@ static const char *const kernels[] = {
     "normalize(sstk(tree)) * normalize(ssk(text, order=2))",
     "2 * normalize(sstk(tree, symbols=all)) + rbf(f1..f2) * normalize(ssk(text, order=3)) + 0.3",
     "normalize(ptk(tree))",
+    "coregion(kind, tasks=[above,below,third]) * normalize(ssk(text, order=2))",
 };
 
 /* ---- What a context finds ---- */

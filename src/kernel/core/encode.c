@@ -39,14 +39,12 @@ static lth_status open_lexicons(lth_encoder *e, lth_error *err) {
 }
 
 static lth_status check_resolved(const lth_kernel *kernel, lth_error *err) {
-    for (size_t n = 0; n < kernel->node_count; n++) {
-        if (!kernel->nodes[n]->unresolved) continue;
-        return lth__fail(err, LTH_EARG,
-                         "symbols=all of %s is open until the data are known: call "
-                         "lth_kernel_resolve() with a table first",
-                         kernel->nodes[n]->path);
-    }
-    return LTH_OK;
+    const lth__node *open = lth__kernel_open_node(kernel);
+    if (!open) return LTH_OK;
+    return lth__fail(err, LTH_EARG,
+                     "%s=all of %s is open until the data are known: call "
+                     "lth_kernel_resolve() with a table first",
+                     open->open, open->path);
 }
 
 static bool extend_spaces(lth_encoder *e) {

@@ -23,6 +23,7 @@
     X(intersection)                                                                                \
     X(approx_ssk)                                                                                  \
     X(semantic)                                                                                    \
+    X(coregion)                                                                                    \
     X(precomputed)
 
 #define DECLARE(name) extern const lth__family lth__family_##name;

@@ -1,5 +1,5 @@
-/* Types of fields: text, numbers, trees. All that depends on what a column holds is one constant
- * table of functions for each. */
+/* Types of fields: text, numbers, trees, tasks. All that depends on what a column holds is one
+ * constant table of functions for each. */
 #ifndef LTH_FIELD_H
 #define LTH_FIELD_H
 

@@ -273,6 +273,18 @@ lth_status lth__node_param_named(lth_kernel *kernel, lth__node *node, const char
     return LTH_OK;
 }
 
+lth_status lth__node_param_keyed(lth_kernel *kernel, lth__node *node, const char *name,
+                                 lth__names keys, const double *initial, lth_error *err) {
+    const lth__value *v = given_value(node, name);
+    LTH_TRY(check_count(node, name, v, keys.count, err));
+    for (size_t i = 0; i < keys.count; i++) {
+        lth_param start = start_of(node, name, initial[i], false);
+        LTH_TRY(add_param(kernel, node, node, name, (row_key){.name = keys.name[i]}, start,
+                          is_list(v) ? &v->items[i] : v, err));
+    }
+    return LTH_OK;
+}
+
 lth_status lth__node_param(lth_kernel *kernel, lth__node *node, const char *name, size_t count,
                            double initial, bool held, lth_error *err) {
     return declare(kernel, node, node, name, count, initial, held, err);
@@ -285,13 +297,19 @@ lth_status lth__node_param_of(lth_kernel *kernel, lth__node *node, const lth__no
 
 /* ---- Fields ---- */
 
+static bool has_same_names(lth__names a, lth__names b) {
+    bool same = a.count == b.count;
+    for (size_t i = 0; same && i < a.count; i++) same = strcmp(a.name[i], b.name[i]) == 0;
+    return same;
+}
+
 lth_status lth__kernel_field(lth_kernel *kernel, const lth__field_def *def, size_t *out,
                              lth_error *err) {
     for (size_t i = 0; i < kernel->field_count; i++) {
         lth__field_def *f = &kernel->fields[i];
         if (strcmp(f->column, def->column) == 0 && f->type == def->type && f->units == def->units &&
             f->format == def->format && f->strip == def->strip && f->lower == def->lower &&
-            f->parts == def->parts) {
+            f->parts == def->parts && has_same_names(f->tasks, def->tasks)) {
             f->vectors |= def->vectors;
             f->exact |= !def->vectors;
             *out = i;

@@ -153,6 +153,10 @@ static lth_status apply_prior(search *s, const char *text, lth_error *err) {
     for (size_t p = 0; p < lth__gp_param_count(s->gp); p++) {
         if (!path_matches(text, (size_t)(equals - text), lth__gp_path(s->gp, p))) continue;
         found = true; /* but a held one has no variable */
+        if (p < kernel->param_count && kernel->params[p].lo < 0)
+            return lth__fail(err, LTH_EARG,
+                             "prior: %s may be negative, and a prior is one of the logarithm",
+                             kernel->params[p].path);
         for (size_t i = 0; i < s->count; i++) {
             variable *v = &s->variables[i];
             if (!share_a_tag(kernel, p, v->param)) continue;
@@ -357,6 +361,8 @@ static void scramble(const search *s, const double *informed, lth__random *rando
         if (v->scale == BY_LOGIT) {
             centre = 0;
             reach = 3;
+        } else if (v->scale == AS_IT_IS && v->lo < 0) { /* the same magnitude, of either sign */
+            reach *= fabs(centre);
         } else if (v->scale == AS_IT_IS) {
             centre = (v->lo + v->hi) / 2;
             reach = (v->hi - v->lo) / 2;
