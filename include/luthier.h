@@ -548,6 +548,10 @@ typedef struct lth_gp_options {
     const char *weights;       /* a column: how often each row counts; NULL = once              */
     const char *exposure;      /* a column: of counts, mean = exp(f) times this; NULL = 1        */
     lth_point point;           /* default MEAN                                                  */
+    bool intervals; /* find intervals of the parameters: two evaluations more for each of them  */
+    size_t average; /* predict by so many draws of the parameters, 2 to 1000, and find the
+                       intervals too; 0 (default) = by the best ones alone. Not with CG or INDUCING
+                     */
 } lth_gp_options;
 
 LTH_API void lth_gp_options_init(lth_gp_options *options);
@@ -610,6 +614,9 @@ typedef struct lth_gp_param {
     double value, start; /* natural units; the noise in the (first) target's units squared */
     bool held, at_bound;
     const char *tag;
+    double low, high;  /* 95% interval, where options->intervals or average asked for it; NaN = not
+                          known, as of one that is held or at a bound */
+    bool undetermined; /* the rows say next to nothing about it: the interval is made up */
 } lth_gp_param;
 LTH_API const lth_gp_param *lth_gp_param_at(const lth_gp *gp, size_t i);
 
@@ -660,6 +667,8 @@ typedef struct lth_gp_report {
     size_t cg_steps;                /* of conjugate gradients; 0 = none                     */
     double cg_residual;             /* relative, the largest                                */
     double evidence_error;          /* its standard error, of CG an estimate; otherwise 0   */
+    size_t draws;           /* of the parameters, over which predictions are averaged; 0 = none */
+    double effective_draws; /* how many equal ones they are worth by their weights              */
 } lth_gp_report;
 LTH_API const lth_gp_report *lth_gp_reported(const lth_gp *gp);
 

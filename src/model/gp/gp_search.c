@@ -9,7 +9,7 @@
 #include "engine/cluster.h"
 #include "model/common/minimise.h"
 #include "model/gp/gp_journal.h"
-#include "model/gp/gp_variables.h"
+#include "model/gp/gp_uncertain.h"
 
 enum { RACE_ITERATIONS = 10 };
 
@@ -274,6 +274,9 @@ static lth_status learn(search *s, lth_error *err) {
         }
     }
     s->gp->report.converged = best.converged;
+    bool wanted = s->options->intervals || s->options->average > 0;
+    if (status == LTH_OK && wanted && !s->stopped)
+        status = lth__gp_uncertain(&s->v, s->gram, points, &s->stopped, err);
     lth__free(points);
     return status;
 }
