@@ -145,7 +145,7 @@ lth_status lth__items_features(lth_items *items, lth_error *err) {
     for (size_t f = 0; f < e->kernel->field_count; f++) {
         lth__lexicon *l = &e->lexicons[f];
         const lth__field_type *type = l->def->type;
-        if (type->finish) LTH_TRY(type->finish(l, &items->fields[f], !e->has_encoded, err));
+        if (type->finish) LTH_TRY(type->finish(l, &items->fields[f], !e->has_encoded, e->ctx, err));
         if (!e->has_encoded && l->symbols) l->known = lth__symbols_count(l->symbols);
     }
     for (size_t n = 0; n < e->kernel->node_count; n++) {

@@ -37,9 +37,10 @@ typedef struct lth__param_origin {
 typedef struct lth__node {
     const lth__family *family;
     const lth__expr *expr;
-    const char *path_name; /* "ssk"; NULL for sums and products                       */
-    const char *path;      /* the same with its number: "ssk2"                        */
-    size_t index;          /* of this node's state in lth__eval                       */
+    const char *path_name;         /* "ssk"; NULL for sums and products                       */
+    const char *path;              /* the same with its number: "ssk2"                        */
+    size_t index;                  /* of this node's state in lth__eval                       */
+    const struct lth__node *outer; /* the one it is an input of, or NULL              */
     struct lth__node **inputs;
     size_t input_count;
     size_t first_param, param_count, params_end; /* its own; end of those below it too */
@@ -184,7 +185,8 @@ typedef enum lth__rule {
     LTH__RULE_PRODUCT,   /* their product                                        */
     LTH__RULE_SCALE,     /* its first parameter times its input                  */
     LTH__RULE_NORMALIZE, /* its input divided by the lengths of the two items    */
-    LTH__RULE_FEATURES   /* the inner product of items->features[node->index]    */
+    LTH__RULE_FEATURES,  /* the inner product of items->features[node->index]    */
+    LTH__RULE_COLUMNS    /* that of its number columns                           */
 } lth__rule;
 
 struct lth__family {
@@ -324,8 +326,7 @@ extern const lth__family lth__family_columns;
 
 /* A node for number columns given to a wrapper, as in rbf(f1..f17): configured like a called
  * family. */
-lth_status lth__columns_configure(lth_kernel *kernel, lth__node *node, const lth__node *wrapper,
-                                  lth_error *err);
+lth_status lth__columns_configure(lth_kernel *kernel, lth__node *node, lth_error *err);
 
 /* Current value of the node's i-th parameter. */
 static inline double lth__node_value(const lth__node *node, const lth__eval *eval, size_t i) {

@@ -63,7 +63,9 @@ static lth_status encode(lth__lexicon *l, const lth_table *table, bool first, lt
 }
 
 /* How frequent each symbol is among the first items. */
-static lth_status finish(lth__lexicon *l, const lth__sequences *s, bool first, lth_error *err) {
+static lth_status finish(lth__lexicon *l, const lth__sequences *s, bool first, const lth_ctx *ctx,
+                         lth_error *err) {
+    (void)ctx;
     if (!first) return LTH_OK;
     lth__words *w = lth__words_of(l);
     size_t symbols = lth__symbols_count(l->symbols), units = s->start[s->count];
