@@ -101,6 +101,7 @@ static uint8_t next(recipe *r) {
 static const char *const kernels[] = {
     "rbf(f1)",
     "rbf(f1..f2, ard=yes)",
+    "linear(scale(f1..f2))",
     "matern32(f1..f2) + linear(f2)",
     "ssk(text, order=2)",
     "normalize(ssk(text, order=3, units=chars))",

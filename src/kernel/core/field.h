@@ -43,6 +43,7 @@ typedef lth_status lth__part_fn(void *user, const lth__part *part, lth_error *er
 
 struct lth__field_type {
     lth_column_kind kind;
+    bool learns; /* its values depend on what is known of all rows together */
 
     /* What a lexicon of this type keeps; false = out of memory. NULL = nothing. */
     bool (*open)(lth__lexicon *l);

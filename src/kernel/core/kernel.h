@@ -200,6 +200,9 @@ struct lth__family {
     /* Optional, feature maps: items->features[node->index] from the items' field, when these are
      * encoded. What it leaves there on failure is freed with the items. */
     lth_status (*encode)(const lth__node *node, lth_items *items, lth_error *err);
+    /* Optional for these: whether the weights of features, or which there are, depend on the first
+     * items. */
+    bool (*learns)(const lth__node *node);
 
     /* Optional: make the state for one evaluation, and free it. On failure nothing is left behind.
      */
@@ -316,8 +319,10 @@ lth_status lth__memo_constant(const lth__node *node, const lth__eval *eval, cons
 /* Whether the kernel can be any number of times as large by parameters of its own: a factor in
  * front of it would say the same again. */
 bool lth__kernel_has_size(const lth_kernel *kernel, const bool *held);
-/* Whether its values depend on the rows that were encoded first. */
+/* Whether what it compares items by is made anew from the rows that were encoded first. */
 bool lth__kernel_needs_all_rows(const lth_kernel *kernel);
+/* Whether its values depend on these rows, other than by their order. */
+bool lth__kernel_learns_from_rows(const lth_kernel *kernel);
 
 /* The family of that name, or NULL; and those that are not called by name. */
 const lth__family *lth__family_find(const char *name);

@@ -221,6 +221,7 @@ static lth_status load_scaled(lth__lexicon *l, const lth__field_loader *from, lt
 
 const lth__field_type lth__field_scaled = {
     .kind = LTH_COLUMN_NUMBERS,
+    .learns = true,
     .open = open,
     .close = close,
     .encode = encode,
