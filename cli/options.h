@@ -49,7 +49,8 @@ typedef struct options {
     list target, fix, prior;
     uint64_t max_iter, restarts, folds; /* NOT_GIVEN = the default */
     uint64_t draws;
-    int mean, likelihood;
+    int likelihood;
+    const char *mean;
     int posterior, bound, store; /* of a Gaussian process of many rows */
     uint64_t inducing, probes;   /* NOT_GIVEN = the default */
     const char *learn_rows, *tolerance, *journal;

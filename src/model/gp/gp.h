@@ -182,6 +182,10 @@ lth_status lth__gp_draw_rows(const lth_gp *gp, size_t count, size_t *out, lth_er
 /* Options with their defaults for whatever the caller's struct does not have. */
 lth_gp_options lth__gp_options_complete(const lth_gp_options *given);
 lth__source_files lth__gp_files(const lth_gp_options *options);
+/* The expression with what options->mean adds to it, freed with lth__free(); options->zero_mean is
+ * set where that says so. */
+lth_status lth__gp_expression(lth_ctx *ctx, const char *kernel, lth_gp_options *options, char **out,
+                              lth_error *err);
 /* What does not go with labels. */
 lth_status lth__gp_check_labels(const char *const *targets, size_t count,
                                 const lth_gp_options *options, lth_error *err);

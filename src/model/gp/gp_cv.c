@@ -248,7 +248,10 @@ lth_status lth_gp_cv(lth_ctx *ctx, const char *expression, const lth_table *tabl
             .names = targets,
             .fold = fold,
             .options = &options};
-    lth_status status = run(&c, ctx, expression, table, err);
+    char *whole = NULL;
+    LTH_TRY(lth__gp_expression(ctx, expression, &options, &whole, err));
+    lth_status status = run(&c, ctx, whole, table, err);
+    lth__free(whole);
     close_cv(&c);
     if (status == LTH_OK)
         *out = c.validation;
