@@ -241,6 +241,10 @@ lth_status lth__grades_list(const double *y, size_t count, double *out, size_t *
 /* Whether y are all numbers of grades. */
 bool lth__gp_are_grades(const lth_gp *gp);
 lth__known_columns lth__gp_known_columns(const lth_gp_options *options);
+/* The expression with what options->mean adds to it, freed with lth__free(); options->zero_mean is
+ * set where that says so. */
+lth_status lth__gp_expression(lth_ctx *ctx, const char *kernel, lth_gp_options *options, char **out,
+                              lth_error *err);
 
 /* ---- Predictions ---- */
 
