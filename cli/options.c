@@ -187,10 +187,13 @@ const option option_table[] = {
      "(default auto: numbers if every cell is one; for gp, if the first one is)"},
     {0, "likelihood", OPTION_CHOICE, "logit|probit", FIELD(likelihood), LEARNING, 0,
      "gp: how labels become probable, by the logistic (default logit) or the normal distribution"},
-    {0, "posterior", OPTION_CHOICE, "auto|exact|cg|inducing", FIELD(posterior), LEARNING, 0,
+    {0, "posterior", OPTION_CHOICE, "auto|exact|cg|inducing|laplace|sites", FIELD(posterior),
+     LEARNING, 0,
      "gp: how all rows are taken into account: exact, by a factor of their matrix; cg, by "
      "conjugate "
      "gradients over the stored matrix (numbers only); inducing, by some rows that stand for all; "
+     "laplace or sites, of likelihoods that are not normal: around the mode, or the best normal "
+     "distribution; "
      "auto (default), the most exact that fits into memory"},
     {0, "inducing", OPTION_NUMBER, "M", FIELD(inducing), LEARNING, 1000000,
      "gp: rows that stand for all; makes --posterior inducing (default: an eighth of the rows, "

@@ -41,7 +41,8 @@ static const char *likelihood_of(const lth_gp *gp) {
 }
 
 const char *posterior_name(lth_posterior posterior) {
-    static const char *const names[] = {"auto", "exact", "cg", "inducing"};
+    static const char *const names[] = {"auto",     "exact",   "cg",
+                                        "inducing", "laplace", "sites"};
     return names[posterior];
 }
 

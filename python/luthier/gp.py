@@ -13,7 +13,7 @@ from .errors import Error
 
 _LIKELIHOODS = {"logit": 0, "probit": 1}
 _REGRESSION, _CLASSIFICATION = 1, 2
-_POSTERIORS = ("auto", "exact", "cg", "inducing")
+_POSTERIORS = ("auto", "exact", "cg", "inducing", "laplace", "sites")
 _BOUNDS = {None: 0, "fitc": 1, "titsias": 2}
 _STORES = ("double", "single", "disk")
 
@@ -165,7 +165,7 @@ class GPRegressor(RegressorMixin, _GP):
         False keeps every hyperparameter as given.
     zero_mean, unscaled : bool
         Do not take out the mean of y; keep its scale.
-    posterior : {"auto", "exact", "cg", "inducing"}
+    posterior : {"auto", "exact", "cg", "inducing", "laplace", "sites"}
         How all rows are taken into account: by a factor of their matrix, by conjugate gradients
         over it (for regression), or by some rows that stand for all; "auto" is the most exact that
         fits into memory. See docs/scale.md.

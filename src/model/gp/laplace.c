@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "model/gp/sites.h"
 
 static lth__log_p at(const lth__laplace *l, size_t i) {
     return lth__seen_at(&l->seen, i, l->f[i]);
@@ -86,9 +87,10 @@ static lth_status search(newton *s, lth_error *err) {
         LTH_TRY(climb(s, now, &gain, err));
         now += gain;
         if (!isfinite(now)) return LTH_ENUMERIC;
+        if (l->seen.likelihood->quadratic) break; /* W is the same everywhere */
         if (gain <= 1e-9 * (1 + fabs(now))) flat++;
     }
-    LTH_TRY(factor(s, err));
+    if (!l->seen.likelihood->quadratic) LTH_TRY(factor(s, err));
     l->evidence = now - 0.5 * s->log_determinant;
     return isfinite(l->evidence) ? LTH_OK : LTH_ENUMERIC;
 }
@@ -108,18 +110,18 @@ lth_status lth__laplace_mode(lth__laplace *l, const lth__matrix *K, lth_error *e
 /* The evidence depends on K directly, and through the mode: with R = W^1/2 B^-1 W^1/2,
  *
  *     M = (a a^T - R)/2 + (u g^T + g u^T)/2,   g = d log p / df,   u = (I - R K) s,
- *     s_i = (posterior variance of f_i) / 2 * d^3 log p / df^3
- *
- * and the variance is (1 - B^-1_ii) / W_i. */
+ *     s_i = (posterior variance of f_i) / 2 * d^3 log p / df^3 */
+
 /* By a parameter of the likelihood: directly, through W, and through the mode, which moves by
  * (K^-1 + W)^-1 times the derivative of d log p / df. */
 static void add_params(const lth__laplace *l, const double *variance, const double *Ku, size_t n,
                        double *by_params) {
     lth__log_p by[LTH__MOST_OWN];
     for (size_t i = 0; i < n; i++) {
+        double of_w = at(l, i).d2 < 0 ? 0.5 * variance[i] : 0;
         lth__seen_by_params(&l->seen, i, l->f[i], by);
         for (size_t k = 0; k < l->seen.params; k++)
-            by_params[k] += by[k].value + 0.5 * variance[i] * by[k].d2 + Ku[i] * by[k].d1;
+            by_params[k] += by[k].value + of_w * by[k].d2 + Ku[i] * by[k].d1;
     }
 }
 
@@ -127,16 +129,14 @@ static lth_status add_weights(const lth__laplace *l, const lth__matrix *K, lth__
                               double *by_params, double *room, lth_error *err) {
     size_t n = K->n;
     lth__matrix *X = l->L;
-    double *g = room, *s = g + n, *Ks = s + n, *u = Ks + n, *inverse = u + n, *prior = inverse + n;
+    double *g = room, *s = g + n, *Ks = s + n, *u = Ks + n, *variance = u + n;
     LTH_TRY(X->table->invert(X, err));
-    LTH_TRY(X->table->diagonal(X, inverse, err));
-    LTH_TRY(K->table->diagonal(K, prior, err));
+    LTH_TRY(X->table->diagonal(X, u, err));
+    LTH_TRY(lth__site_variances(K, X, true, l->root_w, u, variance, err));
     for (size_t i = 0; i < n; i++) {
         lth__log_p x = at(l, i);
-        double w = -x.d2, variance = w > 1e-9 ? (1 - inverse[i]) / w : prior[i];
         g[i] = x.d1;
-        s[i] = 0.5 * variance * x.d3;
-        prior[i] = variance;
+        s[i] = x.d2 < 0 ? 0.5 * variance[i] * x.d3 : 0; /* else W is held at 0 */
     }
     LTH_TRY(K->table->multiply(K, 1, s, Ks, err));
     LTH_TRY(X->table->scale(X, l->root_w, err));
@@ -144,15 +144,15 @@ static lth_status add_weights(const lth__laplace *l, const lth__matrix *K, lth__
     for (size_t i = 0; i < n; i++) u[i] = s[i] - u[i];
     if (l->seen.params > 0) {
         LTH_TRY(K->table->multiply(K, 1, u, Ks, err));
-        add_params(l, prior, Ks, n, by_params);
+        add_params(l, variance, Ks, n, by_params);
     }
     return M->table->add_weights(M, X, l->a, u, g, err);
 }
 
 lth_status lth__laplace_weights(const lth__laplace *l, const lth__matrix *K, lth__matrix *M,
                                 double *by_params, lth_error *err) {
-    double *room = lth__alloc(6 * K->n, sizeof *room);
-    if (!room) return lth__fail_memory(err, 6 * K->n * sizeof *room);
+    double *room = lth__alloc(5 * K->n, sizeof *room);
+    if (!room) return lth__fail_memory(err, 5 * K->n * sizeof *room);
     lth_status status = add_weights(l, K, M, by_params, room, err);
     lth__free(room);
     return status;

@@ -15,6 +15,18 @@ static void by_params(const lth__terms *t, double y, double f, lth__log_p *out) 
         .value = 0.5 * (d * d / square - 1 / noise), .d1 = -d / square, .d2 = 1 / square};
 }
 
+static lth__expected expect(const lth__terms *t, double y, double mean, double variance) {
+    lth__log_p p = at(t, y, mean);
+    return (lth__expected){p.value + 0.5 * variance * p.d2, p.d1, 0.5 * p.d2};
+}
+
+static void expect_params(const lth__terms *t, double y, double mean, double variance,
+                          double *sum) {
+    lth__log_p by;
+    by_params(t, y, mean, &by);
+    sum[0] += by.value + 0.5 * variance * by.d2;
+}
+
 static void moments(const lth__terms *t, double f, double *mean, double *variance) {
     *mean = f;
     *variance = t->theta[0];
@@ -48,10 +60,11 @@ static double draw(const lth__terms *t, double f, lth__random *random) {
 }
 
 #define WITH_NOISE                                                                                 \
-    .has_noise = true,                                                                             \
+    .has_noise = true, .quadratic = true,                                                          \
     .params = {{.path = "noise", .lo = 1e-6, .hi = 10, .start = 0.5, .variance = true}}, .at = at, \
-    .by_params = by_params, .draw = draw, .moments = moments, .cdf = cdf, .width = width,          \
-    .moments_under = moments_under, .log_p_under = log_p_under, .cdf_under = cdf_under
+    .by_params = by_params, .expect = expect, .expect_params = expect_params, .draw = draw,        \
+    .moments = moments, .cdf = cdf, .width = width, .moments_under = moments_under,                \
+    .log_p_under = log_p_under, .cdf_under = cdf_under
 
 const lth__likelihood lth__gaussian = {
     .name = "gaussian", .help = "numbers with normal noise", WITH_NOISE};
