@@ -41,8 +41,7 @@ static const char *likelihood_of(const lth_gp *gp) {
 }
 
 const char *posterior_name(lth_posterior posterior) {
-    static const char *const names[] = {"auto",     "exact",   "cg",
-                                        "inducing", "laplace", "sites"};
+    static const char *const names[] = {"auto", "exact", "cg", "inducing", "laplace", "sites"};
     return names[posterior];
 }
 
