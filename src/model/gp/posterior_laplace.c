@@ -29,9 +29,12 @@ static lth_status of_latent(const lth_gp *gp, size_t latent, double *out, double
                       .root_w = s->root_w + latent * n,
                       .L = &s->B};
     forget_unless_finite(l.a, n);
-    LTH_TRY(lth__laplace_mode(&l, &s->K, err));
+    lth_status status = lth__laplace_mode(&l, &s->K, err);
+    if (status == LTH_OK && by_params)
+        status = lth__laplace_weights(&l, &s->K, &s->M, by_params, err);
     *out = l.evidence;
-    return by_params ? lth__laplace_weights(&l, &s->K, &s->M, by_params, err) : LTH_OK;
+    lth__site_factor_free(&l.factor);
+    return status;
 }
 
 static lth_status evidence(lth_gp *gp, lth__gram *gram, double *out, double *gradient,

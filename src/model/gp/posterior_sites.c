@@ -5,7 +5,7 @@
 
 /* Of the gap that sites are left with: while parameters are learned, and at the end. What the
  * evidence lacks is of the order of its square, what its gradient lacks of its own. */
-static const double close_enough = 1e-5, close = 1e-8;
+static const double while_learning = 1e-4, at_the_end = 1e-8;
 
 /* Sites begin where they ended last. */
 static double *carried(const lth_gp *gp, size_t *count) {
@@ -18,6 +18,7 @@ static lth_status open(lth_gp *gp, lth_error *err) {
     LTH_TRY(lth__site_model_open(gp, err));
     lth__site_model *s = gp->solution;
     size_t count = 2 * gp->latents * gp->rows;
+    s->tolerance = while_learning;
     s->sites = lth__calloc(count, sizeof *s->sites);
     return s->sites ? LTH_OK : lth__fail_memory(err, count * sizeof *s->sites);
 }
@@ -29,7 +30,7 @@ static lth_status of_latent(const lth_gp *gp, size_t latent, double *out, double
     double *variance = lth__alloc(n, sizeof *variance);
     if (!variance) return lth__fail_memory(err, n * sizeof *variance);
     lth__sites x = {.seen = lth__gp_seen(gp, latent),
-                    .tolerance = by_params ? close_enough : close,
+                    .tolerance = by_params ? s->tolerance : at_the_end,
                     .l = s->sites + 2 * latent * n,
                     .D = s->sites + (2 * latent + 1) * n,
                     .a = s->a + latent * n,
@@ -41,6 +42,7 @@ static lth_status of_latent(const lth_gp *gp, size_t latent, double *out, double
     *out = x.evidence;
     if (status == LTH_OK && by_params)
         status = lth__sites_weights(&x, &s->K, &s->M, by_params, err);
+    lth__site_factor_free(&x.factor);
     lth__free(variance);
     return status;
 }

@@ -3,7 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "model/gp/sites.h"
+#include "engine/blas.h"
+#include "model/gp/site_factor.h"
 
 typedef lth__site_model solution;
 
@@ -16,8 +17,12 @@ static void free_matrices(solution *s) {
 
 static void free_factors(solution *s) {
     for (size_t i = 0; s->L && i < s->latents; i++) lth__free(s->L[i]);
+    for (size_t i = 0; s->Q && i < s->latents; i++) lth__free(s->Q[i]);
     lth__free(s->L);
-    s->L = NULL;
+    lth__free(s->Q);
+    lth__free(s->negative);
+    s->L = s->Q = NULL;
+    s->negative = NULL;
 }
 
 void lth__site_model_free(void *p) {
@@ -85,35 +90,39 @@ lth_status lth__site_model_evidence(lth_gp *gp, lth__gram *gram, lth__site_evide
 
 /* ---- Factors ---- */
 
-/* f = K a, and what its variance is without the row's own site, from the factor of B. */
-static lth_status measure(const lth_gp *gp, const lth__matrix *K, const lth__matrix *B, size_t i,
-                          lth_error *err) {
+/* f = K a, and what its variance is without the row's own site. */
+static lth_status measure(const lth_gp *gp, const lth__matrix *K, const lth__site_factor *by,
+                          size_t i, lth_error *err) {
     const solution *s = gp->solution;
-    size_t n = gp->rows;
-    double *inverse = lth__alloc(n, sizeof *inverse), *variance = s->without + i * n;
-    lth_status status = inverse ? LTH_OK : lth__fail_memory(err, n * sizeof *inverse);
-    if (status == LTH_OK) status = K->table->multiply(K, 1, s->a + i * n, s->f + i * n, err);
-    if (status == LTH_OK) status = B->table->inverse_diagonal(B, inverse, err);
+    size_t n = gp->rows, at = i * n;
+    double *left = lth__alloc(n, sizeof *left), *variance = s->without + at;
+    lth_status status = left ? LTH_OK : lth__fail_memory(err, n * sizeof *left);
+    if (status == LTH_OK) status = K->table->multiply(K, 1, s->a + at, s->f + at, err);
     if (status == LTH_OK)
-        status = lth__site_variances(K, B, false, s->root_w + i * n, inverse, variance, err);
-    for (size_t r = 0; r < n && status == LTH_OK; r++) variance[r] /= inverse[r];
-    lth__free(inverse);
+        status = lth__site_factor_variances(by, K, s->root_w + at, variance, left, err);
+    for (size_t r = 0; r < n && status == LTH_OK; r++) variance[r] /= left[r];
+    lth__free(left);
     return status;
 }
 
-/* Of latent function i: the factor of B, from the covariances and W, and what it tells. Where ranks
- * hold the matrix together, each makes a factor of its own when it needs one. */
+/* Of latent function i, from the covariances and W. Where ranks hold the matrix together, each
+ * makes factors of its own when it needs them. */
 static lth_status factor(const lth_gp *gp, const lth__matrix *K, size_t i, lth_error *err) {
     const solution *s = gp->solution;
     lth__matrix B = *K;
-    double log_determinant;
+    lth__site_factor by = {.L = &B};
     B.cells = NULL;
-    lth_status status = K->table->sandwich(K, s->root_w + i * gp->rows, &B, err);
-    if (status == LTH_OK) status = B.table->factor(&B, &log_determinant, err);
+    lth_status status = lth__site_factor_make(&by, K, s->root_w + i * gp->rows, err);
     if (status == LTH_ENUMERIC)
         status = lth__fail(err, status, "the kernel matrix is not positive definite");
-    if (status == LTH_OK && s->without) status = measure(gp, K, &B, i, err);
-    if (status == LTH_OK && !K->tiles) status = lth__matrix_take(&B, &s->L[i], err);
+    if (status == LTH_OK && s->without) status = measure(gp, K, &by, i, err);
+    if (status == LTH_OK && !K->tiles) {
+        s->negative[i] = by.count;
+        s->Q[i] = by.Q;
+        by.Q = NULL;
+        status = lth__matrix_take(&B, &s->L[i], err);
+    }
+    lth__site_factor_free(&by);
     lth__matrix_free(&B);
     return status;
 }
@@ -122,8 +131,10 @@ static lth_status factor_each(const lth_gp *gp, const lth__matrix *K, lth_error 
     solution *s = gp->solution;
     size_t cells = gp->latents * gp->rows;
     s->L = lth__calloc(gp->latents, sizeof *s->L);
+    s->Q = lth__calloc(gp->latents, sizeof *s->Q);
+    s->negative = lth__calloc(gp->latents, sizeof *s->negative);
     if (!gp->classes && !s->without) s->without = lth__calloc(cells, sizeof *s->without);
-    bool ok = s->L && (gp->classes || s->without);
+    bool ok = s->L && s->Q && s->negative && (gp->classes || s->without);
     lth_status status = ok ? LTH_OK : lth__fail_memory(err, cells * sizeof *s->without);
     for (size_t i = 0; i < gp->latents && status == LTH_OK; i++) status = factor(gp, K, i, err);
     if (status != LTH_OK || K->tiles) free_factors(s);
@@ -214,6 +225,24 @@ lth_status lth__site_model_leave_one_out(const lth_gp *gp, size_t target, double
 
 /* ---- Predictions ---- */
 
+/* variance += |Q^T k|^2. */
+static lth_status add_negative(const lth_gp *gp, size_t i, size_t rows, const double *K,
+                               double *variance, lth_error *err) {
+    const solution *s = gp->solution;
+    const lth__blas *blas;
+    size_t m = s->negative[i];
+    if (m == 0) return LTH_OK;
+    LTH_TRY(lth__blas_get(&blas, err));
+    double *V = lth__alloc(rows * m, sizeof *V);
+    if (!V) return lth__fail_memory(err, rows * m * sizeof *V);
+    blas->gemm_nn(rows, m, gp->rows, 1, K, gp->rows, s->Q[i], m, 0, V, m);
+    for (size_t r = 0; r < rows; r++) {
+        for (size_t c = 0; c < m; c++) variance[r * gp->latents] += V[r * m + c] * V[r * m + c];
+    }
+    lth__free(V);
+    return LTH_OK;
+}
+
 static lth_status predict_latent(const lth_gp *gp, lth_ctx *ctx, size_t i, size_t rows,
                                  const double *K, const double *self, double *V, double *mean,
                                  double *variance, lth_error *err) {
@@ -223,13 +252,14 @@ static lth_status predict_latent(const lth_gp *gp, lth_ctx *ctx, size_t i, size_
     for (size_t r = 0; r < rows; r++) {
         double sum = 0;
         for (size_t k = 0; k < n; k++) {
-            V[r * n + k] = root_w[k] * K[r * n + k];
+            V[r * n + k] = fmax(root_w[k], 0) * K[r * n + k];
             sum += K[r * n + k] * a[k];
         }
         mean[r * gp->latents + i] = sum;
     }
     if (!variance) return LTH_OK;
-    return lth__gp_variances(ctx, n, s->L[i], rows, V, self, variance + i, gp->latents, err);
+    LTH_TRY(lth__gp_variances(ctx, n, s->L[i], rows, V, self, variance + i, gp->latents, err));
+    return add_negative(gp, i, rows, K, variance + i, err);
 }
 
 lth_status lth__site_model_predict(const lth_gp *gp, lth_ctx *ctx, size_t rows, double *K,
@@ -283,5 +313,6 @@ lth_status lth__site_model_load(lth_gp *gp, const lth__loader *l) {
     s->f = lth__calloc(gp->latents * gp->rows, sizeof *s->f);
     if (!s->f) return lth__fail_memory(l->err, 0);
     LTH_TRY(load_array(gp, l, "alpha", -1e15, 1e15, &s->a));
-    return load_array(gp, l, "root_w", 0, gp->classes && !gp->weights ? 1.001 : 1e9, &s->root_w);
+    double root = gp->classes && !gp->weights ? 1.001 : 1e9;
+    return load_array(gp, l, "root_w", gp->classes ? 0 : -root, root, &s->root_w);
 }

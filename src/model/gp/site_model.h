@@ -2,11 +2,12 @@
  * put it there (posterior_laplace.c, posterior_sites.c): f ~ N(f, (K^-1 + W)^-1), f = K a. At a new
  * row
  *
- *     mean of f = K* a      variance = k** - |L^-1 W^1/2 k*|^2,   L L^T = B = I + W^1/2 K W^1/2
+ *     mean of f = K* a      variance = k** - k*^T R k*
  *
- * and at a row from all the others, of which it had the mean f and the variance v:
+ * with R from the factors of site_factor.h; and at a row from all the others, of which it had the
+ * mean f and the variance v:
  *
- *     mean of f = f - a v'  variance v' = v / (B^-1)_ii
+ *     mean of f = f - a v'  variance v' = v / (1 - W v)
  */
 #ifndef LTH_SITE_MODEL_H
 #define LTH_SITE_MODEL_H
@@ -17,12 +18,16 @@
 
 typedef struct lth__site_model {
     size_t latents;
-    double *a, *f, *root_w; /* [latent][row]                                                */
-    double *without;        /* likewise: v', of numbers, once settled, as L                 */
+    double *a, *f, *root_w; /* [latent][row]; the root with the sign of W                   */
+    double *without;        /* likewise: v', of numbers, made with the factors              */
     double *sites;          /* [latent][l, W][row], while it learns, where they are carried */
-    double **L;             /* by latent, packed; of a model from a file when first asked   */
-    pthread_mutex_t lock;   /* of L                                                         */
-    lth__matrix K, M, B;    /* while it learns: covariances, weights; one latent's B        */
+    double tolerance;       /* then                                                         */
+    lth__matrix K, M, B;    /* then: covariances, weights; one latent's B                   */
+    /* By latent; of a model from a file when first asked: */
+    double **L;           /* packed                   */
+    double **Q;           /* [row][negative], or NULL */
+    size_t *negative;     /* of its sites             */
+    pthread_mutex_t lock; /* of these                 */
 } lth__site_model;
 
 lth_status lth__site_model_open(lth_gp *gp, lth_error *err);

@@ -5,55 +5,6 @@
 
 #include "base/memory.h"
 
-/* ---- Variances ---- */
-
-enum { COLUMNS = 64 };
-
-/* Of rows row[0 .. count), by their columns of K. */
-static lth_status vary_columns(const lth__matrix *K, const lth__matrix *L, bool inverted,
-                               const double *root_d, size_t count, const size_t *row, double *room,
-                               double *variance, lth_error *err) {
-    size_t n = K->n;
-    double *X = room, *Y = room + n * count;
-    memset(X, 0, n * count * sizeof *X);
-    for (size_t c = 0; c < count; c++) X[row[c] * count + c] = 1;
-    LTH_TRY(K->table->multiply(K, count, X, Y, err));
-    for (size_t c = 0; c < count; c++) variance[row[c]] = Y[row[c] * count + c];
-    for (size_t i = 0; i < n; i++) {
-        for (size_t c = 0; c < count; c++) X[i * count + c] = Y[i * count + c] *= root_d[i];
-    }
-    LTH_TRY(inverted ? L->table->multiply(L, count, Y, X, err) : L->table->solve(L, count, X, err));
-    for (size_t i = 0; i < n; i++) {
-        for (size_t c = 0; c < count; c++) variance[row[c]] -= X[i * count + c] * Y[i * count + c];
-    }
-    return LTH_OK;
-}
-
-lth_status lth__site_variances(const lth__matrix *K, const lth__matrix *L, bool inverted,
-                               const double *root_d, const double *inverse, double *variance,
-                               lth_error *err) {
-    const double least = 1e-8; /* of D K_ii: (1 - (B^-1)_ii) has half of its digits then */
-    size_t n = K->n, row[COLUMNS], count = 0;
-    double *room = NULL;
-    LTH_TRY(K->table->diagonal(K, variance, err));
-    lth_status status = LTH_OK;
-    for (size_t i = 0; i < n && status == LTH_OK; i++) {
-        double D = root_d[i] * root_d[i];
-        if (D * variance[i] > least)
-            variance[i] = (1 - inverse[i]) / D;
-        else
-            row[count++] = i;
-        if (count < COLUMNS && (count == 0 || i + 1 < n)) continue;
-        if (!room) room = lth__alloc(2 * n * COLUMNS, sizeof *room);
-        status = room ? vary_columns(K, L, inverted, root_d, count, row, room, variance, err)
-                      : lth__fail_memory(err, 2 * n * COLUMNS * sizeof *room);
-        count = 0;
-    }
-    lth__free(room);
-    for (size_t i = 0; i < n && status == LTH_OK; i++) variance[i] = fmax(variance[i], 0);
-    return status;
-}
-
 /* ---- The search ---- */
 
 enum { DEPTH = 4, MOST_STEPS = 200 };
@@ -68,28 +19,25 @@ typedef struct search {
     bool began; /* `before` is */
     lth__quadrature rule;
     double *room;
-    double *inverse;               /* n: the diagonal of B^-1                                 */
+    double *left;                  /* n: 1 - D v */
     double *before, *to;           /* [l, D][n]: the last good sites, and where they were to go */
     double *now, *gap;             /* [l, D][n]: room; to - before, as of then                */
     double *dx[DEPTH], *dr[DEPTH]; /* [l, D][n]: how sites and gaps have changed, the last first */
     double widest;                 /* gap, in units of f                                      */
 } search;
 
-/* a, f and variance of the sites as they are. */
-static lth_status condition(const search *x, double *log_determinant, lth_error *err) {
+/* a, f and variance of the sites as they are: a = l - R K l. */
+static lth_status condition(const search *x, lth_error *err) {
     lth__sites *s = x->s;
     const lth__matrix *K = x->K;
-    double *next = x->now;
-    for (size_t i = 0; i < x->n; i++) s->root_d[i] = sqrt(s->D[i]);
-    LTH_TRY(K->table->sandwich(K, s->root_d, s->L, err));
-    LTH_TRY(s->L->table->factor(s->L, log_determinant, err));
-    LTH_TRY(K->table->multiply(K, 1, s->l, next, err));
-    for (size_t i = 0; i < x->n; i++) next[i] *= s->root_d[i];
-    LTH_TRY(s->L->table->solve(s->L, 1, next, err));
-    for (size_t i = 0; i < x->n; i++) s->a[i] = s->l[i] - s->root_d[i] * next[i];
+    double *Kl = x->now, *RKl = x->now + x->n;
+    for (size_t i = 0; i < x->n; i++) s->root_d[i] = lth__site_root(s->D[i]);
+    LTH_TRY(lth__site_factor_make(&s->factor, K, s->root_d, err));
+    LTH_TRY(K->table->multiply(K, 1, s->l, Kl, err));
+    LTH_TRY(lth__site_factor_apply(&s->factor, s->root_d, Kl, RKl, err));
+    for (size_t i = 0; i < x->n; i++) s->a[i] = s->l[i] - RKl[i];
     LTH_TRY(K->table->multiply(K, 1, s->a, s->f, err));
-    LTH_TRY(s->L->table->inverse_diagonal(s->L, x->inverse, err));
-    return lth__site_variances(K, s->L, false, s->root_d, x->inverse, s->variance, err);
+    return lth__site_factor_variances(&s->factor, K, s->root_d, s->variance, x->left, err);
 }
 
 /* Where the sites are to go; the sum of E log p. */
@@ -100,7 +48,7 @@ static double expect(search *x) {
     for (size_t i = 0; i < x->n; i++) {
         double v = s->variance[i];
         lth__expected e = lth__seen_expect(&s->seen, &x->rule, i, s->f[i], v);
-        double to_d = e.by_variance < 0 ? -2 * e.by_variance : 0;
+        double to_d = -2 * e.by_variance;
         double gap = fmax(fabs(e.by_mean - s->a[i]) * sqrt(v), fabs(to_d - s->D[i]) * v);
         if (!(gap <= x->widest)) x->widest = gap;
         x->now[i] = e.by_mean + to_d * s->f[i];
@@ -112,11 +60,10 @@ static double expect(search *x) {
 
 static lth_status judge(search *x, lth_error *err) {
     lth__sites *s = x->s;
-    double log_determinant;
     s->steps++;
-    LTH_TRY(condition(x, &log_determinant, err));
-    double penalty = log_determinant;
-    for (size_t i = 0; i < x->n; i++) penalty += s->a[i] * s->f[i] - (1 - x->inverse[i]);
+    LTH_TRY(condition(x, err));
+    double penalty = s->factor.log_determinant;
+    for (size_t i = 0; i < x->n; i++) penalty += s->a[i] * s->f[i] - (1 - x->left[i]);
     s->evidence = expect(x) - 0.5 * penalty;
     return isfinite(s->evidence) && isfinite(x->widest) ? LTH_OK : LTH_ENUMERIC;
 }
@@ -192,7 +139,7 @@ static bool step_mixed(const search *x) {
     for (size_t i = 0; i < 2 * x->n; i++) {
         double to = x->to[i];
         for (size_t k = 0; k < x->depth; k++) to -= share[k] * (x->dx[k][i] + x->dr[k][i]);
-        *sites_of(x, i) = i >= x->n && to < 0 ? x->to[i] : to;
+        *sites_of(x, i) = i >= x->n && to < 0 && x->to[i] >= 0 ? x->to[i] : to;
     }
     return true;
 }
@@ -216,14 +163,18 @@ static lth_status climb(search *x, lth_error *err) {
             mixed = false;
             step_plain(x, part);
         }
-        LTH_TRY(judge(x, err));
+        lth_status status = judge(x, err);
+        if (status == LTH_ENUMERIC && part >= 1e-3)
+            x->s->evidence = -INFINITY; /* no distribution: too far */
+        else
+            LTH_TRY(status);
     }
     return LTH_OK;
 }
 
 /* ---- The start ---- */
 
-/* To where the prior asks for. */
+/* To where the prior asks for, unless that is away from normal. */
 static lth_status begin_afresh(search *x, lth_error *err) {
     lth__sites *s = x->s;
     LTH_TRY(x->K->table->diagonal(x->K, s->variance, err));
@@ -232,7 +183,7 @@ static lth_status begin_afresh(search *x, lth_error *err) {
     memset(s->D, 0, x->n * sizeof *s->D);
     (void)expect(x);
     memcpy(s->l, x->now, x->n * sizeof *s->l);
-    memcpy(s->D, x->now + x->n, x->n * sizeof *s->D);
+    for (size_t i = 0; i < x->n; i++) s->D[i] = fmax(x->now[x->n + i], 0);
     return isfinite(x->widest) ? judge(x, err) : LTH_ENUMERIC;
 }
 
@@ -241,7 +192,7 @@ static lth_status begin(search *x, lth_error *err) {
     const lth__sites *s = x->s;
     bool finite = true, any = false;
     for (size_t i = 0; i < x->n; i++) {
-        finite &= isfinite(s->l[i]) && isfinite(s->D[i]) && s->D[i] >= 0;
+        finite &= isfinite(s->l[i]) && isfinite(s->D[i]);
         any |= s->l[i] != 0 || s->D[i] != 0;
     }
     if (!finite || !any || s->seen.likelihood->quadratic) return begin_afresh(x, err);
@@ -261,7 +212,7 @@ static lth_status make_room(search *x, lth_error *err) {
         x->dx[k] = x->gap + (2 + 4 * k) * n;
         x->dr[k] = x->dx[k] + 2 * n;
     }
-    x->inverse = x->gap + (2 + 4 * (size_t)DEPTH) * n;
+    x->left = x->gap + (2 + 4 * (size_t)DEPTH) * n;
     memset(x->before, 0, 2 * n * sizeof *x->before);
     memset(x->gap, 0, 2 * n * sizeof *x->gap);
     return LTH_OK;
@@ -271,6 +222,7 @@ lth_status lth__sites_find(lth__sites *s, const lth__matrix *K, lth_error *err) 
     search x = {.s = s, .K = K, .n = K->n};
     lth__quadrature_make(&x.rule);
     s->steps = 0;
+    s->factor.L = s->L;
     LTH_TRY(make_room(&x, err));
     lth_status status = begin(&x, err);
     if (status == LTH_OK && !s->seen.likelihood->quadratic) status = climb(&x, err);
@@ -280,21 +232,19 @@ lth_status lth__sites_find(lth__sites *s, const lth__matrix *K, lth_error *err) 
 
 /* ---- The gradient ---- */
 
-/* Sites are at their best, and need not be moved: what is left is as of Gaussian noise D^-1, with
- * R = D^1/2 B^-1 D^1/2 = (K + D^-1)^-1. M = (a a^T - R)/2. */
-lth_status lth__sites_weights(const lth__sites *s, const lth__matrix *K, lth__matrix *M,
+/* Sites are at their best, and need not be moved: what is left is as of Gaussian noise D^-1. M = (a
+ * a^T - R)/2. */
+lth_status lth__sites_weights(lth__sites *s, const lth__matrix *K, lth__matrix *M,
                               double *by_params, lth_error *err) {
     size_t n = K->n;
-    lth__matrix *X = s->L;
     lth__quadrature rule;
     lth__quadrature_make(&rule);
     for (size_t i = 0; i < n; i++)
         lth__seen_expect_params(&s->seen, &rule, i, s->f[i], s->variance[i], by_params);
     double *none = lth__calloc(n, sizeof *none);
     lth_status status = none ? LTH_OK : lth__fail_memory(err, n * sizeof *none);
-    if (status == LTH_OK) status = X->table->invert(X, err);
-    if (status == LTH_OK) status = X->table->scale(X, s->root_d, err);
-    if (status == LTH_OK) status = M->table->add_weights(M, X, s->a, none, none, err);
+    if (status == LTH_OK) status = lth__site_factor_invert(&s->factor, s->root_d, err);
+    if (status == LTH_OK) status = M->table->add_weights(M, s->L, s->a, none, none, err);
     lth__free(none);
     return status;
 }
