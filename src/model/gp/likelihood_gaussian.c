@@ -27,6 +27,8 @@ static void expect_params(const lth__terms *t, double y, double mean, double var
     sum[0] += by.value + 0.5 * variance * by.d2;
 }
 
+#define QUADRATIC .quadratic = true, .expect = expect, .expect_params = expect_params
+
 static void moments(const lth__terms *t, double f, double *mean, double *variance) {
     *mean = f;
     *variance = t->theta[0];
@@ -60,13 +62,14 @@ static double draw(const lth__terms *t, double f, lth__random *random) {
 }
 
 #define WITH_NOISE                                                                                 \
-    .has_noise = true, .quadratic = true,                                                          \
+    .has_noise = true,                                                                             \
     .params = {{.path = "noise", .lo = 1e-6, .hi = 10, .start = 0.5, .variance = true}}, .at = at, \
-    .by_params = by_params, .expect = expect, .expect_params = expect_params, .draw = draw,        \
-    .moments = moments, .cdf = cdf, .width = width, .moments_under = moments_under,                \
-    .log_p_under = log_p_under, .cdf_under = cdf_under
+    .by_params = by_params, .draw = draw, .moments = moments, .cdf = cdf, .width = width,          \
+    .moments_under = moments_under, .log_p_under = log_p_under, .cdf_under = cdf_under
 
 const lth__likelihood lth__gaussian = {
-    .name = "gaussian", .help = "numbers with normal noise", WITH_NOISE};
-const lth__likelihood lth__warped = {
-    .name = "warped", .help = "numbers with normal noise after a learned warp", WITH_NOISE};
+    .name = "gaussian", .help = "numbers with normal noise", WITH_NOISE, QUADRATIC};
+const lth__likelihood lth__warped = {.name = "warped",
+                                     .help = "numbers with normal noise after a learned warp",
+                                     WITH_NOISE,
+                                     QUADRATIC};
