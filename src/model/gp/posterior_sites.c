@@ -3,9 +3,9 @@
 #include "model/gp/site_model.h"
 #include "model/gp/sites.h"
 
-/* Of the gap that sites are left with: while parameters are learned, and at the end. What the
- * evidence lacks is of the order of its square, what its gradient lacks of its own. */
-static const double while_learning = 1e-4, at_the_end = 1e-8;
+/* Of what sites may be left with (sites.h): at the end, and what the bound may lack for each row
+ * while parameters are learned, so that its gradient is good for the search. */
+static const double tolerance = 1e-8, lack_of_row = 1e-10;
 
 /* Sites begin where they ended last. */
 static double *carried(const lth_gp *gp, size_t *count) {
@@ -18,7 +18,7 @@ static lth_status open(lth_gp *gp, lth_error *err) {
     LTH_TRY(lth__site_model_open(gp, err));
     lth__site_model *s = gp->solution;
     size_t count = 2 * gp->latents * gp->rows;
-    s->tolerance = while_learning;
+    s->lack = lack_of_row * (double)gp->rows;
     s->sites = lth__calloc(count, sizeof *s->sites);
     return s->sites ? LTH_OK : lth__fail_memory(err, count * sizeof *s->sites);
 }
@@ -30,7 +30,8 @@ static lth_status of_latent(const lth_gp *gp, size_t latent, double *out, double
     double *variance = lth__alloc(n, sizeof *variance);
     if (!variance) return lth__fail_memory(err, n * sizeof *variance);
     lth__sites x = {.seen = lth__gp_seen(gp, latent),
-                    .tolerance = by_params ? s->tolerance : at_the_end,
+                    .tolerance = tolerance,
+                    .lack = by_params ? s->lack : 0,
                     .l = s->sites + 2 * latent * n,
                     .D = s->sites + (2 * latent + 1) * n,
                     .a = s->a + latent * n,

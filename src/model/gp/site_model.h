@@ -21,7 +21,7 @@ typedef struct lth__site_model {
     double *a, *f, *root_w; /* [latent][row]; the root with the sign of W                   */
     double *without;        /* likewise: v', of numbers, made with the factors              */
     double *sites;          /* [latent][l, W][row], while it learns, where they are carried */
-    double tolerance;       /* then                                                         */
+    double lack;            /* what their bound may lack then                               */
     lth__matrix K, M, B;    /* then: covariances, weights; one latent's B                   */
     /* By latent; of a model from a file when first asked: */
     double **L;           /* packed                   */

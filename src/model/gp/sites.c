@@ -40,7 +40,10 @@ static lth_status condition(const search *x, lth_error *err) {
     return lth__site_factor_variances(&s->factor, K, s->root_d, s->variance, x->left, err);
 }
 
-/* Where the sites are to go; the sum of E log p. */
+/* Where the sites are to go; the sum of E log p. Far from there no D becomes negative: the way to
+ * where one is may lead over none that are a distribution. */
+static const double far = 1;
+
 static double expect(search *x) {
     const lth__sites *s = x->s;
     double sum = 0;
@@ -55,6 +58,8 @@ static double expect(search *x) {
         x->now[x->n + i] = to_d;
         sum += e.value;
     }
+    for (size_t i = 0; i < x->n && x->widest > far; i++)
+        x->now[x->n + i] = fmax(x->now[x->n + i], 0);
     return sum;
 }
 
@@ -144,15 +149,24 @@ static bool step_mixed(const search *x) {
     return true;
 }
 
+/* What the bound lacks after a step with this gain: it falls with the square of the gap. */
+static double lack_after(double gain, double before, double now) {
+    double square = now * now / (before * before);
+    return now < before ? fmax(gain, 0) * square / (1 - square) : INFINITY;
+}
+
 /* From sites that were judged. */
 static lth_status climb(search *x, lth_error *err) {
-    double part = 1, best = -INFINITY;
+    const double least = 1e-3;
+    double part = 1, best = -INFINITY, widest = 0;
     bool mixed = false;
     while (x->s->steps < MOST_STEPS) {
-        bool up = x->s->evidence >= best - 1e-11 * (1 + fabs(best));
-        if (up || part < 1e-3) {
-            best = x->s->evidence;
-            if (x->widest < x->s->tolerance) break;
+        double found = x->s->evidence;
+        if (found >= best - 1e-11 * (1 + fabs(best)) || part < least) {
+            bool close = part == 1 && lack_after(found - best, widest, x->widest) < x->s->lack;
+            if (close || x->widest < x->s->tolerance) break;
+            best = found;
+            widest = x->widest;
             keep(x);
             mixed = part == 1 && step_mixed(x);
             part = fmin(1, 2 * part);
@@ -164,7 +178,7 @@ static lth_status climb(search *x, lth_error *err) {
             step_plain(x, part);
         }
         lth_status status = judge(x, err);
-        if (status == LTH_ENUMERIC && part >= 1e-3)
+        if (status == LTH_ENUMERIC && part >= least)
             x->s->evidence = -INFINITY; /* no distribution: too far */
         else
             LTH_TRY(status);
@@ -187,7 +201,9 @@ static lth_status begin_afresh(search *x, lth_error *err) {
     return isfinite(x->widest) ? judge(x, err) : LTH_ENUMERIC;
 }
 
-/* Where they ended last, if that was anywhere. */
+/* Where they ended last, if that was anywhere near. */
+static const double useless_gap = 10;
+
 static lth_status begin(search *x, lth_error *err) {
     const lth__sites *s = x->s;
     bool finite = true, any = false;
@@ -197,7 +213,8 @@ static lth_status begin(search *x, lth_error *err) {
     }
     if (!finite || !any || s->seen.likelihood->quadratic) return begin_afresh(x, err);
     lth_status status = judge(x, err);
-    return status == LTH_ENUMERIC ? begin_afresh(x, err) : status;
+    bool useless = status == LTH_ENUMERIC || (status == LTH_OK && x->widest > useless_gap);
+    return useless ? begin_afresh(x, err) : status;
 }
 
 static lth_status make_room(search *x, lth_error *err) {

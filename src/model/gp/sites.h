@@ -18,12 +18,15 @@
 /* One problem, in the caller's arrays of n numbers. */
 typedef struct lth__sites {
     lth__seen seen;
-    double tolerance; /* of the gap between a site and where it is to go, in units of its row's f */
-    double *l, *D;    /* where the search begins (0 is always right); then the sites */
-    double *a, *f;    /* f: the mean m                                               */
-    double *variance; /* of f                                                        */
-    double *root_d;   /* D^1/2, with the sign of D                                   */
-    lth__matrix *L;   /* room for the factor                                         */
+    /* It ends when no site has farther to go than this, in units of its row's f; or when the bound
+     * lacks no more than this, as its last gain tells. What its gradient lacks is about three times
+     * the root of that. */
+    double tolerance, lack;
+    double *l, *D;           /* where the search begins (0 is always right); then the sites */
+    double *a, *f;           /* f: the mean m                                               */
+    double *variance;        /* of f                                                        */
+    double *root_d;          /* D^1/2, with the sign of D                                   */
+    lth__matrix *L;          /* room for the factor                                         */
     lth__site_factor factor; /* of K and D; the caller frees it                      */
     double evidence;
     size_t steps; /* factors it took */

@@ -163,7 +163,7 @@ static void change_posterior(lth_gp *gp, const lth__posterior *to) {
     gp->posterior = to;
     gp->how.inducing = to == &lth__inducing ? 9 : 0;
     support_ok(to->open(gp, &err), &err);
-    if (to != &lth__inducing) ((lth__site_model *)gp->solution)->tolerance = 1e-10;
+    if (to != &lth__inducing) ((lth__site_model *)gp->solution)->lack = 0;
 }
 
 static double evidence_at(lth_gp *gp, lth__gram *gram, double *gradient) {
