@@ -40,10 +40,23 @@ static lth_status condition(const search *x, lth_error *err) {
     return lth__site_factor_variances(&s->factor, K, s->root_d, s->variance, x->left, err);
 }
 
-/* Where the sites are to go; the sum of E log p. Far from there no D becomes negative: the way to
- * where one is may lead over none that are a distribution. */
+/* Far from where sites are to go none becomes negative: the way there may lead over some that are
+ * no distribution. Of numbers it is then as steep as the line from here to their top, at y. */
 static const double far = 1;
 
+static void hold_back(const search *x) {
+    const lth__seen *seen = &x->s->seen;
+    bool numbers = seen->likelihood->of == LTH__OF_NUMBERS;
+    for (size_t i = 0; i < x->n; i++) {
+        double *l = &x->now[i], *D = &x->now[x->n + i], f = x->s->f[i], g = *l - *D * f;
+        double top = seen->y[i] - seen->link - (seen->offset ? seen->offset[i] : 0);
+        double line = numbers && top != f ? g / (top - f) : 0;
+        *D = fmax(fmax(*D, line), 0);
+        *l = g + *D * f;
+    }
+}
+
+/* Where the sites are to go; the sum of E log p. */
 static double expect(search *x) {
     const lth__sites *s = x->s;
     double sum = 0;
@@ -58,8 +71,7 @@ static double expect(search *x) {
         x->now[x->n + i] = to_d;
         sum += e.value;
     }
-    for (size_t i = 0; i < x->n && x->widest > far; i++)
-        x->now[x->n + i] = fmax(x->now[x->n + i], 0);
+    if (x->widest > far) hold_back(x);
     return sum;
 }
 
@@ -188,7 +200,7 @@ static lth_status climb(search *x, lth_error *err) {
 
 /* ---- The start ---- */
 
-/* To where the prior asks for, unless that is away from normal. */
+/* To where the prior asks for. */
 static lth_status begin_afresh(search *x, lth_error *err) {
     lth__sites *s = x->s;
     LTH_TRY(x->K->table->diagonal(x->K, s->variance, err));
@@ -196,8 +208,9 @@ static lth_status begin_afresh(search *x, lth_error *err) {
     memset(s->a, 0, x->n * sizeof *s->a);
     memset(s->D, 0, x->n * sizeof *s->D);
     (void)expect(x);
+    hold_back(x);
     memcpy(s->l, x->now, x->n * sizeof *s->l);
-    for (size_t i = 0; i < x->n; i++) s->D[i] = fmax(x->now[x->n + i], 0);
+    memcpy(s->D, x->now + x->n, x->n * sizeof *s->D);
     return isfinite(x->widest) ? judge(x, err) : LTH_ENUMERIC;
 }
 
