@@ -212,10 +212,13 @@ const option option_table[] = {
     {0, "point", OPTION_CHOICE, "mean|median", FIELD(point), LEARNING, 0,
      "gp: the number that stands for a prediction, by which errors are counted (default mean); the "
      "median has the least absolute error"},
-    {0, "posterior", OPTION_CHOICE, "auto|exact|cg|inducing", FIELD(posterior), LEARNING, 0,
+    {0, "posterior", OPTION_CHOICE, "auto|exact|cg|inducing|laplace|sites", FIELD(posterior),
+     LEARNING, 0,
      "gp: how all rows are taken into account: exact, by a factor of their matrix; cg, by "
      "conjugate "
      "gradients over the stored matrix (numbers only); inducing, by some rows that stand for all; "
+     "laplace or sites, of likelihoods that are not normal: around the mode, or the best normal "
+     "distribution; "
      "auto (default), the most exact that fits into memory"},
     {0, "inducing", OPTION_NUMBER, "M", FIELD(inducing), LEARNING, 1000000,
      "gp: rows that stand for all; makes --posterior inducing (default: an eighth of the rows, "

@@ -13,7 +13,7 @@ from .errors import Error
 
 _LIKELIHOODS = {"logit": 0, "probit": 1}
 _REGRESSION, _CLASSIFICATION = 1, 2
-_POSTERIORS = ("auto", "exact", "cg", "inducing")
+_POSTERIORS = ("auto", "exact", "cg", "inducing", "laplace", "sites")
 _BOUNDS = {None: 0, "fitc": 1, "titsias": 2}
 _STORES = ("double", "single", "disk")
 
@@ -193,7 +193,7 @@ class GPRegressor(RegressorMixin, _GP):
         Number columns that y depends on linearly, ``"zs + f1..f17"``: their weights are integrated
         out. It adds ``linear(scale(zs) + scale(f1..f17))`` to the kernel; "zero" among them is
         `zero_mean`. See `mean_weights`.
-    posterior : {"auto", "exact", "cg", "inducing"}
+    posterior : {"auto", "exact", "cg", "inducing", "laplace", "sites"}
         How all rows are taken into account: by a factor of their matrix, by conjugate gradients
         over it (for regression), or by some rows that stand for all; "auto" is the most exact that
         fits into memory. See docs/scale.md.

@@ -213,6 +213,8 @@ size_t lth__gp_default_inducing(const lth_gp *gp);
 /* Whether the posterior of all rows is what parameters are learned by. */
 bool lth__gp_learns_at_once(const lth_gp_plan *plan);
 const lth__posterior *lth__gp_posterior(const lth_gp *gp, lth_posterior which);
+/* That of the model, as its report tells it. */
+lth_posterior lth__gp_posterior_number(const lth_gp *gp);
 
 /* Learn from `count` rows, drawn so that the distribution of the targets is kept: `learn` is given
  * the model of these, and what it finds becomes that of the whole. */

@@ -219,7 +219,7 @@ lth_status lth__gp_learn(lth_gp *gp, const lth_gp_options *options, lth_error *e
         LTH_TRY(keep_values(gp, options, err));
         LTH_TRY(condition(gp, &plan, false, options, err));
     }
-    gp->report.posterior = plan.posterior;
+    gp->report.posterior = lth__gp_posterior_number(gp);
     return lth__prepared_create(gp->kernel, gp->items, &gp->prepared, err);
 }
 
