@@ -106,6 +106,7 @@ static lth_status take_numbers(lth_gp *gp, const double *y, const lth_gp_options
             measure_origin(gp, y + t * n, target);
         }
         write_targets(gp, y + t * n, t);
+        find_pile(gp, y + t * n);
         if (gp->likelihood->of != LTH__OF_NUMBERS) measure_link(gp, gp->y + t * n, target);
     }
     return LTH_OK;
