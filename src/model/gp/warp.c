@@ -2,6 +2,7 @@
 #include "model/gp/warp.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- Logarithm: g = log(x + c) ---- */
@@ -55,6 +56,18 @@ static void box_cox_at(const double *phi, double x, double *g, double *log_slope
         by[LTH__WARP_PARAMS + 1] = t;
     }
     if (x < 0) *g = below(x, *g, *log_slope, by, 2);
+}
+
+/* With a power below 0 it never comes to -1 / power: what is beyond is as far as it gets. */
+static double box_cox_inverse(const double *phi, double z) {
+    const double furthest = 1e12;
+    double c = phi[0], power = phi[1], by_power, t = log(c),
+           at_zero = power_of(power, t, &by_power);
+    if (z < at_zero) return (z - at_zero) * exp((1 - power) * t);
+    double u = power * z;
+    if (u <= -1) return furthest;
+    double x = exp(fabs(u) < 1e-8 ? z * (1 - u / 2) : log1p(u) / power) - c;
+    return x < furthest ? x : furthest;
 }
 
 /* ---- Sinh and arcsinh: g = sinh(tail asinh(x) - skew) ---- */
@@ -117,25 +130,30 @@ static void tanh_at(const double *phi, double x, double *g, double *log_slope, d
 static const lth__warp warps[] = {
     {.name = "log",
      .help = "log(y + c)",
-     .params = {{.path = "c", .lo = 1e-4, .hi = 1e3, .start = 1}},
+     .params = {{.path = "c", .lo = 1e-4, .hi = 1e3, .start = 2}},
+     .gentle = {{1, 1e3}},
      .from_origin = true,
      .at = log_at,
      .inverse = log_inverse},
     {.name = "boxcox",
      .help = "((y + c)^power - 1) / power",
-     .params = {{.path = "c", .lo = 1e-4, .hi = 1e3, .start = 1},
+     .params = {{.path = "c", .lo = 1e-4, .hi = 1e3, .start = 2},
                 {.path = "power", .lo = -3, .hi = 3, .start = 0.5, .linear = true}},
+     .gentle = {{1, 1e3}, {0, 3}},
      .from_origin = true,
-     .at = box_cox_at},
+     .at = box_cox_at,
+     .inverse = box_cox_inverse},
     {.name = "sinh",
      .help = "sinh(tail asinh(y) - skew), for tails on both sides",
      .params = {{.path = "tail", .lo = 0.05, .hi = 20, .start = 1},
                 {.path = "skew", .lo = -5, .hi = 5, .start = 0, .linear = true}},
+     .gentle = {{0.5, 2}, {-1, 1}},
      .at = sinh_at,
      .inverse = sinh_inverse},
     {.name = "tanh",
      .help = "y + a sum of three steps, for any shape",
      .params = {STEP(1, -1), STEP(2, 0), STEP(3, 1)},
+     .gentle = {{1e-3, 1}, {1e-2, 1}, {0, 0}, {1e-3, 1}, {1e-2, 1}, {0, 0}, {1e-3, 1}, {1e-2, 1}},
      .at = tanh_at},
 };
 
@@ -156,7 +174,52 @@ size_t lth__warp_params(const lth__warp *w) {
     return count;
 }
 
-/* By halving, from an interval that is widened until it holds z. */
+void lth__warp_list(const lth__warp *w, bool gentle, lth__own_param *out) {
+    for (size_t i = 0; i < lth__warp_params(w); i++) {
+        const double *bounds = w->gentle[i];
+        out[i] = w->params[i];
+        if (!gentle || bounds[0] == bounds[1]) continue;
+        out[i].lo = bounds[0];
+        out[i].hi = bounds[1];
+        out[i].start = fmin(fmax(out[i].start, bounds[0]), bounds[1]);
+    }
+}
+
+static int compare(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* A fiftieth of the rows, and more than chance would have of few. */
+bool lth__warp_has_pile(double *sorted, size_t rows) {
+    enum { LEAST = 3, SHARE = 50 };
+    size_t most = 0, run = 0;
+    qsort(sorted, rows, sizeof *sorted, compare);
+    for (size_t i = 0; i < rows; i++) {
+        run = i > 0 && sorted[i] == sorted[i - 1] ? run + 1 : 1;
+        if (run > most) most = run;
+    }
+    return most >= LEAST && most * SHARE >= rows;
+}
+
+/* By Newton's method between bounds, which are halved where it would leave them or comes nearer too
+ * slowly. */
+static double search_between(const lth__warp *w, const double *phi, double z, double lo,
+                             double hi) {
+    double x = (lo + hi) / 2, width = hi - lo, g, log_slope;
+    for (int i = 0; i < 200; i++) {
+        w->at(phi, x, &g, &log_slope, NULL);
+        *(g < z ? &lo : &hi) = x;
+        double next = x + (z - g) * exp(-log_slope);
+        if (!(next > lo && next < hi) || (i % 4 == 3 && hi - lo > width / 2)) next = (lo + hi) / 2;
+        if (i % 4 == 3) width = hi - lo;
+        if (fabs(next - x) <= 1e-15 * (1 + fabs(x))) return next;
+        x = next;
+    }
+    return x;
+}
+
+/* From an interval that is widened until it holds z. */
 static double search(const lth__warp *w, const double *phi, double z) {
     double lo = -1, hi = 1, g, log_slope;
     for (int i = 0; i < 200; i++, lo *= 2) {
@@ -166,17 +229,8 @@ static double search(const lth__warp *w, const double *phi, double z) {
     for (int i = 0; i < 200; i++, hi *= 2) {
         w->at(phi, hi, &g, &log_slope, NULL);
         if (!(g < z)) break;
-        if (hi > 1e12) return hi; /* a bounded warp never gets there */
     }
-    for (int i = 0; i < 100 && hi - lo > 1e-13 * (fabs(lo) + fabs(hi)); i++) {
-        double middle = (lo + hi) / 2;
-        w->at(phi, middle, &g, &log_slope, NULL);
-        if (g < z)
-            lo = middle;
-        else
-            hi = middle;
-    }
-    return (lo + hi) / 2;
+    return search_between(w, phi, z, lo, hi);
 }
 
 double lth__warp_inverse(const lth__warp *w, const double *phi, double z) {
