@@ -111,6 +111,24 @@ int fill_likelihood(const options *o, lth_gp_options *to) {
     return code ? code : parse_bound(o, "upper", o->upper, &to->upper);
 }
 
+/* How sure the parameters are. */
+static int fill_uncertainty(const options *o, lth_gp_options *to) {
+    bool average = o->average != NOT_GIVEN;
+    to->intervals = o->intervals;
+    if (average) to->average = (size_t)o->average;
+    if (average && o->average < 2)
+        return usage_error(o->command, "--average wants at least 2 draws");
+    const char *wanted = average ? "average" : o->intervals ? "intervals" : NULL;
+    if (wanted && (o->no_learn || o->max_iter == 0))
+        return usage_error(o->command, "--%s goes with learning, not with --%s", wanted,
+                           o->no_learn ? "no-learn" : "max-iter 0");
+    if (average && (to->posterior == LTH_POSTERIOR_CG || to->posterior == LTH_POSTERIOR_INDUCING))
+        return usage_error(o->command,
+                           "--average wants a factor of all rows: it does not go with --%s",
+                           to->posterior == LTH_POSTERIOR_CG ? "posterior cg" : "inducing");
+    return EXIT_DONE;
+}
+
 static int fill_options(learning *l) {
     const options *o = l->options;
     lth_gp_options *to = &l->gp_options;
@@ -130,6 +148,7 @@ static int fill_options(learning *l) {
     if (o->task >= 0) to->task = (lth_task)o->task;
     int code = fill_likelihood(o, to);
     if (!code) code = fill_posterior(o, to);
+    if (!code) code = fill_uncertainty(o, to);
     if (!code && o->noise) code = parse_noise(o, 5e-324, &to->noise, &to->noise_held);
     return code;
 }

@@ -49,6 +49,8 @@ typedef struct options {
     list target, fix, prior;
     uint64_t max_iter, restarts, folds; /* NOT_GIVEN = the default */
     uint64_t draws;
+    uint64_t average; /* NOT_GIVEN = no draws */
+    bool intervals;
     int likelihood, warp, point;
     const char *mean;
     const char *lower, *upper, *noise_by, *weights, *exposure; /* of targets and their rows */
