@@ -113,6 +113,13 @@ static lth_status predict_slices(const lth__averaged *by, const lth_items *items
     return status;
 }
 
+/* All ranks have them, or none goes on. */
+static lth_status find_models(const lth_gp *gp, const lth_items *items, lth__averaged *by,
+                              lth_error *err) {
+    lth_status status = lth__gp_averaged(gp, by, err);
+    return gp->draws ? lth__cluster_agree(lth__items_ctx(items)->cluster, status, err) : status;
+}
+
 /* ---- Numbers ---- */
 
 lth__predictive lth__gp_predictive(const lth_gp *gp, size_t target, double mean, double variance,
@@ -222,7 +229,7 @@ static size_t list_arrays(const lth_gp_prediction *to, double *out[ARRAYS]) {
 lth_status lth__gp_predict_items(const lth_gp *gp, const lth_items *items, const lth__known *known,
                                  const lth_gp_prediction *to, lth_error *err) {
     lth__averaged by;
-    LTH_TRY(lth__gp_averaged(gp, &by, err));
+    LTH_TRY(find_models(gp, items, &by, err));
     numbers n = {.gp = gp,
                  .known = known,
                  .to = to,
@@ -285,7 +292,7 @@ lth_status lth__gp_classify_items(const lth_gp *gp, const lth_items *items, doub
                                   lth_error *err) {
     size_t classes = gp->classes->class_count, cells = items->count * classes;
     lth__averaged by;
-    LTH_TRY(lth__gp_averaged(gp, &by, err));
+    LTH_TRY(find_models(gp, items, &by, err));
     labels to = {.gp = gp,
                  .by = &by,
                  .probability = probability,

@@ -1,14 +1,16 @@
-/* Eigenvalues of a small matrix, and weights of draws. */
+/* Eigenvalues of a small matrix, weights of draws, and draws without memory. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "base/random.h"
+#include "failing_allocator.h"
 #include "gp_support.h"
 #include "model/gp/gp_uncertain.h"
 
@@ -51,10 +53,52 @@ static void weights(void **state) {
     assert_false(lth__weights_settle(2, none, &effective));
 }
 
+/* ---- Without memory ---- */
+
+typedef struct use {
+    lth_ctx *ctx;
+    const lth_table *table;
+    const char *target;
+} use;
+
+static lth_status use_all(void *user, lth_error *err) {
+    const use *u = user;
+    lth_gp *gp = NULL, *loaded = NULL;
+    lth_gp_options options;
+    double p[40], sd[40];
+    lth_gp_options_init(&options);
+    options.restarts = 0;
+    options.max_iter = 1;
+    options.average = 3;
+    bool labels = strcmp(u->target, "two") == 0;
+    lth_status status = lth_gp_fit(u->ctx, "rbf(x)", u->table, &u->target, 1, &options, &gp, err);
+    if (status == LTH_OK) status = lth_gp_save(gp, "averaged", err);
+    if (status == LTH_OK) status = lth_gp_load(u->ctx, "averaged", &loaded, err);
+    if (status == LTH_OK && labels) status = lth_gp_classify(loaded, u->table, p, err);
+    if (status == LTH_OK && !labels) status = lth_gp_predict(loaded, u->table, false, p, sd, err);
+    lth_gp_free(gp);
+    lth_gp_free(loaded);
+    unlink("averaged");
+    return status;
+}
+
+static void each_allocation_fails(void **state) {
+    (void)state;
+    lth_ctx *ctx = support_context(1);
+    lth_table *labels = support_labels(ctx, 12);
+    lth_table *numbers = support_table(ctx, "x\ty\n1\t1\n2\t3\n3\t2\n4\t5\n5\t4\n6\t6\n");
+    fail_each(use_all, &(use){ctx, numbers, "y"}, true, 50);
+    fail_each(use_all, &(use){ctx, labels, "two"}, true, 50);
+    lth_table_free(labels);
+    lth_table_free(numbers);
+    lth_ctx_free(ctx);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(eigenvalues),
         cmocka_unit_test(weights),
+        cmocka_unit_test(each_allocation_fails),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
