@@ -260,9 +260,20 @@ void show_start_end(learning *l) {
                  at->start + 1, at->evidence, at->iteration, at->gradient, at->seconds);
 }
 
+/* Told once more, for evaluations after the search. */
+static bool is_after_search(const lth_gp_step *last, const lth_gp_step *step) {
+    return last->evaluations > 0 && step->evaluations > last->evaluations &&
+           step->start == last->start && step->iteration == last->iteration;
+}
+
 int show_step(void *user, const lth_gp_step *step) {
     learning *l = user;
     l->session.learning = true;
+    if (is_after_search(&l->last, step)) {
+        session_status(&l->session, "how sure the hyperparameters are: evaluation %zu",
+                       step->evaluations - l->last.evaluations);
+        return was_interrupted();
+    }
     if (step->start != l->last.start) show_start_end(l);
     l->last = *step;
     const char *format = "start %zu of %zu, iteration %zu, evidence %.6g, gradient %.2g, %.1f s";

@@ -39,6 +39,8 @@ class _GP(model.Model):
 
         def on_step(_, step):
             at = step.contents
+            if steps and steps[-1][:2] == (at.start, at.iteration):
+                return int(context.cancelled)  # after the search: intervals, draws
             steps.append((at.start, at.iteration, at.evaluations, at.evidence, at.gradient,
                           at.seconds))
             line.show(f"start {at.start + 1} of {starts}, iteration {at.iteration}, evidence "
