@@ -168,16 +168,23 @@ static double lack_after(double gain, double before, double now) {
     return now < before ? fmax(gain, 0) * square / (1 - square) : INFINITY;
 }
 
+/* What it may lack: more where it has come from far, for the parameters have moved far then and the
+ * gradient is large. */
+static double lack_allowed(const lth__sites *s, double gained) {
+    return fmax(s->lack, fmin(1e-5 * gained, 1e3 * s->lack));
+}
+
 /* From sites that were judged. */
 static lth_status climb(search *x, lth_error *err) {
     const double least = 1e-3;
-    double part = 1, best = -INFINITY, widest = 0;
+    double part = 1, best = -INFINITY, widest = 0, first = x->s->evidence;
     bool mixed = false;
     while (x->s->steps < MOST_STEPS) {
         double found = x->s->evidence;
         if (found >= best - 1e-11 * (1 + fabs(best)) || part < least) {
             bool whole = mixed || part == 1;
-            bool close = whole && lack_after(found - best, widest, x->widest) < x->s->lack;
+            bool close = whole && lack_after(found - best, widest, x->widest) <
+                                      lack_allowed(x->s, found - first);
             if (close || x->widest < x->s->tolerance) break;
             best = found;
             widest = x->widest;
