@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -12,6 +13,7 @@
 #include "base/random.h"
 #include "failing_allocator.h"
 #include "gp_support.h"
+#include "model/gp/gp_average.h"
 #include "model/gp/gp_uncertain.h"
 
 static void eigenvalues(void **state) {
@@ -51,6 +53,54 @@ static void weights(void **state) {
     assert_true(one[1] > one[2] && one[2] > one[3] && one[0] > 0);
     double none[2] = {-INFINITY, -INFINITY};
     assert_false(lth__weights_settle(2, none, &effective));
+}
+
+/* ---- Kernels ---- */
+
+/* A draw predicts as a fit does that begins with its values and learns nothing. */
+static void check_draw(lth_ctx *ctx, const lth_table *table, const lth_gp *draw) {
+    char text[1024];
+    lth_gp_options fixed = support_fixed();
+    fixed.unscaled = true;
+    fixed.noise = draw->own[0];
+    assert_true(lth_kernel_print(draw->kernel, text, sizeof text) < sizeof text);
+    lth_gp *gp = support_fit(ctx, text, table, 1, &fixed);
+    double *a = support_predict((lth_gp *)draw, table, false),
+           *b = support_predict(gp, table, false);
+    for (size_t i = 0; i < 2 * lth_table_rows(table); i++) support_near(a[i], b[i], 1e-9);
+    free(a);
+    free(b);
+    lth_gp_free(gp);
+}
+
+static void every_kernel(void **state) {
+    (void)state;
+    const char *const kernels[] = {"ssk(text, order=2)",
+                                   "2 * normalize(ssk(text, order=3)) + rbf(f1..f2, ard=yes)",
+                                   "rbf(ssk(text, order=2, rarity=0.5)) * 0.5",
+                                   "normalize(ngrams(text, n=[2,3])) + linear(f1)",
+                                   "tfidf(text) * rbf(f2)",
+                                   "arccos(f1..f2) + rq(f1) * matern52(f2)"};
+    lth_ctx *ctx = support_context(1);
+    lth_table *table = support_rows(ctx, 0, 20);
+    for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++) {
+        lth_gp_options options;
+        lth_error err = {0};
+        lth__averaged by;
+        lth_gp_options_init(&options);
+        options.restarts = 0;
+        options.max_iter = 5;
+        options.average = 2;
+        options.unscaled = true;
+        lth_gp *gp = support_fit(ctx, kernels[k], table, 1, &options);
+        support_ok(lth__gp_averaged(gp, &by, &err), &err);
+        assert_int_equal(by.count, 2);
+        assert_true(lth__averaged_at(&by, 0)->own[0] != lth__averaged_at(&by, 1)->own[0]);
+        for (size_t i = 0; i < by.count; i++) check_draw(ctx, table, lth__averaged_at(&by, i));
+        lth_gp_free(gp);
+    }
+    lth_table_free(table);
+    lth_ctx_free(ctx);
 }
 
 /* ---- Without memory ---- */
@@ -98,6 +148,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(eigenvalues),
         cmocka_unit_test(weights),
+        cmocka_unit_test(every_kernel),
         cmocka_unit_test(each_allocation_fails),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
