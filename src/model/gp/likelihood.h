@@ -54,22 +54,27 @@ typedef struct lth__likelihood {
     void (*by_params)(const lth__terms *t, double y, double f, lth__log_p *out);
     double (*draw)(const lth__terms *t, double f, lth__random *random);
 
-    /* Of numbers, counts, shares and grades: mean and variance of y given f; P(Y <= y | f); and how
-     * much f may change before these do (NULL = 1). */
+    /* Of numbers, counts, shares and grades: mean and variance of y given f; P(Y <= y | f), which
+     * falls with f; how much f may change before these do (NULL = 1); and log -dP(Y <= y | f) / df,
+     * a density of f (NULL = not known). */
     void (*moments)(const lth__terms *t, double f, double *mean, double *variance);
     double (*cdf)(const lth__terms *t, double y, double f);
     double (*width)(const lth__terms *t, double f);
-    /* The same where f has this mean and variance, if there are closed forms; NULL = by quadrature
-     * (predictive.h). */
+    double (*log_fall)(const lth__terms *t, double y, double f);
+    /* The same where f has this mean and variance, y below which this share is, and the continuous
+     * ranked probability score, if there are closed forms; NULL = by quadrature (under.h). */
     void (*moments_under)(const lth__terms *t, double *mean, double *variance);
     double (*log_p_under)(const lth__terms *t, double y, double mean, double variance);
     double (*cdf_under)(const lth__terms *t, double y, double mean, double variance);
+    double (*quantile_under)(const lth__terms *t, double share, double mean, double variance);
+    double (*crps_under)(const lth__terms *t, double y, double mean, double variance);
     /* Of labels: P(y = 1), likewise. */
     double (*probability)(const lth__terms *t, double mean, double variance);
 
-    /* Before learning: f at which y has this mean (NULL = 0), which is taken out of f; and starts
-     * of the parameters that depend on the targets (NULL = as in `params`). */
-    double (*link)(double mean);
+    /* Before learning: f at which y is as these rows are on the whole (NULL = 0), which is taken
+     * out of f; `exposure` is that of all rows, so many where none is known. And starts of the
+     * parameters that depend on the targets (NULL = as in `params`). */
+    double (*link)(const lth__terms *t, const double *y, size_t rows, double exposure);
     void (*start)(const lth__terms *t, const double *y, size_t rows, double *theta);
     /* Why y cannot be; NULL = it can. */
     const char *(*refuse)(const lth__terms *t, double y);
@@ -77,6 +82,10 @@ typedef struct lth__likelihood {
 
 extern const lth__likelihood lth__gaussian, lth__logit, lth__probit, lth__student, lth__warped,
     lth__censored, lth__ordinal, lth__poisson, lth__negbinomial, lth__beta;
+
+/* What all likelihoods of counts have in common. */
+double lth__counts_link(const lth__terms *t, const double *y, size_t rows, double exposure);
+const char *lth__counts_refuse(const lth__terms *t, double y);
 
 /* The likelihood of that name or number, or NULL. */
 const lth__likelihood *lth__likelihood_find(const char *name);

@@ -1,6 +1,7 @@
 /* Numbers with Gaussian noise: y ~ N(f, noise). What is warped is so after the warp (warp.h). */
 #include <math.h>
 
+#include "model/common/special.h"
 #include "model/gp/likelihood.h"
 
 static lth__log_p at(const lth__terms *t, double y, double f) {
@@ -43,6 +44,16 @@ static double cdf_under(const lth__terms *t, double y, double mean, double varia
     return 0.5 * erfc((mean - y) / sqrt(2 * (variance + t->theta[0])));
 }
 
+static double quantile_under(const lth__terms *t, double share, double mean, double variance) {
+    return mean + sqrt(variance + t->theta[0]) * lth__phi_inverse(share);
+}
+
+/* The integrals of F^2 below y and of (1 - F)^2 above. */
+static double crps_under(const lth__terms *t, double y, double mean, double variance) {
+    double s = sqrt(variance + t->theta[0]), z = (y - mean) / s;
+    return s * (lth__phi_squared(z) + lth__phi_squared(-z));
+}
+
 static double draw(const lth__terms *t, double f, lth__random *random) {
     return f + sqrt(t->theta[0]) * lth__random_normal(random);
 }
@@ -51,7 +62,8 @@ static double draw(const lth__terms *t, double f, lth__random *random) {
     .has_noise = true,                                                                             \
     .params = {{.path = "noise", .lo = 1e-6, .hi = 10, .start = 0.5, .variance = true}}, .at = at, \
     .by_params = by_params, .draw = draw, .moments = moments, .cdf = cdf, .width = width,          \
-    .moments_under = moments_under, .log_p_under = log_p_under, .cdf_under = cdf_under
+    .moments_under = moments_under, .log_p_under = log_p_under, .cdf_under = cdf_under,            \
+    .quantile_under = quantile_under, .crps_under = crps_under
 
 const lth__likelihood lth__gaussian = {
     .name = "gaussian", .help = "numbers with normal noise", WITH_NOISE};
