@@ -33,7 +33,8 @@ const command commands[] = {
      "the file. The model "
      "holds the vectors of the words it was trained on; --vectors finds those of others.",
      "luthier predict score new.tsv\n"
-     "luthier predict score new.csv --json -o predictions.jsonl",
+     "luthier predict score new.csv --json -o predictions.jsonl\n"
+     "luthier predict score test.tsv --score",
      2, 2, run_predict},
     {"explain", "M [TABLE] [options]",
      "what a prediction comes from: words, patterns, training rows",
@@ -286,6 +287,10 @@ const option option_table[] = {
      "keep all hyperparameters as they are given"},
     {0, "latent", OPTION_FLAG, NULL, FIELD(latent), PREDICT, 0,
      "standard deviation and interval of the function, without the noise"},
+    {0, "score", OPTION_FLAG, NULL, FIELD(score), PREDICT, 0,
+     "TABLE has the true values too: print how good the predictions are, the figures of cv, "
+     "instead "
+     "of them; with -o FILE they are written there"},
     {0, "row", OPTION_LIST, "N[,N...]", FIELD(row), EXPLAIN, 0,
      "only these rows, by their number in the file; may be repeated"},
     {0, "class", OPTION_TEXT, "NAME", FIELD(class_name), EXPLAIN, 0,
@@ -305,7 +310,8 @@ const option option_table[] = {
     {0, "fold-by", OPTION_TEXT, "COL", FIELD(fold_by), CV, 0,
      "rows with the same value in this column are a fold"},
     {0, "predictions", OPTION_FILE, "FILE", FIELD(predictions), CV, 0,
-     "also write what was predicted for each row: row, target, fold, y, mean, sd"},
+     "also write what was predicted for each row: row, target, fold, y, mean, sd; where the "
+     "distribution is not normal, also median, lo, hi"},
     {0, "draws", OPTION_NUMBER, "N", FIELD(draws), SAMPLE, 1000000,
      "how many labels to draw for each row (default 1)"},
     {0, "against", OPTION_FILE, "TABLE2", FIELD(against), GRAM, 0,

@@ -32,7 +32,9 @@ lth_reasons *lth__reasons_create(void) {
                                        .distance = NAN,
                                        .noise = NAN,
                                        .prior = NAN,
-                                       .probability = NAN};
+                                       .probability = NAN,
+                                       .predicted = NAN,
+                                       .unit = ""};
     return r;
 }
 
