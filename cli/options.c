@@ -94,9 +94,12 @@ const command commands[] = {
     {"sample", "TABLE --kernel EXPR --noise V [options]",
      "labels drawn from the prior, for synthetic experiments",
      "Draws values for the rows of TABLE from a Gaussian process with the kernel EXPR as it is "
-     "written and noise of variance V. Prints one line for each row, one column for each draw.",
+     "written and noise of variance V. Prints one line for each row, one column for each draw. "
+     "With --likelihood, what that shows of the function: grades count from 0, labels are -1 and "
+     "1; only those with noise want --noise, other parameters are given by --set.",
      "luthier sample reviews.tsv --kernel 'ssk(text, gap=0.3)' --noise 0.1\n"
-     "luthier sample reviews.tsv --kernel 'ssk(text)' --noise 0.1 --draws 20",
+     "luthier sample reviews.tsv --kernel 'ssk(text)' --noise 0.1 --draws 20\n"
+     "luthier sample t.tsv --kernel 'rbf(x)' --likelihood poisson --set mean=2",
      1, 1, run_sample},
     {"gram", "TABLE --kernel EXPR -o K.npy [options]",
      "the Gram matrix of a table's rows, as NumPy or Zarr",
@@ -245,9 +248,10 @@ const option option_table[] = {
      "svm: errors of numbers up to this are free (default 0.1); several are a grid"},
     {0, "nu", OPTION_TEXT, "V[,V...]", FIELD(nu), LEARNING, 0,
      "svm: with --svm nu, the least share of support rows (default 0.5); several are a grid"},
-    {0, "set", OPTION_PAIRS, "PATH=V[,V...]", FIELD(set), LEARNING, 0,
+    {0, "set", OPTION_PAIRS, "PATH=V[,V...]", FIELD(set), LEARNING | SAMPLE, 0,
      "svm: values of the kernel to try, such as ssk.gap=0.1,0.5 or ssk.order=3,4,5; may be "
-     "repeated"},
+     "repeated. For sample, parameters of --likelihood and --warp: dof=4, gap=1,1,0.5 (of five "
+     "grades), dispersion=0.5, c=1; mean=2 is added to the function"},
     {0, "solver", OPTION_CHOICE, "auto|kernel|linear|origin", FIELD(solver), LEARNING, 0,
      "svm: kernel: from the Gram matrix; linear: for inner products of sparse features, a weight "
      "for each; origin: labels, without a threshold (default auto: linear where it can be, for "
