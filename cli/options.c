@@ -216,10 +216,13 @@ const option option_table[] = {
     {0, "point", OPTION_CHOICE, "mean|median", FIELD(point), LEARNING, 0,
      "gp: the number that stands for a prediction, by which errors are counted (default mean); the "
      "median has the least absolute error"},
-    {0, "posterior", OPTION_CHOICE, "auto|exact|cg|inducing", FIELD(posterior), LEARNING, 0,
+    {0, "posterior", OPTION_CHOICE, "auto|exact|cg|inducing|laplace|sites", FIELD(posterior),
+     LEARNING, 0,
      "gp: how all rows are taken into account: exact, by a factor of their matrix; cg, by "
      "conjugate "
      "gradients over the stored matrix (numbers only); inducing, by some rows that stand for all; "
+     "laplace or sites, of likelihoods that are not normal: around the mode, or the best normal "
+     "distribution; "
      "auto (default), the most exact that fits into memory"},
     {0, "inducing", OPTION_NUMBER, "M", FIELD(inducing), LEARNING, 1000000,
      "gp: rows that stand for all; makes --posterior inducing (default: an eighth of the rows, "
@@ -271,8 +274,9 @@ const option option_table[] = {
      "iterations of the optimiser (default 200)"},
     {0, "restarts", OPTION_NUMBER, "N", FIELD(restarts), LEARNING, 1000000,
      "random starts beside the informed one (default 4); the best of them is finished"},
-    {0, "mean", OPTION_CHOICE, "zero|constant", FIELD(mean), LEARNING, 0,
-     "zero, or take the mean of the target out first (default constant)"},
+    {0, "mean", OPTION_TEXT, "zero|constant|COL[+COL...]", FIELD(mean), LEARNING, 0,
+     "zero, or take the mean of the target out first (default constant); and a linear model of "
+     "number columns, as in 'score + f1..f17'"},
     {0, "unscaled", OPTION_FLAG, NULL, FIELD(unscaled), LEARNING, 0,
      "keep the target's own scale: kernel values are then in its units squared"},
     {0, "noise", OPTION_TEXT, "V[!]", FIELD(noise), LEARNING | SAMPLE, 0,
@@ -594,7 +598,6 @@ int options_parse(int argc, char **argv, options *out) {
                      .dropping = -1,
                      .format = -1,
                      .progress = -1,
-                     .mean = -1,
                      .likelihood = -1,
                      .warp = -1,
                      .point = -1,

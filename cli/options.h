@@ -49,7 +49,8 @@ typedef struct options {
     list target, fix, prior;
     uint64_t max_iter, restarts, folds; /* NOT_GIVEN = the default */
     uint64_t draws;
-    int mean, likelihood, warp, point;
+    int likelihood, warp, point;
+    const char *mean;
     const char *lower, *upper, *noise_by, *weights, *exposure; /* of targets and their rows */
     int posterior, bound, store; /* of a Gaussian process of many rows */
     uint64_t inducing, probes;   /* NOT_GIVEN = the default */

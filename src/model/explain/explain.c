@@ -33,6 +33,7 @@ lth_reasons *lth__reasons_create(void) {
                                        .noise = NAN,
                                        .prior = NAN,
                                        .probability = NAN,
+                                       .trend = NAN,
                                        .predicted = NAN,
                                        .unit = ""};
     return r;

@@ -7,15 +7,9 @@
 #include "model/explain/explain.h"
 #include "model/explain/explain_text.h"
 #include "model/gp/gp_classes.h"
+#include "model/gp/gp_trend.h"
 
 /* ---- The model ---- */
-
-/* The latent function of a target or class, and what it is multiplied by to be in its units. */
-static size_t latent_of(const lth_gp *gp, size_t target, double *unit) {
-    if (gp->classes) return lth__classes_latent_of(gp->classes, target, unit);
-    *unit = lth__gp_has_own_units(gp) ? 1 : gp->targets[target].scale;
-    return target;
-}
 
 /* What was taken out of f. */
 static double origin_of(const lth_gp *gp, size_t target) {
@@ -26,7 +20,7 @@ static double origin_of(const lth_gp *gp, size_t target) {
 /* f = sum_a w_a (scale k(x, a) + variance of the mean) */
 static void weigh(const lth_gp *gp, size_t target, lth__explained *out) {
     double unit, sum = 0;
-    gp->posterior->weigh(gp, latent_of(gp, target, &unit), out->w);
+    gp->posterior->weigh(gp, lth__gp_latent_of(gp, target, &unit), out->w);
     for (size_t i = 0; i < gp->rows; i++) {
         sum += unit * out->w[i];
         out->w[i] = unit * lth__gp_scale(gp) * out->w[i];
@@ -107,7 +101,10 @@ static lth_status expect(const lth_gp *gp, size_t target, double mean, double va
 static lth_status judge(const lth_gp *gp, size_t target, const lth__explaining *x,
                         lth_reasons_summary *s, lth_error *err) {
     double unit, prior, mean = 0, variance = 0;
-    LTH_TRY(vary(gp, latent_of(gp, target, &unit), x, &prior, &mean, &variance, err));
+    size_t latent = lth__gp_latent_of(gp, target, &unit);
+    LTH_TRY(vary(gp, latent, x, &prior, &mean, &variance, err));
+    LTH_TRY(lth__gp_trend_at(gp, latent, x->row.items, &s->trend, err));
+    s->trend *= unit;
     s->prior = fabs(unit) * sqrt(prior);
     s->distance = fabs(unit) * sqrt(variance);
     if (gp->classes) return classify(gp, target, x, &s->probability, err);

@@ -215,6 +215,8 @@ size_t lth__gp_default_inducing(const lth_gp *gp);
 /* Whether the posterior of all rows is what parameters are learned by. */
 bool lth__gp_learns_at_once(const lth_gp_plan *plan);
 const lth__posterior *lth__gp_posterior(const lth_gp *gp, lth_posterior which);
+/* That of the model, as its report tells it. */
+lth_posterior lth__gp_posterior_number(const lth_gp *gp);
 
 /* Learn from `count` rows, drawn so that the distribution of the targets is kept: `learn` is given
  * the model of these, and what it finds becomes that of the whole. */
@@ -243,6 +245,10 @@ lth_status lth__grades_list(const double *y, size_t count, double *out, size_t *
 /* Whether y are all numbers of grades. */
 bool lth__gp_are_grades(const lth_gp *gp);
 lth__known_columns lth__gp_known_columns(const lth_gp_options *options);
+/* The expression with what options->mean adds to it, freed with lth__free(); options->zero_mean is
+ * set where that says so. */
+lth_status lth__gp_expression(lth_ctx *ctx, const char *kernel, lth_gp_options *options, char **out,
+                              lth_error *err);
 
 /* ---- Predictions ---- */
 

@@ -196,7 +196,8 @@ static lth_status run_fold(cv *c, size_t fold, lth_error *err) {
     if (learn == 0 || learn == c->rows)
         return lth__fail(err, LTH_EARG, "fold %zu is empty, or holds all rows", fold + 1);
     lth_items *train = NULL, *test = NULL;
-    lth_status status = lth__items_pick(c->source.items, c->row, learn, &train, err);
+    lth_status status = lth__items_learn(c->source.items, c->row, learn, err);
+    if (status == LTH_OK) status = lth__items_pick(c->source.items, c->row, learn, &train, err);
     if (status == LTH_OK)
         status = lth__items_pick(c->source.items, c->row + learn, c->rows - learn, &test, err);
     for (size_t t = 0; t < c->targets && status == LTH_OK; t++)
@@ -305,7 +306,10 @@ lth_status lth_gp_cv(lth_ctx *ctx, const char *expression, const lth_table *tabl
             .names = targets,
             .fold = fold,
             .options = &options};
-    lth_status status = run(&c, ctx, expression, table, err);
+    char *whole = NULL;
+    LTH_TRY(lth__gp_expression(ctx, expression, &options, &whole, err));
+    lth_status status = run(&c, ctx, whole, table, err);
+    lth__free(whole);
     close_cv(&c);
     if (status == LTH_OK)
         *out = c.validation;

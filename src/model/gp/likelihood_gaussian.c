@@ -16,6 +16,20 @@ static void by_params(const lth__terms *t, double y, double f, lth__log_p *out) 
         .value = 0.5 * (d * d / square - 1 / noise), .d1 = -d / square, .d2 = 1 / square};
 }
 
+static lth__expected expect(const lth__terms *t, double y, double mean, double variance) {
+    lth__log_p p = at(t, y, mean);
+    return (lth__expected){p.value + 0.5 * variance * p.d2, p.d1, 0.5 * p.d2};
+}
+
+static void expect_params(const lth__terms *t, double y, double mean, double variance,
+                          double *sum) {
+    lth__log_p by;
+    by_params(t, y, mean, &by);
+    sum[0] += by.value + 0.5 * variance * by.d2;
+}
+
+#define QUADRATIC .quadratic = true, .expect = expect, .expect_params = expect_params
+
 static void moments(const lth__terms *t, double f, double *mean, double *variance) {
     *mean = f;
     *variance = t->theta[0];
@@ -66,6 +80,8 @@ static double draw(const lth__terms *t, double f, lth__random *random) {
     .quantile_under = quantile_under, .crps_under = crps_under
 
 const lth__likelihood lth__gaussian = {
-    .name = "gaussian", .help = "numbers with normal noise", WITH_NOISE};
-const lth__likelihood lth__warped = {
-    .name = "warped", .help = "numbers with normal noise after a learned warp", WITH_NOISE};
+    .name = "gaussian", .help = "numbers with normal noise", WITH_NOISE, QUADRATIC};
+const lth__likelihood lth__warped = {.name = "warped",
+                                     .help = "numbers with normal noise after a learned warp",
+                                     WITH_NOISE,
+                                     QUADRATIC};

@@ -47,6 +47,7 @@ typedef struct lth__posterior {
     lth_status (*load)(lth_gp *gp, const lth__loader *l);
 } lth__posterior;
 
-extern const lth__posterior lth__exact, lth__laplace_posterior, lth__cg, lth__inducing;
+extern const lth__posterior lth__exact, lth__laplace_posterior, lth__sites_posterior, lth__cg,
+    lth__inducing;
 
 #endif
