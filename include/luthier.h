@@ -1070,7 +1070,7 @@ typedef struct lth_reasons_summary {
     double probability;
     bool exact; /* the weights add up but for rounding                    */
     size_t parts, patterns, rows;
-    double trend; /* what the linear part adds (lth_gp_trend()): part of `mean` - `baseline` */
+    double trend;     /* what the linear part adds (lth_gp_trend()): part of `mean` - `baseline` */
     double predicted; /* of numbers: what is expected of y, in its units; else NaN */
     const char *unit; /* of all the others: "" = those of y, "latent" = those of f, as where counts
                          are exp(f); their sd and noise are then NaN. Static */
