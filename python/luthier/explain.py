@@ -71,6 +71,9 @@ class Explanation:
         Of the class.
     trend : float
         What the linear mean adds, as part of `mean` - `baseline`.
+    predicted, unit : float, str
+        Of numbers what is expected of y; and what the other figures are in: "" = the units of y,
+        "latent" = those of the function, as where counts are exp(f).
     target, label, against : str
         The column, and for labels whose function it is; `against` is the other class of a pair.
     row : int
@@ -88,8 +91,9 @@ class Explanation:
     def __init__(self, reasons, row, names, cells, row_text):
         s = lib.lth_reasons_summarise(reasons)
         for name in ("mean", "sd", "baseline", "missed", "distance", "noise", "prior",
-                     "probability", "exact", "trend"):
+                     "probability", "exact", "trend", "predicted"):
             setattr(self, name, getattr(s, name))
+        self.unit = s.unit.decode()
         self.row = row
         self.target, self.label, self.against = names
         self.parts = list(_parts(reasons, s.parts))

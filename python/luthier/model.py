@@ -100,11 +100,13 @@ class Model(Explained, BaseEstimator):
                                  "'fit' with appropriate arguments before using this estimator.")
         return self._model.pointer
 
-    def _new_rows(self, X):
-        """The table of rows to predict."""
+    def _new_rows(self, X, more=None):
+        """The table of rows to predict; `more` gives further columns, for so many rows."""
         pointer = self._pointer
         self._check_features(X)
         columns = kernels.read(X, self._columns, self.kernel_.expression)
+        if more is not None:
+            columns |= more(next(iter(columns.values())).count)
         table = tables.Table(self._context, columns)
         if lib.lth_kernel_needs_vectors(self._c("kernel")(pointer)):
             self._context.call(self._c("use_vectors"), pointer,
