@@ -140,8 +140,14 @@ def _padded(text, width):
     return text.ljust(width) if len(text) < width else text + " "
 
 
+def _latent(x):
+    if not x.unit:
+        return ""
+    return f", by a latent function of {x.mean:.4g}, in whose units are all numbers below"
+
+
 def _summary(x):
-    line = f"row {x.row + 1}: {_named(x)} {x.mean:.4g}"
+    line = f"row {x.row + 1}: {_named(x)} {x.predicted if x.unit else x.mean:.4g}{_latent(x)}"
     if not math.isnan(x.sd):
         line += f", from {x.mean - _SDS_95 * x.sd:.4g} to {x.mean + _SDS_95 * x.sd:.4g} (95%)"
     if not math.isnan(x.probability):
@@ -244,7 +250,8 @@ def _table(heads, rows):
 
 
 def _pieces(x):
-    yield f"<div><h4>Row {x.row}: {_escaped(_named(x))}</h4><p><strong>{x.mean:.4g}</strong>"
+    yield f"<div><h4>Row {x.row}: {_escaped(_named(x))}</h4><p>"
+    yield f"<strong>{x.predicted if x.unit else x.mean:.4g}</strong>{_latent(x)}"
     if not math.isnan(x.sd):
         yield f" &plusmn; {x.sd:.3g}"
     if not math.isnan(x.probability):
@@ -278,7 +285,7 @@ def _cells(table, row):
 class Explained:
     """What estimators can say about their predictions."""
 
-    def explain(self, X, target=None, patterns=10, rows=5):
+    def explain(self, X, target=None, patterns=10, rows=5, *, exposure=None):
         """The reasons of the prediction for each row of X: a list of `Explanation`.
 
         Parameters
@@ -291,11 +298,13 @@ class Explained:
             pair, or the class against its nearest rival.
         patterns, rows : int
             How many of the heaviest to list.
+        exposure : array-like or str, optional
+            As for `predict`, of a model that has one.
         """
         options = _c.ExplainOptions()
         lib.lth_explain_options_init(byref(options))
         options.patterns, options.rows = _count(patterns, "patterns"), _count(rows, "rows")
-        table = self._new_rows(X)
+        table = self._rows_of(X, exposure)
         functions = self._functions(X, target, table.rows)
         return [self._explain_row(table, row, int(function), options)
                 for row, function in enumerate(functions)]

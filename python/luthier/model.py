@@ -113,6 +113,11 @@ class Model(Explained, BaseEstimator):
                                kernels.vectors_path(self.vectors), in_memory=False)
         return table
 
+    def _rows_of(self, X, exposure):
+        if exposure is not None:
+            raise Error("the model was fitted without an exposure")
+        return self._new_rows(X)
+
     def _predict_call(self, name, table, *arguments):
         long = table.rows * self._rows > _DIRECT_ROWS or table.bytes > _DIRECT_BYTES
         self._context.call(self._c(name), self._pointer, table.pointer, *arguments, long=long)

@@ -15,9 +15,7 @@ class Predicted:
     def _rows_of(self, X, exposure):
         name = lib.lth_gp_exposure(self._pointer)
         if name is None:
-            if exposure is not None:
-                raise Error("the model was fitted without an exposure")
-            return self._new_rows(X)
+            return super()._rows_of(X, exposure)
         return self._new_rows(X, lambda count: rows.exposure(X, count, name.decode(), exposure))
 
     def _predict_all(self, table, names, level=0.0, y=None):

@@ -145,3 +145,19 @@ def test_what_does_not_go():
     ordinal = fit(*(TARGETS["ordinal"][0], "ordinal"))
     with pytest.raises(lt.Error, match="grade 9"):
         ordinal.log_density(X, np.full(120, 9.0))
+
+
+def test_reasons_are_those_of_the_function(cli, tmp_path):
+    hours = RNG.uniform(1, 20, 120)
+    y = RNG.poisson(hours * np.exp(F)).astype(float)
+    model = fit(y, "poisson", exposure=hours)
+    (x,) = model.explain({"x": X["x"][5:6]}, exposure=hours[5:6])
+    assert x.unit == "latent" and np.isnan(x.sd) and np.isnan(x.noise)
+    assert x.predicted == pytest.approx(model.predict(X, exposure=hours)[5], rel=1e-9)
+    assert x.mean == pytest.approx(model.predict(X, latent=True, exposure=hours)[5], rel=1e-6)
+    assert x.baseline + sum(w for _, w in x.tokens) + x.missed == pytest.approx(x.mean)
+    model.save(tmp_path / "m")
+    np.savetxt(tmp_path / "t.tsv", np.c_[X["x"][5:6], hours[5:6]], "%.17g", "\t",
+               header="x\texposure", comments="")
+    assert cli("explain", "m", "t.tsv") == f"{x}\n"
+    assert "latent" in x._repr_html_()
