@@ -274,32 +274,52 @@ static int judge_labels(report *r) {
     return code;
 }
 
+/* The part of an array that is a target's. */
+static double *part_of(double *array, const prediction *p, size_t target) {
+    return array ? array + target * p->rows : NULL;
+}
+
 static int write_numbers(report *r, const prediction *p, double *y, size_t *row) {
+    const model_prediction *v = &p->values;
     int code = EXIT_DONE;
     for (size_t i = 0; i < p->rows; ++i) row[i] = lth_table_number(r->data->table, i);
     for (size_t t = 0; t < p->targets && !code; ++t) {
-        code = truth_read_numbers(r->session, r->data->table, r->data->path, r->data->targets.at[t],
-                                  y);
-        if (code) break;
         write_target_head(r, t);
         outcome o = {.count = p->rows,
-                     .y = y,
-                     .mean = p->values.mean + t * p->rows,
-                     .sd = p->values.sd ? p->values.sd + t * p->rows : NULL,
+                     .y = y + t * p->rows,
+                     .mean = part_of(v->point ? v->point : v->mean, p, t),
+                     .sd = part_of(v->sd, p, t),
+                     .lo = part_of(v->lo, p, t),
+                     .hi = part_of(v->hi, p, t),
+                     .log_density = part_of(v->log_density, p, t),
+                     .cdf = part_of(v->cdf, p, t),
+                     .crps = part_of(v->crps, p, t),
                      .row = row};
         code = write_outcome(r, &o);
     }
     return code;
 }
 
+static int read_numbers(report *r, double *y) {
+    const held_out *d = r->data;
+    size_t rows = lth_table_rows(d->table);
+    int code = EXIT_DONE;
+    for (size_t t = 0; t < d->targets.count && !code; ++t)
+        code = truth_read_numbers(r->session, d->table, d->path, d->targets.at[t], y + t * rows);
+    return code;
+}
+
 static int judge_numbers(report *r) {
-    prediction p;
+    prediction p = {0};
     lth_error err = {0};
-    lth_status status = prediction_make(r->model, r->data->table, false, &p, &err);
-    int code = status == LTH_OK ? EXIT_DONE : fail_prediction(r, status, &err);
-    double *y = calloc(p.rows, sizeof *y);
-    size_t *row = calloc(p.rows, sizeof *row);
-    if (!code && (!y || !row)) code = out_of_memory();
+    size_t rows = lth_table_rows(r->data->table);
+    double *y = calloc(rows * r->data->targets.count + 1, sizeof *y);
+    size_t *row = calloc(rows + 1, sizeof *row);
+    int code = y && row ? read_numbers(r, y) : out_of_memory();
+    if (!code) {
+        lth_status status = prediction_judge(r->model, r->data->table, y, &p, &err);
+        if (status != LTH_OK) code = fail_prediction(r, status, &err);
+    }
     if (!code) code = write_numbers(r, &p, y, row);
     free(y);
     free(row);

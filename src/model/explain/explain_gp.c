@@ -86,11 +86,13 @@ static double noise_of(const lth_gp *gp, size_t target) {
     return variance * scale * scale;
 }
 
-/* What is expected of y, with what is known of its row. */
+/* What is expected of y, with what is known of its row; without its exposure, for one of 1. */
 static lth_status expect(const lth_gp *gp, size_t target, double mean, double variance,
                          const lth__explaining *x, double *predicted, lth_error *err) {
     lth__known known = {0};
-    lth__known_columns columns = {.noise_by = gp->noise_by, .exposure = gp->exposure};
+    lth__known_columns columns = {.noise_by = gp->noise_by};
+    if (gp->exposure && lth_table_find(x->table, gp->exposure) != LTH_NONE)
+        columns.exposure = gp->exposure;
     LTH_TRY(lth__known_read(x->table, &columns, false, &known, err));
     lth__gp_expect(gp, target, mean, variance, &known, 0, &(lth_gp_prediction){.point = predicted},
                    0);
