@@ -541,7 +541,7 @@ typedef struct lth_gp_options {
     bool on_disk;              /* CG reads `gram` for every product instead of keeping it. Without a
                                   word it does so when memory is too small                      */
     const char *warp;          /* of LTH_WARPED; NULL = "log"                                    */
-    double lower, upper;       /* of LTH_CENSORED; NaN (default) = there is no such bound        */
+    double lower, upper;       /* of LTH_CENSORED; NaN (default), or both 0 = there is none      */
     const char *noise_by;      /* "COL": the known variance of each row's noise, in the target's
                                   units squared, beside the learned one; "1/COL": the learned one
                                   is that of one of so many repeats. NULL = neither             */

@@ -60,6 +60,7 @@ struct lth_gp {
     const lth__mean *mean;
     const lth__likelihood *likelihood;
     const lth__warp *warp; /* NULL = none */
+    bool piled;            /* targets pile up at a value, so that it is kept gentle */
     /* Parameters beside the kernel's: the likelihood's, the warp's, then `scale`. */
     double own[LTH__MOST_OWN];
     lth__own_param own_list[LTH__MOST_OWN];

@@ -79,6 +79,17 @@ static void write_targets(lth_gp *gp, const double *y, size_t t) {
         to[i] = gp->grades ? (double)grade_of(gp, y[i]) : (y[i] - target->shift) / target->scale;
 }
 
+/* gp->y is room until it is known. */
+static void find_pile(lth_gp *gp, const double *y) {
+    if (!gp->warp) return;
+    memcpy(gp->y, y, gp->rows * sizeof *y);
+    if (!lth__warp_has_pile(gp->y, gp->rows) || gp->piled) return;
+    gp->piled = true;
+    lth__log(&gp->ctx, LTH_LOG_WARNING,
+             "many rows have the same target: the warp is kept gentle, since a steep one would "
+             "make a spike of that value");
+}
+
 static lth_status take_numbers(lth_gp *gp, const double *y, const lth_gp_options *options,
                                lth_error *err) {
     size_t n = gp->rows, cells = n * gp->latents;
@@ -95,6 +106,7 @@ static lth_status take_numbers(lth_gp *gp, const double *y, const lth_gp_options
             measure_origin(gp, y + t * n, target);
         }
         write_targets(gp, y + t * n, t);
+        find_pile(gp, y + t * n);
         if (gp->likelihood->of != LTH__OF_NUMBERS) measure_link(gp, gp->y + t * n, target);
     }
     return LTH_OK;
