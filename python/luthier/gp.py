@@ -270,6 +270,10 @@ class GPRegressor(RegressorMixin, Predicted, _GP):
         Steps of the optimiser: start, iteration, evaluations, evidence, gradient, seconds.
     """
 
+    # Of pickles that do not tell.
+    likelihood, warp, lower, upper, point = "gaussian", None, None, None, "mean"
+    likelihood_, warp_, grades_ = "gaussian", None, None
+
     def __init__(self, kernel="ssk(text)", *, vectors=None, restarts=4, max_iter=200, noise=None,
                  fix=None, prior=None, learn=True, zero_mean=False, unscaled=False, mean=None,
                  likelihood="gaussian", warp=None, lower=None, upper=None, point="mean",

@@ -83,7 +83,8 @@ class Predicted:
     @property
     def predict_proba(self):
         """Of "ordinal": probabilities of the grades, in the order of `grades_`."""
-        if self.__dict__.get("likelihood_", self.likelihood) != "ordinal":
+        fitted = "_model" in self.__dict__
+        if (self.likelihood_ if fitted else self.likelihood) != "ordinal":
             raise AttributeError('predict_proba goes with likelihood="ordinal"')
         return self._predict_grades
 

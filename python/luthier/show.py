@@ -96,7 +96,8 @@ def _gp(pointer, model):
     lines.append(f"log evidence\t{number(r.evidence)}")
     classes = lib.lth_gp_classes(pointer)
     if classes:
-        lines.append(f"likelihood\t{model.likelihood_}")
+        name = lib.lth_likelihood_name(lib.lth_gp_likelihood(pointer))
+        lines.append(f"likelihood\t{name.decode()}")
         lines.append("labels\t" + ("several a row" if lib.lth_gp_is_multi_label(pointer)
                                    else "one a row"))
     else:
