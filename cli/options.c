@@ -28,7 +28,9 @@ const command commands[] = {
     {"predict", "M TABLE [options]", "mean, standard deviation and 95% interval for each row",
      "Prints for each row of TABLE what the model M expects: mean and standard deviation, and the "
      "interval from lo to hi that holds 95% of the values. With several targets the columns are "
-     "TARGET.mean and so on. For labels: label and, if the model has them, the probabilities "
+     "TARGET.mean and so on. Where the distribution is not normal there is the median too, and of "
+     "grades their probabilities, p[GRADE]. For labels: label and, if the model has them, the "
+     "probabilities "
      "p[CLASS]; a support vector machine for numbers prints the mean alone. Rows count from 1 in "
      "the file. The model "
      "holds the vectors of the words it was trained on; --vectors finds those of others.",
