@@ -158,6 +158,23 @@ static void test_left_out(void **state) {
     check_left_out(LTH_WARPED, LTH_POINT_MEDIAN);
 }
 
+static lth_status leave_out_with(void *gp, lth_error *err) {
+    double y[ROWS], point[ROWS], cdf[ROWS];
+    lth_gp_prediction to = {.point = point, .cdf = cdf};
+    return lth_gp_left_out(gp, 0, y, &to, sizeof to, err);
+}
+
+static void test_left_out_without_memory(void **state) {
+    (void)state;
+    lth_table *table = support_rows(ctx, 0, ROWS);
+    lth_gp_options options = support_fixed();
+    options.likelihood = LTH_STUDENT;
+    lth_gp *gp = support_fit(ctx, "ssk(text, order=2)", table, 1, &options);
+    fail_each(leave_out_with, gp, false, 0);
+    lth_gp_free(gp);
+    lth_table_free(table);
+}
+
 static void test_leave_one_out_misuse(void **state) {
     (void)state;
     lth_error err = {0};
@@ -425,6 +442,7 @@ int main(void) {
         cmocka_unit_test(test_leave_one_out),
         cmocka_unit_test(test_leave_one_out_units),
         cmocka_unit_test(test_left_out),
+        cmocka_unit_test(test_left_out_without_memory),
         cmocka_unit_test(test_leave_one_out_misuse),
         cmocka_unit_test(test_steps_are_kept),
         cmocka_unit_test(test_no_steps_without_learning),
