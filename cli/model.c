@@ -94,7 +94,12 @@ static lth_status predict_numbers(const lth_gp *gp, const lth_table *table, bool
                              .median = to->median,
                              .lower = to->lo,
                              .upper = to->hi,
-                             .probability = to->grades};
+                             .probability = to->grades,
+                             .y = to->y,
+                             .point = to->point,
+                             .log_density = to->log_density,
+                             .cdf = to->cdf,
+                             .crps = to->crps};
     return lth_gp_predict_all(gp, table, &all, sizeof all, err);
 }
 

@@ -25,9 +25,11 @@ list model_columns(lth_model *m, const char *room[1]);
 typedef struct model_prediction {
     double *mean, *sd;        /* numbers: [target * rows + row]   */
     double *median, *lo, *hi; /* likewise, where the distribution is not normal */
-    double *grades;           /* [row * grades + grade]           */
-    bool *has;                /* labels: [row * classes + class]  */
-    double *probability;      /* likewise                         */
+    const double *y;          /* the truth, likewise, for the rest: */
+    double *point, *log_density, *cdf, *crps;
+    double *grades;      /* [row * grades + grade]           */
+    bool *has;           /* labels: [row * classes + class]  */
+    double *probability; /* likewise                         */
 } model_prediction;
 
 /* `latent`: without the noise of numbers. */

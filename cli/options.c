@@ -28,12 +28,15 @@ const command commands[] = {
     {"predict", "M TABLE [options]", "mean, standard deviation and 95% interval for each row",
      "Prints for each row of TABLE what the model M expects: mean and standard deviation, and the "
      "interval from lo to hi that holds 95% of the values. With several targets the columns are "
-     "TARGET.mean and so on. For labels: label and, if the model has them, the probabilities "
+     "TARGET.mean and so on. Where the distribution is not normal there is the median too, and of "
+     "grades their probabilities, p[GRADE]. For labels: label and, if the model has them, the "
+     "probabilities "
      "p[CLASS]; a support vector machine for numbers prints the mean alone. Rows count from 1 in "
      "the file. The model "
      "holds the vectors of the words it was trained on; --vectors finds those of others.",
      "luthier predict score new.tsv\n"
-     "luthier predict score new.csv --json -o predictions.jsonl",
+     "luthier predict score new.csv --json -o predictions.jsonl\n"
+     "luthier predict score test.tsv --score",
      2, 2, run_predict},
     {"explain", "M [TABLE] [options]",
      "what a prediction comes from: words, patterns, training rows",
@@ -93,9 +96,12 @@ const command commands[] = {
     {"sample", "TABLE --kernel EXPR --noise V [options]",
      "labels drawn from the prior, for synthetic experiments",
      "Draws values for the rows of TABLE from a Gaussian process with the kernel EXPR as it is "
-     "written and noise of variance V. Prints one line for each row, one column for each draw.",
+     "written and noise of variance V. Prints one line for each row, one column for each draw. "
+     "With --likelihood, what that shows of the function: grades count from 0, labels are -1 and "
+     "1; only those with noise want --noise, other parameters are given by --set.",
      "luthier sample reviews.tsv --kernel 'ssk(text, gap=0.3)' --noise 0.1\n"
-     "luthier sample reviews.tsv --kernel 'ssk(text)' --noise 0.1 --draws 20",
+     "luthier sample reviews.tsv --kernel 'ssk(text)' --noise 0.1 --draws 20\n"
+     "luthier sample t.tsv --kernel 'rbf(x)' --likelihood poisson --set mean=2",
      1, 1, run_sample},
     {"gram", "TABLE --kernel EXPR -o K.npy [options]",
      "the Gram matrix of a table's rows, as NumPy or Zarr",
@@ -247,9 +253,10 @@ const option option_table[] = {
      "svm: errors of numbers up to this are free (default 0.1); several are a grid"},
     {0, "nu", OPTION_TEXT, "V[,V...]", FIELD(nu), LEARNING, 0,
      "svm: with --svm nu, the least share of support rows (default 0.5); several are a grid"},
-    {0, "set", OPTION_PAIRS, "PATH=V[,V...]", FIELD(set), LEARNING, 0,
+    {0, "set", OPTION_PAIRS, "PATH=V[,V...]", FIELD(set), LEARNING | SAMPLE, 0,
      "svm: values of the kernel to try, such as ssk.gap=0.1,0.5 or ssk.order=3,4,5; may be "
-     "repeated"},
+     "repeated. For sample, parameters of --likelihood and --warp: dof=4, gap=1,1,0.5 (of five "
+     "grades), dispersion=0.5, c=1; mean=2 is added to the function"},
     {0, "solver", OPTION_CHOICE, "auto|kernel|linear|origin", FIELD(solver), LEARNING, 0,
      "svm: kernel: from the Gram matrix; linear: for inner products of sparse features, a weight "
      "for each; origin: labels, without a threshold (default auto: linear where it can be, for "
@@ -296,6 +303,10 @@ const option option_table[] = {
      "keep all hyperparameters as they are given"},
     {0, "latent", OPTION_FLAG, NULL, FIELD(latent), PREDICT, 0,
      "standard deviation and interval of the function, without the noise"},
+    {0, "score", OPTION_FLAG, NULL, FIELD(score), PREDICT, 0,
+     "TABLE has the true values too: print how good the predictions are, the figures of cv, "
+     "instead "
+     "of them; with -o FILE they are written there"},
     {0, "row", OPTION_LIST, "N[,N...]", FIELD(row), EXPLAIN, 0,
      "only these rows, by their number in the file; may be repeated"},
     {0, "class", OPTION_TEXT, "NAME", FIELD(class_name), EXPLAIN, 0,
@@ -315,7 +326,8 @@ const option option_table[] = {
     {0, "fold-by", OPTION_TEXT, "COL", FIELD(fold_by), CV, 0,
      "rows with the same value in this column are a fold"},
     {0, "predictions", OPTION_FILE, "FILE", FIELD(predictions), CV, 0,
-     "also write what was predicted for each row: row, target, fold, y, mean, sd"},
+     "also write what was predicted for each row: row, target, fold, y, mean, sd; where the "
+     "distribution is not normal, also median, lo, hi"},
     {0, "draws", OPTION_NUMBER, "N", FIELD(draws), SAMPLE, 1000000,
      "how many labels to draw for each row (default 1)"},
     {0, "against", OPTION_FILE, "TABLE2", FIELD(against), GRAM, 0,

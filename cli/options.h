@@ -45,7 +45,7 @@ typedef struct options {
     bool probability;
     uint64_t inner_folds, features;
     int task, svm, multi, solver;
-    bool per_order, no_learn, latent, unscaled, center;
+    bool per_order, no_learn, latent, score, unscaled, center;
     list target, fix, prior;
     uint64_t max_iter, restarts, folds; /* NOT_GIVEN = the default */
     uint64_t draws;

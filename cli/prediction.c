@@ -92,13 +92,14 @@ static const char *labels_of(const prediction *p, size_t row) {
 
 /* ---- The prediction ---- */
 
-/* What a distribution has that is not normal. */
+/* What a distribution has that is not normal, and with the truth what that is under it. */
 static lth_status allocate_distribution(prediction *p, lth_error *err) {
     const char *what = "the prediction";
     model_prediction *to = &p->values;
-    double **const arrays[] = {&to->median, &to->lo, &to->hi};
+    double **const arrays[] = {&to->median, &to->lo,          &to->hi,  &to->point,
+                               &to->cdf,    &to->log_density, &to->crps};
     lth_status status = LTH_OK;
-    for (size_t i = 0; i < 3 && status == LTH_OK; ++i)
+    for (size_t i = 0; i < (to->y ? 7 : 3) && status == LTH_OK; ++i)
         status = allocate_doubles(what, p->targets, p->rows, 1, arrays[i], err);
     p->grade_count = p->targets == 1 ? lth_gp_grades(lth_model_gp(p->model), &p->grades) : 0;
     if (status == LTH_OK && p->grade_count > 0)
@@ -126,15 +127,26 @@ static lth_status allocate(prediction *p, bool latent, lth_error *err) {
     return status;
 }
 
-lth_status prediction_make(lth_model *m, const lth_table *table, bool latent, prediction *out,
-                           lth_error *err) {
+static lth_status make(lth_model *m, const lth_table *table, bool latent, const double *y,
+                       prediction *out, lth_error *err) {
     *out = (prediction){.model = m,
                         .table = table,
                         .rows = lth_table_rows(table),
                         .targets = lth_model_targets(m),
-                        .classes = lth_model_classes(m)};
+                        .classes = lth_model_classes(m),
+                        .values.y = y};
     lth_status status = allocate(out, latent, err);
     return status == LTH_OK ? model_predict(m, table, latent, &out->values, err) : status;
+}
+
+lth_status prediction_make(lth_model *m, const lth_table *table, bool latent, prediction *out,
+                           lth_error *err) {
+    return make(m, table, latent, NULL, out, err);
+}
+
+lth_status prediction_judge(lth_model *m, const lth_table *table, const double *y, prediction *out,
+                            lth_error *err) {
+    return make(m, table, false, y, out, err);
 }
 
 void prediction_free(prediction *p) {
@@ -146,6 +158,10 @@ void prediction_free(prediction *p) {
     free(p->values.median);
     free(p->values.lo);
     free(p->values.hi);
+    free(p->values.point);
+    free(p->values.log_density);
+    free(p->values.cdf);
+    free(p->values.crps);
     free(p->values.grades);
     free(p->values.has);
     free(p->values.probability);

@@ -25,7 +25,10 @@ struct prediction {
     char *labels; /* room for those of a row; NULL = the model is for numbers */
 };
 
-/* Free it in any case. */
+/* Free it in any case. With y, the truth of numbers by [target * rows + row], also what is needed
+ * to judge them; NULL = it is not known. */
+lth_status prediction_judge(lth_model *m, const lth_table *table, const double *y, prediction *out,
+                            lth_error *err);
 lth_status prediction_make(lth_model *m, const lth_table *table, bool latent, prediction *out,
                            lth_error *err);
 void prediction_free(prediction *p);

@@ -730,6 +730,11 @@ typedef struct lth_gp_prediction {
 } lth_gp_prediction;
 LTH_API lth_status lth_gp_predict_all(const lth_gp *gp, const lth_table *table,
                                       const lth_gp_prediction *to, size_t size, lth_error *err);
+/* Metrics of such a prediction, or of some of its rows, as arrays of `count`: from y and point, and
+ * what else there is of sd, lower and upper at 0.95, log_density, cdf and crps. What is missing is
+ * taken from a normal distribution with this point and sd. */
+LTH_API lth_status lth_metrics_with(const lth_gp_prediction *from, size_t from_size, size_t count,
+                                    lth_metrics *out, size_t size, lth_error *err);
 /* What it is fitted with. */
 LTH_API lth_point lth_gp_point(const lth_gp *gp);
 LTH_API const char *lth_gp_warp(const lth_gp *gp); /* NULL = none */
@@ -763,6 +768,22 @@ LTH_API void lth_folds_shuffled(uint64_t seed, size_t rows, size_t folds, size_t
 /* Labels drawn from the prior: y[d * rows + i] ~ N(0, K + noise I), for `draws` draws. */
 LTH_API lth_status lth_gp_sample(const lth_kernel *kernel, const lth_items *items, double noise,
                                  size_t draws, double *y, lth_error *err);
+
+/* The same by another likelihood: f, drawn from the prior, and what is seen of it. */
+typedef struct lth_gp_sample_options {
+    size_t size;               /* set by lth_gp_sample_options_init()                           */
+    lth_likelihood likelihood; /* default LTH_GAUSSIAN; labels are drawn as -1 and 1            */
+    const char *warp;          /* of LTH_WARPED; NULL = "log"                                   */
+    double lower, upper;       /* of LTH_CENSORED; NaN (default) = there is no such bound       */
+    const char *const *set;    /* "noise=0.1", "dof=4", "gap=1,1,0.5" (for five grades), of a warp
+                                  "c=0.5", and "mean=2", which is added to f; what is not set has
+                                  the value at which learning starts, the mean is 0             */
+    size_t set_count;
+} lth_gp_sample_options;
+LTH_API void lth_gp_sample_options_init(lth_gp_sample_options *options);
+LTH_API lth_status lth_gp_sample_as(const lth_kernel *kernel, const lth_items *items,
+                                    const lth_gp_sample_options *options, size_t draws, double *y,
+                                    lth_error *err);
 
 /* ---- Labels and cross-validation ----------------------------------------------------------- */
 
@@ -834,6 +855,10 @@ LTH_API size_t lth_validation_confusion(const lth_validation *v, size_t target, 
  * it; or whether it has class `i`, and whether it really has. */
 LTH_API double lth_validation_value(const lth_validation *v, size_t target, size_t row);
 LTH_API double lth_validation_sd(const lth_validation *v, size_t target, size_t row);
+/* Of numbers whose distribution is not normal, its quantile at 0.025, 0.5 or 0.975; otherwise, and
+ * at other places, NaN. */
+LTH_API double lth_validation_quantile(const lth_validation *v, size_t target, size_t row,
+                                       double share);
 LTH_API bool lth_validation_predicted(const lth_validation *v, size_t target, size_t row, size_t i);
 LTH_API bool lth_validation_true(const lth_validation *v, size_t target, size_t row, size_t i);
 
@@ -1055,7 +1080,10 @@ typedef struct lth_reasons_summary {
     double probability;
     bool exact; /* the weights add up but for rounding                    */
     size_t parts, patterns, rows;
-    double trend; /* what the linear part adds (lth_gp_trend()): part of `mean` - `baseline` */
+    double trend;     /* what the linear part adds (lth_gp_trend()): part of `mean` - `baseline` */
+    double predicted; /* of numbers: what is expected of y, in its units; else NaN */
+    const char *unit; /* of all the others: "" = those of y, "latent" = those of f, as where counts
+                         are exp(f); their sd and noise are then NaN. Static */
 } lth_reasons_summary;
 LTH_API const lth_reasons_summary *lth_reasons_summarise(const lth_reasons *reasons);
 
@@ -1128,6 +1156,12 @@ LTH_API const char *lth_model_row_text(const lth_model *model, size_t row, size_
  * labels. */
 LTH_API lth_status lth_gp_leave_one_out(const lth_gp *gp, size_t target, double *y, double *mean,
                                         double *sd, lth_error *err);
+/* The same of all that a prediction has, of one target, by row; y gets the truth. */
+LTH_API lth_status lth_gp_left_out(const lth_gp *gp, size_t target, double *y,
+                                   const lth_gp_prediction *to, size_t size, lth_error *err);
+
+/* z = warp(y) of a target, centred and scaled as the model sees it; y itself where none is. */
+LTH_API double lth_gp_warped(const lth_gp *gp, size_t target, double y);
 
 /* The i-th step of the search that the model keeps. */
 LTH_API const lth_gp_step *lth_gp_step_at(const lth_gp *gp, size_t i);

@@ -1,10 +1,11 @@
-/* luthier predict: mean, standard deviation and 95% interval for each row of a table, or labels.
- * The table is read, predicted and written a slice at a time, so it may have any number of rows. */
+/* luthier predict: mean, standard deviation and 95% interval for each row of a table, or labels; or
+ * how good these are. The table is read, predicted and written a slice at a time, so it may have
+ * any number of rows. */
 #include <stdio.h>
 #include <string.h>
 
+#include "commands/predict_score.h"
 #include "output.h"
-#include "prediction.h"
 #include "ranks.h"
 
 /* Multiples of 512 rows have the same bits in whatever slice. The file of word vectors is read for
@@ -16,13 +17,20 @@ typedef struct job {
     const options *options;
     lth_model *model;
     row_source rows;
-    size_t written;
+    size_t predicted;
     text_file out;
+    score score;
 } job;
 
 static int check_usage(const options *o) {
     if (strcmp(o->arguments[0], "-") == 0 && strcmp(o->arguments[1], "-") == 0)
         return usage_error(o->command, "only one of M and TABLE can be standard input");
+    if (o->score && o->latent)
+        return usage_error(o->command, "--score judges what is seen; it does not go with --latent");
+    if (o->score && o->output && strcmp(o->output, "-") == 0)
+        return usage_error(o->command,
+                           "with --score, -o - would mix predictions with figures; give "
+                           "a file");
     return EXIT_DONE;
 }
 
@@ -36,8 +44,10 @@ static int check_latent(const job *j) {
 }
 
 static int open_rows(job *j) {
-    const char *room[1];
-    list more = model_columns(j->model, room);
+    const char *room[1], *columns[1 + lth_model_targets(j->model)];
+    list own = model_columns(j->model, room), more = {columns, own.count};
+    memcpy(columns, own.at, own.count * sizeof *columns);
+    if (j->options->score) score_columns(j->model, &more);
     return session_open_rows(&j->session, j->options->arguments[1], lth_model_kernel(j->model),
                              &more, &j->rows);
 }
@@ -55,6 +65,7 @@ static int open_inputs(job *j) {
     if (!code && lth_model_use_vectors(j->model, j->options->vectors, &err) != LTH_OK)
         code = session_fail(s, &err);
     if (!code) code = open_rows(j);
+    j->score = (score){.session = s, .model = j->model, .path = j->options->arguments[1]};
     return code;
 }
 
@@ -63,6 +74,7 @@ static int open_inputs(job *j) {
 static int predict(job *j, const lth_table *slice, prediction *p) {
     session *s = &j->session;
     lth_error err = {0};
+    if (j->options->score) return score_take(&j->score, slice, p);
     lth_status status = prediction_make(j->model, slice, j->options->latent, p, &err);
     if (status == LTH_EFORMAT) return session_fail_input(s, &err, j->options->arguments[1]);
     if (status != LTH_OK) return session_fail(s, &err);
@@ -79,18 +91,20 @@ static int open_output(job *j, const prediction *p) {
 }
 
 static int write_slice(job *j, const prediction *p) {
+    j->predicted += p->rows;
+    if (j->options->score && !j->options->output) return EXIT_DONE;
     int code = j->out.stream ? EXIT_DONE : open_output(j, p);
     if (code) return code;
     json_writer json = {.to = j->out.stream};
     for (size_t i = 0; i < p->rows; ++i)
         j->options->json ? json_put_prediction(&json, NULL, p, i)
                          : write_prediction(j->out.stream, p, i);
-    j->written += p->rows;
     return EXIT_DONE;
 }
 
 /* Whether what was written goes on its way: else the rest would be for nothing. */
 static bool is_read(job *j) {
+    if (!j->out.stream) return true;
     bool flushed =
         j->out.stream != stdout || fflush(stdout) == 0; /* closing a file tells why not */
     return flushed && !ferror(j->out.stream);
@@ -119,12 +133,13 @@ static int take_all(job *j) {
     double start = seconds_now();
     int code = EXIT_DONE;
     for (bool more = true; more && !code;) code = take_slice(j, &more);
-    if (!code) session_note(&j->session, "%zu rows, %.3g s", j->written, seconds_now() - start);
+    if (!code) session_note(&j->session, "%zu rows, %.3g s", j->predicted, seconds_now() - start);
     if (code && j->out.stream == stdout)
-        session_say(&j->session, "the %zu rows before were predicted", j->written);
+        session_say(&j->session, "the %zu rows before were predicted", j->predicted);
     int closed = text_close(&j->out, !code);
     release_interrupts();
-    return code ? code : closed;
+    if (!code) code = closed;
+    return code || !j->options->score ? code : score_print(&j->score, j->options->json);
 }
 
 static int run_job(job *j) {
@@ -140,6 +155,7 @@ int run_predict(const options *o) {
     code = session_open(&j.session, o);
     if (!code) code = run_job(&j);
     code = ranks_end(&j.session, code);
+    score_free(&j.score);
     close_rows(&j.rows);
     lth_model_free(j.model);
     session_close(&j.session);

@@ -12,6 +12,7 @@
 static const section sections[] = {
     {"training", "What was learned from what", is_always, write_training},
     {"hyperparameters", "Hyperparameters", is_always, write_hyperparameters},
+    {"likelihood", "What is seen of the function", has_likelihood, write_likelihood},
     {"sequences", "What the string kernel counts", has_string_kernel, write_string_kernel},
     {"fragments", "What the tree kernel counts", has_tree_gaps, write_tree_gaps},
     {"symbols", "Symbols of trees", has_symbols, write_symbols},

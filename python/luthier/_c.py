@@ -124,6 +124,20 @@ class GpReport(Structure):
                 ("evidence_error", c_double), ("draws", c_size_t), ("effective_draws", c_double)]
 
 
+class GpPrediction(Structure):
+    _fields_ = [("point", c_void_p), ("mean", c_void_p), ("median", c_void_p), ("sd", c_void_p),
+                ("lower", c_void_p), ("upper", c_void_p), ("level", c_double),
+                ("latent_mean", c_void_p), ("latent_sd", c_void_p), ("probability", c_void_p),
+                ("y", c_void_p), ("log_density", c_void_p), ("cdf", c_void_p),
+                ("crps", c_void_p)]
+
+
+class GpSampleOptions(Structure):
+    _fields_ = [("size", c_size_t), ("likelihood", Enum), ("warp", c_char_p),
+                ("lower", c_double), ("upper", c_double), ("set", POINTER(c_char_p)),
+                ("set_count", c_size_t)]
+
+
 class GpPlan(Structure):
     _fields_ = [("rows", c_size_t), ("learn_rows", c_size_t), ("inducing", c_size_t),
                 ("posterior", Enum), ("store", Enum), ("available", c_double),
@@ -189,7 +203,7 @@ class ReasonsSummary(Structure):
                 ("sd", c_double), ("distance", c_double), ("noise", c_double),
                 ("prior", c_double), ("probability", c_double), ("exact", c_bool),
                 ("parts", c_size_t), ("patterns", c_size_t), ("rows", c_size_t),
-                ("trend", c_double)]
+                ("trend", c_double), ("predicted", c_double), ("unit", c_char_p)]
 
 
 class ReasonsPart(Structure):
@@ -314,6 +328,21 @@ FUNCTIONS = {
     "lth_trend_weight_at": (POINTER(TrendWeight), [_object, c_size_t]),
     "lth_trend_share": (c_double, [_object]),
     "lth_metrics_of": (None, [_array, _array, _array, c_size_t, POINTER(Metrics), c_size_t]),
+    "lth_metrics_with": (Status, [POINTER(GpPrediction), c_size_t, c_size_t, POINTER(Metrics),
+                                  c_size_t, _error]),
+    "lth_likelihood_name": (c_char_p, [Enum]),
+    "lth_warp_name": (c_char_p, [c_size_t, POINTER(c_char_p)]),
+    "lth_gp_point": (Enum, [_object]),
+    "lth_gp_warp": (c_char_p, [_object]),
+    "lth_gp_grades": (c_size_t, [_object, _out]),
+    "lth_gp_exposure": (c_char_p, [_object]),
+    "lth_gp_predict_all": (Status, [_object, _object, POINTER(GpPrediction), c_size_t, _error]),
+    "lth_gp_left_out": (Status, [_object, c_size_t, _array, POINTER(GpPrediction), c_size_t,
+                                 _error]),
+    "lth_gp_warped": (c_double, [_object, c_size_t, c_double]),
+    "lth_gp_sample_options_init": (None, [POINTER(GpSampleOptions)]),
+    "lth_gp_sample_as": (Status, [_object, _object, POINTER(GpSampleOptions), c_size_t, _array,
+                                  _error]),
     "lth_gp_reported": (POINTER(GpReport), [_object]),
     "lth_gp_use_vectors": (Status, [_object, c_char_p, _error]),
     "lth_gp_predict": (Status, [_object, _object, c_bool, _array, _array, _error]),
@@ -345,6 +374,7 @@ FUNCTIONS = {
     "lth_validation_confusion": (c_size_t, [_object, c_size_t, c_size_t, c_size_t]),
     "lth_validation_value": (c_double, [_object, c_size_t, c_size_t]),
     "lth_validation_sd": (c_double, [_object, c_size_t, c_size_t]),
+    "lth_validation_quantile": (c_double, [_object, c_size_t, c_size_t, c_double]),
     "lth_validation_predicted": (c_bool, [_object, c_size_t, c_size_t, c_size_t]),
     "lth_validation_true": (c_bool, [_object, c_size_t, c_size_t, c_size_t]),
     "lth_gp_cv": (Status, [_object, c_char_p, _object, _names, c_size_t, _array, c_size_t,
@@ -428,7 +458,8 @@ STRUCTURES = {
     "lth_gp_step": GpStep, "lth_gp_options": GpOptions, "lth_class_rows": ClassRows,
     "lth_gp_param": GpParam, "lth_gp_symbol": GpSymbol, "lth_trend_weight": TrendWeight,
     "lth_metrics": Metrics,
-    "lth_gp_report": GpReport,
+    "lth_gp_report": GpReport, "lth_gp_prediction": GpPrediction,
+    "lth_gp_sample_options": GpSampleOptions,
     "lth_gp_plan": GpPlan, "lth_class_metrics": ClassMetrics,
     "lth_label_metrics": LabelMetrics, "lth_svm_options": SvmOptions,
     "lth_svm_report": SvmReport, "lth_svm_class": SvmClass, "lth_svm_point": SvmPoint,

@@ -1,17 +1,21 @@
 """Gaussian processes: regression and classification."""
 
 import os
-from ctypes import byref, sizeof
+from ctypes import byref, c_double, c_void_p, sizeof
 
 import numpy as np
 
-from . import _c, labels, model, tables
+from . import _c, labels, model, rows, tables
 from ._compat import ClassifierMixin, RegressorMixin
 from ._context import StatusLine
 from ._library import lib
 from .errors import Error
+from .predicted import Predicted
 
-_LIKELIHOODS = {"logit": 0, "probit": 1}
+_OF_LABELS = {"logit": 0, "probit": 1, "softmax": 10}
+_OF_NUMBERS = {name: i + 2 for i, name in enumerate(
+    ("gaussian", "student", "warped", "censored", "ordinal", "poisson", "negbinomial", "beta"))}
+_POINTS = ("mean", "median")
 _REGRESSION, _CLASSIFICATION = 1, 2
 _POSTERIORS = ("auto", "exact", "cg", "inducing", "laplace", "sites")
 _BOUNDS = {None: 0, "fitc": 1, "titsias": 2}
@@ -82,9 +86,8 @@ class _GP(model.Model):
         raise Error('prior wants {path: (median, sd of the logarithm)}, as {"ssk.gap": (0.5, 1)}, '
                     f"not {self.prior!r}")
 
-    def fit(self, X, y):
-        """Learn from rows and their targets."""
-        context, parsed, columns, targets, more = self._task(X, y)
+    def _fit(self, X, y, known):
+        context, parsed, columns, targets, more = self._task(X, y, known)
         steps, line = [], StatusLine(self.verbose and context.is_first)
         options = self._options(line, steps, context)
         _table, arguments = self._arguments(context, parsed, columns, targets, options, more)
@@ -99,7 +102,7 @@ class _GP(model.Model):
     def plan(self, X, y):
         """What `fit` would do and need, as a dict: rows to learn from, posterior, pairs of rows,
         bytes of memory, and seconds by a short trial on this machine."""
-        context, parsed, columns, targets, more = self._task(X, y)
+        context, parsed, columns, targets, more = self._task(X, y, {})
         options = self._options(StatusLine(False), [], context)
         _table, arguments = self._arguments(context, parsed, columns, targets, options, more)
         plan = _c.GpPlan()
@@ -135,6 +138,7 @@ class _GP(model.Model):
         self.effective_draws_ = report.effective_draws
         self.intervals_ = {p.path.decode(): (p.low, p.high) for p in self._params()
                            if p.low <= p.high and not p.undetermined}
+        self.likelihood_ = lib.lth_likelihood_name(lib.lth_gp_likelihood(pointer)).decode()
         self.hyperparameters_ = {p.path.decode(): p.value for p in self._params()}
         count = report.orders
         self.order_weights_ = np.array(report.nu[:count])
@@ -144,9 +148,11 @@ class _GP(model.Model):
             self.trace_ = np.empty(0, dtype=[(name, "f8") for name, _ in _c.GpStep._fields_])
 
     def _params(self):
-        count = lib.lth_kernel_params(lib.lth_gp_kernel(self._pointer))
-        places = [*range(count), _c.NONE]  # the noise, or the scale
-        return [lib.lth_gp_param_at(self._pointer, i) for i in places]
+        out, i = [], 0
+        while p := lib.lth_gp_param_at(self._pointer, i):
+            out.append(p)
+            i += 1
+        return out
 
     def mean_weights(self, target=0):
         """What one unit of each number column adds, where the kernel is linear in them, as a
@@ -175,7 +181,7 @@ class _GP(model.Model):
         return sorted(out, key=lambda s: (-s["decay"], -s["nodes"], s["symbol"].encode()))
 
 
-class GPRegressor(RegressorMixin, _GP):
+class GPRegressor(RegressorMixin, Predicted, _GP):
     """Gaussian process regression. The kernel's hyperparameters are learned by the evidence.
 
     Parameters
@@ -198,6 +204,17 @@ class GPRegressor(RegressorMixin, _GP):
         False keeps every hyperparameter as given.
     zero_mean, unscaled : bool
         Do not take out the mean of y; keep its scale.
+    likelihood : str
+        What is seen of the function: "gaussian" noise, heavy tails ("student"), noise after a
+        learned warp ("warped"), numbers that pile up at bounds ("censored"), few grades in order
+        ("ordinal"), counts ("poisson", or with more spread "negbinomial"), shares between 0 and 1
+        ("beta"). See docs/models.md.
+    warp : {"log", "boxcox", "sinh", "tanh"}, optional
+        Of "warped"; None = "log".
+    lower, upper : float, optional
+        Of "censored": what is at or beyond them may be anything beyond.
+    point : {"mean", "median"}
+        What `predict` gives, by which errors are counted.
     mean : str, optional
         Number columns that y depends on linearly, ``"zs + f1..f17"``: their weights are integrated
         out. It adds ``linear(scale(zs) + scale(f1..f17))`` to the kernel; "zero" among them is
@@ -250,6 +267,9 @@ class GPRegressor(RegressorMixin, _GP):
     hyperparameters_ : dict
         By path, the noise included.
     log_evidence_, noise_ : float
+    likelihood_, warp_ : str
+    grades_ : ndarray
+        Of "ordinal": the grades, ascending; else None.
     leave_one_out_ : dict
         Quality of leave-one-out predictions, as `luthier.metrics` gives it. None with inducing
         rows.
@@ -269,8 +289,13 @@ class GPRegressor(RegressorMixin, _GP):
         Steps of the optimiser: start, iteration, evaluations, evidence, gradient, seconds.
     """
 
+    # Of pickles that do not tell.
+    likelihood, warp, lower, upper, point = "gaussian", None, None, None, "mean"
+    likelihood_, warp_, grades_ = "gaussian", None, None
+
     def __init__(self, kernel="ssk(text)", *, vectors=None, restarts=4, max_iter=200, noise=None,
                  fix=None, prior=None, learn=True, zero_mean=False, unscaled=False, mean=None,
+                 likelihood="gaussian", warp=None, lower=None, upper=None, point="mean",
                  posterior="auto", inducing=None, learn_rows=None, bound=None, gram=None,
                  store="double", tolerance=None, probes=None, intervals=False, average=None,
                  n_jobs=None, random_state=None, verbose=0, precision="double", device="cpu",
@@ -286,6 +311,11 @@ class GPRegressor(RegressorMixin, _GP):
         self.zero_mean = zero_mean
         self.unscaled = unscaled
         self.mean = mean
+        self.likelihood = likelihood
+        self.warp = warp
+        self.lower = lower
+        self.upper = upper
+        self.point = point
         self.posterior = posterior
         self.inducing = inducing
         self.learn_rows = learn_rows
@@ -316,16 +346,49 @@ class GPRegressor(RegressorMixin, _GP):
         if self.probes is not None:
             options.probes = model.positive(self.probes, "probes", 1)
 
-    def _task(self, X, y):
+    def fit(self, X, y, *, weights=None, noise=None, repeats=None, exposure=None):
+        """Learn from rows and their targets.
+
+        Parameters
+        ----------
+        X, y : rows and their numbers; a y of two dimensions has several targets
+        weights : array-like or str, optional
+            How often each row counts, above 0.
+        noise : array-like or str, optional
+            The known variance of each row's noise, which is added to the learned one.
+        repeats : array-like or str, optional
+            How many measurements each y is the mean of.
+        exposure : array-like or str, optional
+            What counts are in proportion to: hours, length, population.
+
+        The last four are one number for each row, or the name of a column of X.
+        """
+        known = {"weights": weights, "noise": noise, "repeats": repeats, "exposure": exposure}
+        return self._fit(X, y, known)
+
+    def _seen(self):
+        """The options that say what is seen of the function."""
+        if self.likelihood not in _OF_NUMBERS:
+            raise Error(f"likelihood wants one of {', '.join(_OF_NUMBERS)}, not "
+                        f"{self.likelihood!r}")
+        if self.point not in _POINTS:
+            raise Error(f'point wants "mean" or "median", not {self.point!r}')
+        bounds = {name: np.nan if value is None else float(value)
+                  for name, value in (("lower", self.lower), ("upper", self.upper))}
+        return {"likelihood": _OF_NUMBERS[self.likelihood], "point": _POINTS.index(self.point),
+                "warp": None if self.warp is None else str(self.warp).encode(), **bounds}
+
+    def _task(self, X, y, known):
         context, parsed, columns = self._begin(X)
-        rows = next(iter(columns.values())).count
-        targets, self._several = labels.numbers(y, rows, columns.keys(), self)
+        count = next(iter(columns.values())).count
+        targets, self._several = labels.numbers(y, count, columns.keys(), self)
         noise = 0.0 if self.noise is None else float(self.noise)
         if not noise >= 0:
             raise Error(f"noise wants a variance of at least 0, not {self.noise!r}")
-        more = {"task": _REGRESSION, "noise": noise, "zero_mean": bool(self.zero_mean),
-                "unscaled": bool(self.unscaled)}
-        return context, parsed, columns, targets, more
+        more, names = rows.columns(X, count, columns.keys() | targets.keys(), **known)
+        options = {"task": _REGRESSION, "noise": noise, "zero_mean": bool(self.zero_mean),
+                   "unscaled": bool(self.unscaled), **self._seen(), **names}
+        return context, parsed, {**columns, **more}, targets, options
 
     def _read(self):
         super()._read()
@@ -334,19 +397,10 @@ class GPRegressor(RegressorMixin, _GP):
         self.leave_one_out_ = {name: getattr(report.loo.contents, name)
                                for name, _ in _c.Metrics._fields_} if report.loo else None
         self._several = self.n_targets_ > 1 or self.__dict__.get("_several", False)
-
-    def predict(self, X, return_std=False, latent=False):
-        """The mean for each row, and with `return_std` its standard deviation.
-
-        The deviation is that of y, noise included; with `latent` that of the function itself.
-        """
-        table = self._new_rows(X)
-        mean = np.empty((self.n_targets_, table.rows))
-        sd = np.empty_like(mean) if return_std else None
-        self._predict_call("predict", table, bool(latent), mean.ctypes.data,
-                           sd.ctypes.data if return_std else None)
-        shape = (lambda a: a.T) if self._several else (lambda a: a[0])
-        return (shape(mean), shape(sd)) if return_std else shape(mean)
+        warp, grades = lib.lth_gp_warp(self._pointer), c_void_p()
+        self.warp_ = None if warp is None else warp.decode()
+        count = lib.lth_gp_grades(self._pointer, byref(grades))
+        self.grades_ = np.array((c_double * count).from_address(grades.value)) if count else None
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -365,8 +419,8 @@ class GPClassifier(ClassifierMixin, model.Classes, _GP):
     kernel, vectors, restarts, max_iter, fix, prior, learn, mean, posterior, inducing, learn_rows,
     bound, gram, intervals, average, n_jobs, random_state, verbose, precision, device, cluster
         As for `GPRegressor`; "exact" is Laplace's approximation here, and there is no "cg".
-    likelihood : {"logit", "probit"}
-        How the latent function becomes a probability.
+    likelihood : {"logit", "probit", "softmax"}
+        How the latent function becomes a probability; "softmax" has all classes in one problem.
 
     Attributes
     ----------
@@ -404,14 +458,21 @@ class GPClassifier(ClassifierMixin, model.Classes, _GP):
         self.device = device
         self.cluster = cluster
 
-    def _task(self, X, y):
-        if self.likelihood not in _LIKELIHOODS:
-            raise Error(f'likelihood wants "logit" or "probit", not {self.likelihood!r}')
+    def fit(self, X, y, *, weights=None):
+        """Learn from rows and their labels; `weights` says how often each row counts, as
+        numbers above 0 or as the name of a column of X."""
+        return self._fit(X, y, {"weights": weights})
+
+    def _task(self, X, y, known):
+        if self.likelihood not in _OF_LABELS:
+            raise Error(f"likelihood wants one of {', '.join(_OF_LABELS)}, not "
+                        f"{self.likelihood!r}")
         context, parsed, columns = self._begin(X)
-        rows = next(iter(columns.values())).count
-        self._labels, targets = labels.labels(y, rows, columns.keys(), self)
-        more = {"task": _CLASSIFICATION, "likelihood": _LIKELIHOODS[self.likelihood]}
-        return context, parsed, columns, targets, more
+        count = next(iter(columns.values())).count
+        self._labels, targets = labels.labels(y, count, columns.keys(), self)
+        more, names = rows.columns(X, count, columns.keys() | targets.keys(), **known)
+        options = {"task": _CLASSIFICATION, "likelihood": _OF_LABELS[self.likelihood], **names}
+        return context, parsed, {**columns, **more}, targets, options
 
     def _read(self):
         super()._read()
@@ -436,5 +497,10 @@ class GPClassifier(ClassifierMixin, model.Classes, _GP):
 
 def estimator_of(pointer, context, **given):
     """The estimator for a Gaussian process that was read from a file."""
-    kind = GPClassifier if lib.lth_gp_classes(pointer) else GPRegressor
-    return model.adopt(kind(**given), pointer, context)
+    given["likelihood"] = lib.lth_likelihood_name(lib.lth_gp_likelihood(pointer)).decode()
+    if lib.lth_gp_classes(pointer):
+        return model.adopt(GPClassifier(**given), pointer, context)
+    given["point"] = _POINTS[lib.lth_gp_point(pointer)]
+    warp = lib.lth_gp_warp(pointer)
+    given["warp"] = None if warp is None else warp.decode()
+    return model.adopt(GPRegressor(**given), pointer, context)

@@ -161,3 +161,22 @@ void lth_metrics_of(const double *y, const double *mean, const double *sd, size_
         lth__metrics_of(&(lth__predicted){.count = count, .y = y, .point = mean, .sd = sd});
     lth__copy_struct(out, size, &m, sizeof m);
 }
+
+lth_status lth_metrics_with(const lth_gp_prediction *given, size_t from_size, size_t count,
+                            lth_metrics *out, size_t size, lth_error *err) {
+    lth_gp_prediction from = {0};
+    lth_metrics m;
+    lth__copy_struct(&from, sizeof from, given, from_size);
+    LTH_TRY(lth__metrics_judge(&(lth__predicted){.count = count,
+                                                 .y = from.y,
+                                                 .point = from.point,
+                                                 .sd = from.sd,
+                                                 .log_density = from.log_density,
+                                                 .cdf = from.cdf,
+                                                 .crps = from.crps,
+                                                 .lower = from.lower,
+                                                 .upper = from.upper},
+                               &m, err));
+    lth__copy_struct(out, size, &m, sizeof m);
+    return LTH_OK;
+}

@@ -27,7 +27,7 @@ void lth_validation_free(lth_validation *v) {
         void *blocks[] = {t->class_name, t->y,           t->value,   t->truth,    t->predicted,
                           t->decision,   t->probability, t->seconds, t->metrics,  t->labels,
                           t->each,       t->confusion,   t->sd,      t->evidence, t->log_density,
-                          t->cdf,        t->crps,        t->lower,   t->upper};
+                          t->cdf,        t->crps,        t->lower,   t->median,   t->upper};
         for (size_t k = 0; k < sizeof blocks / sizeof *blocks; k++) lth__free(blocks[k]);
     }
     if (v) lth__free(v->targets);
@@ -82,7 +82,7 @@ lth_status lth__validation_add(lth_validation *v, const double *y, const lth__la
 
 lth_status lth__validation_distribution(lth_validation *v, size_t target, lth_error *err) {
     lth__validated *t = &v->targets[target];
-    double **all[] = {&t->log_density, &t->cdf, &t->crps, &t->lower, &t->upper};
+    double **all[] = {&t->log_density, &t->cdf, &t->crps, &t->lower, &t->median, &t->upper};
     for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
         if (!*all[k]) *all[k] = lth__calloc(t->rows, sizeof **all[k]);
         if (!*all[k]) return lth__fail_memory(err, t->rows * sizeof **all[k]);
@@ -100,8 +100,8 @@ static lth_status join_target(lth__cluster *c, lth__validated *t, size_t folds, 
     size_t cells = t->rows * t->class_count;
     LTH_TRY(lth__cluster_join(c, LTH_OK, t->evidence, folds, err));
     LTH_TRY(lth__cluster_join(c, LTH_OK, t->seconds, folds, err));
-    double *by_row[] = {t->value, t->sd,    t->log_density, t->cdf,
-                        t->crps,  t->lower, t->upper,       t->decision};
+    double *by_row[] = {t->value, t->sd,     t->log_density, t->cdf,     t->crps,
+                        t->lower, t->median, t->upper,       t->decision};
     for (size_t k = 0; k < sizeof by_row / sizeof *by_row; k++)
         LTH_TRY(lth__cluster_join(c, LTH_OK, by_row[k], by_row[k] ? t->rows : 0, err));
     LTH_TRY(lth__cluster_join(c, LTH_OK, t->probability, t->probability ? cells : 0, err));
@@ -324,6 +324,16 @@ double lth_validation_value(const lth_validation *v, size_t target, size_t row) 
 double lth_validation_sd(const lth_validation *v, size_t target, size_t row) {
     const lth__validated *t = target_at(v, target);
     return t && t->sd && row < t->rows ? t->sd[row] : NAN;
+}
+
+double lth_validation_quantile(const lth_validation *v, size_t target, size_t row, double share) {
+    const lth__validated *t = target_at(v, target);
+    if (!t || row >= t->rows) return NAN;
+    const double *of = share == 0.025   ? t->lower
+                       : share == 0.5   ? t->median
+                       : share == 0.975 ? t->upper
+                                        : NULL;
+    return of ? of[row] : NAN;
 }
 
 /* Whether a table of rows and classes says so. */

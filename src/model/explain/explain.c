@@ -33,7 +33,9 @@ lth_reasons *lth__reasons_create(void) {
                                        .noise = NAN,
                                        .prior = NAN,
                                        .probability = NAN,
-                                       .trend = NAN};
+                                       .trend = NAN,
+                                       .predicted = NAN,
+                                       .unit = ""};
     return r;
 }
 

@@ -105,6 +105,8 @@ double *lth__gp_value(lth_gp *gp, size_t param);
 bool lth__gp_is_gaussian(const lth_gp *gp);
 /* Whether what is predicted is normal, so that mean and sd say it all. */
 bool lth__gp_is_normal(const lth_gp *gp);
+/* Whether f is in units of its own, not in those of the targets. */
+bool lth__gp_has_own_units(const lth_gp *gp);
 lth__terms lth__gp_terms(const lth_gp *gp, size_t target);
 /* The rows of a latent function. */
 lth__seen lth__gp_seen(const lth_gp *gp, size_t latent);
@@ -265,6 +267,9 @@ lth_status lth__gp_predict_items(const lth_gp *gp, const lth_items *items, const
 /* What is expected of a target where f has this mean and variance; `row` of `known`. */
 lth__predictive lth__gp_predictive(const lth_gp *gp, size_t target, double mean, double variance,
                                    const lth__known *known, size_t row, double *room);
+/* The same, all that is asked for, to the place `at` of each array. */
+void lth__gp_expect(const lth_gp *gp, size_t target, double mean, double variance,
+                    const lth__known *known, size_t row, const lth_gp_prediction *to, size_t at);
 /* Probabilities of every item, by [item * classes + class]. */
 lth_status lth__gp_classify_items(const lth_gp *gp, const lth_items *items, double *probability,
                                   lth_error *err);

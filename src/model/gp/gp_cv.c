@@ -19,7 +19,7 @@ typedef struct cv {
     const lth_gp_options *options;
     /* Of the fold at hand: */
     size_t *row;    /* rows to learn from, then those to judge */
-    double *buffer; /* 8 x rows */
+    double *buffer; /* 9 x rows */
     lth_validation *validation;
 } cv;
 
@@ -57,6 +57,7 @@ static lth_gp_prediction prediction_of(const cv *c, size_t learn, bool normal) {
     to.log_density = b + 5 * n;
     to.cdf = b + 6 * n;
     to.crps = b + 7 * n;
+    to.median = b + 8 * n;
     return to;
 }
 
@@ -66,6 +67,7 @@ static void write_distribution(const cv *c, size_t learn, const lth_gp_predictio
         size_t row = c->row[i], at = i - learn;
         v->lower[row] = from->lower[at];
         v->upper[row] = from->upper[at];
+        v->median[row] = from->median[at];
         v->log_density[row] = from->log_density[at];
         v->cdf[row] = from->cdf[at];
         v->crps[row] = from->crps[at];
@@ -231,7 +233,7 @@ static lth_status share_folds(cv *c, lth_ctx *ctx, lth_error *err) {
 
 static lth_status take_numbers(cv *c, const lth_table *table, lth_error *err) {
     LTH_TRY(lth__gp_read_numbers(table, c->names, c->targets, c->options, &c->y, err));
-    c->buffer = lth__alloc(8 * c->rows, sizeof *c->buffer);
+    c->buffer = lth__alloc(9 * c->rows, sizeof *c->buffer);
     c->grades = lth__alloc(LTH__MOST_GRADES, sizeof *c->grades);
     if (!c->buffer || !c->grades) return lth__fail_memory(err, 0);
     if (lth__likelihood_of(c->options->likelihood, false)->of == LTH__OF_GRADES)

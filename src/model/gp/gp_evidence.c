@@ -44,6 +44,10 @@ bool lth__gp_is_normal(const lth_gp *gp) {
     return gp->likelihood == &lth__gaussian;
 }
 
+bool lth__gp_has_own_units(const lth_gp *gp) {
+    return gp->warp || gp->likelihood->own_units;
+}
+
 /* A bound in the units of y inside. */
 static double bound_inside(const lth__target *target, double bound) {
     return (bound - target->shift) / target->scale;

@@ -24,33 +24,29 @@ double lth__gp_truth(const lth_gp *gp, size_t target, size_t row) {
     return of->shift + of->scale * y;
 }
 
-typedef struct left_out {
-    double *y, *point, *sd, *log_density, *cdf, *crps, *lower, *upper;
-} left_out;
-enum { LEFT_OUT = 8 };
-
-static left_out left_out_in(double *room, size_t n) {
-    return (left_out){room,         room + n,     room + 2 * n, room + 3 * n,
-                      room + 4 * n, room + 5 * n, room + 6 * n, room + 7 * n};
+/* What is expected of each row from all the others, whose f has this mean and variance. The places
+ * of these arrays may be those of the result. */
+static void judge_left_out(const lth_gp *gp, size_t target, const double *mean,
+                           const double *variance, double *y, const lth_gp_prediction *to) {
+    for (size_t i = 0; i < gp->rows; i++) {
+        y[i] = lth__gp_truth(gp, target, i);
+        lth__gp_expect(gp, target, mean[i], variance[i], &gp->known, i, to, i);
+    }
 }
 
-/* What is expected of each row from all the others, whose f has this mean and variance. */
-static void judge_left_out(const lth_gp *gp, size_t target, const double *mean,
-                           const double *variance, const left_out *to) {
-    double room[LTH__MOST_OWN], of_mean;
-    for (size_t i = 0; i < gp->rows; i++) {
-        lth__predictive p =
-            lth__gp_predictive(gp, target, mean[i], variance[i], &gp->known, i, room);
-        double y = to->y[i] = lth__gp_truth(gp, target, i);
-        lth__predictive_moments(&p, &of_mean, &to->sd[i]);
-        to->point[i] = gp->point == LTH_POINT_MEDIAN ? lth__predictive_quantile(&p, 0.5) : of_mean;
-        if (lth__gp_is_normal(gp)) continue;
-        to->log_density[i] = lth__predictive_log_p(&p, y);
-        to->cdf[i] = lth__predictive_cdf(&p, y);
-        to->crps[i] = lth__predictive_crps(&p, y);
-        to->lower[i] = lth__predictive_quantile(&p, 0.025);
-        to->upper[i] = lth__predictive_quantile(&p, 0.975);
-    }
+enum { LEFT_OUT = 8 };
+
+/* Of what is normal, sd says it all. */
+static lth_gp_prediction left_out_in(const lth_gp *gp, double *room) {
+    size_t n = gp->rows;
+    lth_gp_prediction to = {.y = room, .point = room + n, .sd = room + 2 * n};
+    if (lth__gp_is_normal(gp)) return to;
+    to.log_density = room + 3 * n;
+    to.cdf = room + 4 * n;
+    to.crps = room + 5 * n;
+    to.lower = room + 6 * n;
+    to.upper = room + 7 * n;
+    return to;
 }
 
 lth_status lth__gp_report_left_out(lth_gp *gp, const double *mean, const double *variance,
@@ -58,24 +54,17 @@ lth_status lth__gp_report_left_out(lth_gp *gp, const double *mean, const double 
     size_t n = gp->rows;
     double *room = lth__alloc(LEFT_OUT * n, sizeof *room);
     if (!room) return lth__fail_memory(err, LEFT_OUT * n * sizeof *room);
-    left_out to = left_out_in(room, n);
-    judge_left_out(gp, 0, mean, variance, &to);
-    lth__predicted p = {.count = n, .y = to.y, .point = to.point, .sd = to.sd};
-    if (!lth__gp_is_normal(gp)) {
-        p.log_density = to.log_density;
-        p.cdf = to.cdf;
-        p.crps = to.crps;
-        p.lower = to.lower;
-        p.upper = to.upper;
-    }
-    lth_status status = lth__metrics_judge(&p, &gp->loo, err);
+    lth_gp_prediction to = left_out_in(gp, room);
+    judge_left_out(gp, 0, mean, variance, room, &to);
+    lth_status status = lth_metrics_with(&to, sizeof to, n, &gp->loo, sizeof gp->loo, err);
     if (status == LTH_OK) gp->report.loo = &gp->loo;
     lth__free(room);
     return status;
 }
 
-lth_status lth_gp_leave_one_out(const lth_gp *gp, size_t target, double *y, double *mean,
-                                double *sd, lth_error *err) {
+/* Mean and variance of f at each row from all the others. */
+static lth_status leave_out(const lth_gp *gp, size_t target, double *mean, double *variance,
+                            lth_error *err) {
     if (!gp->posterior->leave_one_out || gp->classes)
         return lth__fail(err, LTH_EARG,
                          gp->classes
@@ -87,15 +76,27 @@ lth_status lth_gp_leave_one_out(const lth_gp *gp, size_t target, double *y, doub
     LTH_TRY(lth__memory_check(gp->rows * gp->rows * sizeof(double),
                               "leaving out one row after the other",
                               "use a machine with more memory", err));
-    LTH_TRY(gp->posterior->leave_one_out(gp, target, mean, sd, err));
-    double room[LTH__MOST_OWN];
-    for (size_t i = 0; i < gp->rows; i++) {
-        lth__predictive p = lth__gp_predictive(gp, target, mean[i], sd[i], &gp->known, i, room);
-        y[i] = lth__gp_truth(gp, target, i);
-        lth__predictive_moments(&p, &mean[i], &sd[i]);
-        if (gp->point == LTH_POINT_MEDIAN) mean[i] = lth__predictive_quantile(&p, 0.5);
-    }
+    return gp->posterior->leave_one_out(gp, target, mean, variance, err);
+}
+
+lth_status lth_gp_leave_one_out(const lth_gp *gp, size_t target, double *y, double *mean,
+                                double *sd, lth_error *err) {
+    LTH_TRY(leave_out(gp, target, mean, sd, err));
+    judge_left_out(gp, target, mean, sd, y, &(lth_gp_prediction){.point = mean, .sd = sd});
     return LTH_OK;
+}
+
+lth_status lth_gp_left_out(const lth_gp *gp, size_t target, double *y,
+                           const lth_gp_prediction *given, size_t size, lth_error *err) {
+    lth_gp_prediction to = {0};
+    lth__copy_struct(&to, sizeof to, given, size);
+    to.y = y;
+    double *mean = lth__alloc(2 * gp->rows, sizeof *mean), *variance = mean + gp->rows;
+    if (!mean) return lth__fail_memory(err, 2 * gp->rows * sizeof *mean);
+    lth_status status = leave_out(gp, target, mean, variance, err);
+    if (status == LTH_OK) judge_left_out(gp, target, mean, variance, y, &to);
+    lth__free(mean);
+    return status;
 }
 
 /* ---- Steps ---- */

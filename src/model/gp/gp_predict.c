@@ -1,4 +1,4 @@
-/* Predictions of a Gaussian process, a slice of the rows at a time, and draws from its prior. */
+/* Predictions of a Gaussian process, a slice of the rows at a time. */
 #include <math.h>
 #include <string.h>
 
@@ -153,18 +153,18 @@ typedef struct numbers {
 } numbers;
 
 /* Of f where it is in units of its own, otherwise of y without noise. */
-static void take_latent(const numbers *n, size_t target, size_t at, double mean, double variance) {
-    const lth__target *of = &n->gp->targets[target];
-    const lth_gp_prediction *to = n->to;
-    bool own = n->gp->warp || n->gp->likelihood->own_units;
+static void take_latent(const lth_gp *gp, const lth_gp_prediction *to, size_t target, size_t at,
+                        double mean, double variance) {
+    const lth__target *of = &gp->targets[target];
+    bool own = lth__gp_has_own_units(gp);
     if (to->latent_mean) to->latent_mean[at] = own ? mean + of->link : of->shift + of->scale * mean;
     if (to->latent_sd) to->latent_sd[at] = (own ? 1 : of->scale) * sqrt(variance);
 }
 
-static void take_distribution(const numbers *n, const lth__mixture *p, size_t at) {
-    const lth_gp_prediction *to = n->to;
+static void take_distribution(const lth_gp *gp, const lth__mixture *p, const lth_gp_prediction *to,
+                              size_t at) {
     double mean = NAN, sd = NAN, level = to->level > 0 ? to->level : 0.95;
-    bool median_counts = to->point && n->gp->point == LTH_POINT_MEDIAN;
+    bool median_counts = to->point && gp->point == LTH_POINT_MEDIAN;
     if (to->mean || to->sd || (to->point && !median_counts)) lth__mixture_moments(p, &mean, &sd);
     double median = to->median || median_counts ? lth__mixture_quantile(p, 0.5) : NAN;
     if (to->mean) to->mean[at] = mean;
@@ -179,6 +179,15 @@ static void take_distribution(const numbers *n, const lth__mixture *p, size_t at
     if (to->crps) to->crps[at] = lth__mixture_crps(p, to->y[at]);
 }
 
+void lth__gp_expect(const lth_gp *gp, size_t target, double mean, double variance,
+                    const lth__known *known, size_t row, const lth_gp_prediction *to, size_t at) {
+    double room[LTH__MOST_OWN];
+    lth__predictive p = lth__gp_predictive(gp, target, mean, variance, known, row, room);
+    take_latent(gp, to, target, at, mean, variance);
+    take_distribution(gp, &(lth__mixture){.count = 1, .weight = &(double){1}, .part = &p}, to, at);
+    if (to->probability) lth__predictive_grades(&p, to->probability + row * gp->grade_count);
+}
+
 static void take_numbers(void *user, size_t first, size_t rows, const double *mean,
                          const double *variance) {
     const numbers *n = user;
@@ -191,12 +200,12 @@ static void take_numbers(void *user, size_t first, size_t rows, const double *me
             const double *v = variance ? variance + cell : NULL;
             double of_f, variance_of_f;
             lth__mixture_mix(p.count, p.weight, mean + cell, v, stride, &of_f, &variance_of_f);
-            take_latent(n, t, at, of_f, variance_of_f);
+            take_latent(gp, n->to, t, at, of_f, variance_of_f);
             for (size_t m = 0; m < p.count; m++)
                 n->part[m] = lth__gp_predictive(lth__averaged_at(n->by, m), t,
                                                 mean[cell + m * stride], v ? v[m * stride] : 0,
                                                 n->known, first + r, n->room + m * LTH__MOST_OWN);
-            take_distribution(n, &p, at);
+            take_distribution(gp, &p, n->to, at);
             if (n->to->probability)
                 lth__mixture_grades(&p, n->to->probability + (first + r) * gp->grade_count);
         }
@@ -368,70 +377,5 @@ lth_status lth_gp_classify(const lth_gp *gp, const lth_table *table, double *pro
     LTH_TRY(lth__reading_open(gp->encoder, table, gp->vectors, &r, err));
     lth_status status = lth__gp_classify_items(gp, r.items, probability, err);
     lth__reading_close(&r);
-    return status;
-}
-
-/* ---- Draws from the prior ---- */
-
-/* The Cholesky factor of the Gram matrix with this jitter, relative to its mean diagonal, if it has
- * one. */
-static lth_status factor_with(lth__gram *gram, double jitter, lth__matrix *L, bool *definite,
-                              lth_error *err) {
-    double trace, log_determinant;
-    LTH_TRY(lth__matrix_gram(L, gram, err));
-    LTH_TRY(lth__matrix_trace(L, &trace, err));
-    LTH_TRY(L->table->add_diagonal(L, jitter * trace / (double)L->n, err));
-    lth_status status = L->table->factor(L, &log_determinant, err);
-    *definite = status == LTH_OK;
-    return status == LTH_ENUMERIC ? LTH_OK : status;
-}
-
-/* A Gram matrix with equal rows is singular: the smallest jitter that bears the factor. */
-static lth_status factor_prior(lth__gram *gram, lth__matrix *L, lth_error *err) {
-    bool definite = false;
-    for (double jitter = 0; !definite && jitter < 1e-3; jitter = jitter == 0 ? 1e-12 : jitter * 10)
-        LTH_TRY(factor_with(gram, jitter, L, &definite, err));
-    if (definite) return LTH_OK;
-    return lth__fail(err, LTH_ENUMERIC,
-                     "the kernel matrix is not positive definite, even with jitter");
-}
-
-static void draw(const lth__packed *L, double noise, lth__random *random, double *z, double *y) {
-    for (size_t i = 0; i < L->n; i += 2) lth__random_normals(random, z + i);
-    for (size_t i = 0; i < L->n; i++) {
-        const double *row = L->cells + lth__packed_row(L, i);
-        double f = 0;
-        for (size_t j = 0; j <= i; j++) f += row[j] * z[j];
-        y[i] = lth__gaussian.draw(&(lth__terms){.theta = &noise}, f, random);
-    }
-}
-
-/* The factor of the prior of f, packed. */
-static lth_status make_prior(const lth_kernel *kernel, const lth_items *items, double **out,
-                             lth_error *err) {
-    lth__gram *gram;
-    LTH_TRY(lth__gram_create(kernel, items, NULL, &gram, err));
-    lth__gram_keep_nothing(gram);
-    lth__matrix L = lth__matrix_beside(kernel->ctx, gram, items->count);
-    lth_status status = factor_prior(gram, &L, err);
-    if (status == LTH_OK) status = lth__matrix_take(&L, out, err);
-    lth__matrix_free(&L);
-    lth__gram_free(gram);
-    return status;
-}
-
-lth_status lth_gp_sample(const lth_kernel *kernel, const lth_items *items, double noise,
-                         size_t draws, double *y, lth_error *err) {
-    lth__packed L = lth__packed_layout(items->count);
-    LTH_TRY(lth__memory_check(lth__packed_bytes(L.n, sizeof *L.cells), "the Gram matrix",
-                              "use fewer rows", err));
-    double *z = lth__alloc(L.n + 1, sizeof *z);
-    lth_status status = z ? LTH_OK : lth__fail_memory(err, L.n * sizeof *z);
-    if (status == LTH_OK) status = make_prior(kernel, items, &L.cells, err);
-    lth__random random;
-    lth__random_seed(&random, kernel->ctx->options.seed);
-    for (size_t d = 0; d < draws && status == LTH_OK; d++) draw(&L, noise, &random, z, y + d * L.n);
-    lth__free(L.cells);
-    lth__free(z);
     return status;
 }

@@ -231,7 +231,7 @@ struct lth_trend {
 
 size_t lth__gp_latent_of(const lth_gp *gp, size_t target, double *unit) {
     if (gp->classes) return lth__classes_latent_of(gp->classes, target, unit);
-    *unit = gp->targets[target].scale;
+    *unit = lth__gp_has_own_units(gp) ? 1 : gp->targets[target].scale;
     return target;
 }
 

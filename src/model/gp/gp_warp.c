@@ -82,6 +82,14 @@ void lth__gp_warp_pull(const lth_gp *gp, const double *slope, size_t stride, dou
     }
 }
 
+double lth_gp_warped(const lth_gp *gp, size_t target, double y) {
+    if (!gp->warp || target >= gp->target_count) return y;
+    const lth__target *of = &gp->targets[target];
+    double g, log_slope;
+    gp->warp->at(params_of(gp), (y - of->shift) / of->scale, &g, &log_slope, NULL);
+    return (g - of->centre) / of->spread;
+}
+
 const char *lth_gp_warp(const lth_gp *gp) {
     return gp->warp ? gp->warp->name : NULL;
 }
