@@ -175,18 +175,15 @@ void learning_close(learning *l) {
 
 /* ---- Input ---- */
 
-/* A likelihood says what the targets are. */
-static void choose_task(learning *l) {
-    int likelihood = l->options->likelihood;
-    bool labels = likelihood == LTH_LOGIT || likelihood == LTH_PROBIT || likelihood == LTH_SOFTMAX;
-    if (likelihood < 0 || l->gp_options.task != LTH_TASK_AUTO) return;
-    l->gp_options.task = labels ? LTH_TASK_CLASSIFICATION : LTH_TASK_REGRESSION;
+static bool is_of_labels(int likelihood) {
+    return likelihood == LTH_LOGIT || likelihood == LTH_PROBIT || likelihood == LTH_SOFTMAX;
 }
 
 static int check_labels(learning *l) {
     const options *o = l->options;
     lth_error err = {0};
-    choose_task(l);
+    if (o->likelihood >= 0 && o->task < 0 && !is_of_labels(o->likelihood))
+        l->gp_options.task = LTH_TASK_REGRESSION;
     for (size_t i = 0; i < l->targets.count; ++i) {
         bool labels;
         lth_status status =
@@ -208,6 +205,11 @@ static int check_labels(learning *l) {
                                            : NULL;
     if (l->labels && wrong)
         return usage_error(o->command, "--%s is for numbers, but \"%s\" has labels", wrong, name);
+    if (!l->labels && is_of_labels(o->likelihood))
+        return usage_error(o->command,
+                           "--likelihood %s is for labels, but \"%s\" has numbers; "
+                           "--task classification reads them as labels",
+                           lth_likelihood_name((lth_likelihood)o->likelihood), name);
     return EXIT_DONE;
 }
 

@@ -56,4 +56,4 @@ def library():
 def test_files_are_short():
     for folder in ("python/luthier", "tests/python", "python/examples"):
         for path in pathlib.Path(ROOT / folder).glob("*.py"):
-            assert len(path.read_text().splitlines()) <= 500, path
+            assert len(path.read_text().splitlines()) <= 600, path

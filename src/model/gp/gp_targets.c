@@ -81,9 +81,9 @@ lth_status lth__gp_takes_labels(const lth_table *table, const char *const *targe
                                 const lth_gp_options *options, bool *out, lth_error *err) {
     const lth__likelihood *l = lth__likelihood_of(options->likelihood, false);
     lth_task task = options->task;
-    /* A likelihood other than the default says what the targets are. */
-    if (task == LTH_TASK_AUTO && options->likelihood != LTH_LOGIT && l)
-        task = l->of == LTH__OF_LABELS ? LTH_TASK_CLASSIFICATION : LTH_TASK_REGRESSION;
+    /* A likelihood of numbers that is not the default says what the targets are. */
+    if (task == LTH_TASK_AUTO && options->likelihood != LTH_LOGIT && l && l->of != LTH__OF_LABELS)
+        task = LTH_TASK_REGRESSION;
     LTH_TRY(lth_gp_has_labels(table, targets[0], task, out, err));
     return lth__gp_check(targets, count, *out, options, err);
 }
