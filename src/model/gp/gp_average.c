@@ -181,7 +181,11 @@ static lth_status make_models(const lth_gp *gp, struct lth__drawn *to, lth_error
 }
 
 static lth_status make_drawn(const lth_gp *gp, struct lth__drawn **out, lth_error *err) {
+    lth_ctx ctx = gp->ctx;
+    const lth__eval *kept;
     LTH_TRY(check_memory(gp, gp->draws->count, err));
+    /* What the model's encoder keeps is complete before draws look at it. */
+    LTH_TRY(lth__prepared_need(gp->prepared, &ctx, &kept, err));
     struct lth__drawn *d = lth__calloc(1, sizeof *d);
     if (!d) return lth__fail_memory(err, sizeof *d);
     lth_status status = make_models(gp, d, err);
