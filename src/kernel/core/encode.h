@@ -36,6 +36,7 @@ struct lth_items {
     struct lth_encoder *encoder;
     bool borrowed; /* the arrays of its fields and features belong to other items */
     bool quiet;    /* no warnings: they are part of items that were evaluated before */
+    bool of_base;  /* its encoder extends the one they were made by, and adds nothing   */
     size_t count;
     lth__sequences *fields;   /* as many as the kernel has fields */
     lth__features *features;  /* by node; empty for those that are no sparse feature maps */

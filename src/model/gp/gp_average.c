@@ -56,8 +56,9 @@ static void free_model(lth_gp *d) {
     if (!d) return;
     if (d->solution) d->posterior->free(d->solution);
     lth__prepared_free(d->prepared);
+    if (d->items) lth_encoder_free(d->items->encoder);
     if (d->kernel) lth__free(d->kernel->params);
-    void *blocks[] = {d->kernel, d->y, d->unwarped, d->warp_by, d->targets, d};
+    void *blocks[] = {d->items, d->kernel, d->y, d->unwarped, d->warp_by, d->targets, d};
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) lth__free(blocks[i]);
 }
 
@@ -98,6 +99,7 @@ static bool copy_model(const lth_gp *gp, lth_gp *d) {
     d->kernel = NULL;
     d->y = d->unwarped = d->warp_by = NULL;
     d->targets = NULL;
+    d->items = NULL;
     d->intervals = NULL;
     d->draws = NULL;
     d->only_predicts = true;
@@ -107,18 +109,22 @@ static bool copy_model(const lth_gp *gp, lth_gp *d) {
     return d->kernel && d->y && d->targets && (!gp->warp || unwarp(gp, d));
 }
 
-/* With the context of a call, since other threads read the model's. */
+/* The same rows, with an encoder of its own: what that keeps depends on the values of the
+ * parameters, and other threads read the model's. */
+static lth_status take_rows(const lth_gp *gp, lth_gp *d, lth_error *err) {
+    d->items = copy_of(gp->items, 1, sizeof *d->items);
+    if (!d->items) return lth__fail_memory(err, sizeof *d->items);
+    d->items->encoder = NULL;
+    LTH_TRY(lth__encoder_extend(gp->encoder, &d->items->encoder, err));
+    d->items->borrowed = d->items->of_base = d->items->quiet = true;
+    return LTH_OK;
+}
+
 static lth_status solve(lth_gp *d, lth_error *err) {
     lth__gram *gram;
-    lth_encoder *extension;
     double evidence;
-    lth_items rows = *d->items, *items = d->items;
-    LTH_TRY(lth__encoder_extend(d->encoder, &extension, err));
-    rows.encoder = extension;
-    rows.quiet = true;
-    d->items = &rows;
     lth_status status = d->posterior->open(d, err);
-    if (status == LTH_OK) status = lth__gram_create(d->kernel, &rows, NULL, &gram, err);
+    if (status == LTH_OK) status = lth__gram_create(d->kernel, d->items, NULL, &gram, err);
     if (status == LTH_OK) {
         lth__gram_keep_nothing(gram);
         status = lth__gp_solve(d, gram, &evidence, err);
@@ -129,8 +135,6 @@ static lth_status solve(lth_gp *d, lth_error *err) {
         }
         lth__gram_free(gram);
     }
-    d->items = items;
-    lth_encoder_free(extension);
     if (status == LTH_OK && d->posterior->ready) status = d->posterior->ready(d, err);
     return status;
 }
@@ -142,7 +146,8 @@ static lth_status make_model(const lth_gp *gp, const double *value, lth_gp **out
     if (status == LTH_OK) {
         d->kernel->ctx = &d->ctx;
         for (size_t p = 0; p < lth__gp_param_count(d); p++) *lth__gp_value(d, p) = value[p];
-        status = solve(d, err);
+        status = take_rows(gp, d, err);
+        if (status == LTH_OK) status = solve(d, err);
     }
     if (status == LTH_OK) status = lth__prepared_create(d->kernel, d->items, &d->prepared, err);
     if (status == LTH_OK)
@@ -176,7 +181,11 @@ static lth_status make_models(const lth_gp *gp, struct lth__drawn *to, lth_error
 }
 
 static lth_status make_drawn(const lth_gp *gp, struct lth__drawn **out, lth_error *err) {
+    lth_ctx ctx = gp->ctx;
+    const lth__eval *kept;
     LTH_TRY(check_memory(gp, gp->draws->count, err));
+    /* What the model's encoder keeps is complete before draws look at it. */
+    LTH_TRY(lth__prepared_need(gp->prepared, &ctx, &kept, err));
     struct lth__drawn *d = lth__calloc(1, sizeof *d);
     if (!d) return lth__fail_memory(err, sizeof *d);
     lth_status status = make_models(gp, d, err);
