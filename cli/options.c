@@ -209,6 +209,9 @@ const option option_table[] = {
      "gp: a column that says how often each row counts"},
     {0, "exposure", OPTION_TEXT, "COL", FIELD(exposure), LEARNING, 0,
      "gp: a column that counts are in proportion to: hours, length, population"},
+    {0, "coregion", OPTION_NUMBER, "R", FIELD(coregion), LEARNING, 1000,
+     "gp: several targets learn from each other, by R numbers that each has; their cells may be "
+     "empty"},
     {0, "point", OPTION_CHOICE, "mean|median", FIELD(point), LEARNING, 0,
      "gp: the number that stands for a prediction, by which errors are counted (default mean); the "
      "median has the least absolute error"},
@@ -591,6 +594,7 @@ int options_parse(int argc, char **argv, options *out) {
                      .posterior = -1,
                      .bound = -1,
                      .store = -1,
+                     .coregion = NOT_GIVEN,
                      .inducing = NOT_GIVEN,
                      .probes = NOT_GIVEN,
                      .task = -1,

@@ -49,6 +49,7 @@ typedef struct options {
     list target, fix, prior;
     uint64_t max_iter, restarts, folds; /* NOT_GIVEN = the default */
     uint64_t draws;
+    uint64_t coregion; /* likewise */
     int mean, likelihood, warp, point;
     const char *lower, *upper, *noise_by, *weights, *exposure; /* of targets and their rows */
     int posterior, bound, store; /* of a Gaussian process of many rows */

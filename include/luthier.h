@@ -548,6 +548,8 @@ typedef struct lth_gp_options {
     const char *weights;       /* a column: how often each row counts; NULL = once              */
     const char *exposure;      /* a column: of counts, mean = exp(f) times this; NULL = 1        */
     lth_point point;           /* default MEAN                                                  */
+    size_t coregion;           /* several targets learn from each other, with so many numbers each;
+                                  then empty cells are allowed. 0 (default) = each by itself    */
 } lth_gp_options;
 
 LTH_API void lth_gp_options_init(lth_gp_options *options);

@@ -7,6 +7,7 @@
 #include "model/explain/explain.h"
 #include "model/explain/explain_text.h"
 #include "model/gp/gp_classes.h"
+#include "model/gp/outputs.h"
 
 /* ---- The model ---- */
 
@@ -78,7 +79,7 @@ static lth_status judge(const lth_gp *gp, size_t target, const lth__explaining *
                         lth_reasons_summary *s, lth_error *err) {
     double unit, prior, variance = 0;
     LTH_TRY(vary(gp, latent_of(gp, target, &unit), x, &prior, &variance, err));
-    s->prior = fabs(unit) * sqrt(prior);
+    s->prior = fabs(unit) * sqrt(prior * (gp->classes ? 1 : lth__outputs_size(gp, target)));
     s->distance = fabs(unit) * sqrt(variance);
     if (gp->classes) return classify(gp, target, x, &s->probability, err);
     double noise = lth__gp_noise(gp);

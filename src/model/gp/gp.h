@@ -28,6 +28,8 @@ typedef struct lth__gp_how {
     lth_precision store;
     bool on_disk;
     lth_bound bound;
+    size_t coregion;    /* rank of what targets have in common; 0 = each is by itself */
+    double known_cells; /* targets that a row has, on average                        */
 } lth__gp_how;
 
 struct lth_gp {
@@ -44,9 +46,9 @@ struct lth_gp {
     char *vectors;           /* file for words that training did not have, or NULL */
 
     size_t rows, latents, target_count; /* rows: of items and y */
-    double *y;                          /* [latent][row]: as the likelihood sees them */
-    double *unwarped;                   /* likewise, before the warp; NULL = there is none */
-    double *warp_by;                    /* [param][latent][row]: dy by the warp's parameters */
+    double *y;        /* [latent][row]: as the likelihood sees them; NaN = not known (outputs.h) */
+    double *unwarped; /* likewise, before the warp; NULL = there is none */
+    double *warp_by;  /* [param][latent][row]: dy by the warp's parameters */
     double warp_jacobian, warp_jacobian_by[LTH__WARP_PARAMS]; /* of all rows */
     lth__known known;
     char *noise_by, *weights, *exposure; /* the columns it is from */
@@ -60,7 +62,8 @@ struct lth_gp {
     const lth__mean *mean;
     const lth__likelihood *likelihood;
     const lth__warp *warp; /* NULL = none */
-    /* Parameters beside the kernel's: the likelihood's, the warp's, then `scale`. */
+    /* Parameters beside the kernel's: the likelihood's, the warp's or those of outputs.h, then
+     * `scale`. */
     double own[LTH__MOST_OWN];
     lth__own_param own_list[LTH__MOST_OWN];
     size_t likelihood_params, own_count;
@@ -193,8 +196,8 @@ lth_status lth__gp_begin_classes(const lth__source *s, lth_items *items,
                                  struct lth__classes *classes, const lth__known *known,
                                  const char *name, const lth_gp_options *options, lth_gp **out,
                                  lth_error *err);
-/* Of the target columns of a table, whatever they hold. */
-lth_status lth__gp_begin(const lth__source *s, const lth_table *table, const char *const *targets,
+/* Of the target columns of a table, whatever they hold. Rows without any may leave `s`. */
+lth_status lth__gp_begin(lth__source *s, const lth_table *table, const char *const *targets,
                          size_t count, const lth_gp_options *options, lth_gp **out, lth_error *err);
 
 /* Learn its parameters, and condition it on all rows. */

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "model/gp/gp.h"
+#include "model/gp/outputs.h"
 
 /* ---- Parameters ---- */
 
@@ -14,6 +14,7 @@ void lth__gp_list_own(lth_gp *gp) {
     size_t warp = gp->warp ? lth__warp_params(gp->warp) : 0;
     gp->likelihood_params = count;
     for (size_t i = 0; i < warp; i++) list[count++] = gp->warp->params[i];
+    count += lth__outputs_list(gp, list + count);
     if (gp->likelihood->own_units) list[count++] = scale_param;
     gp->own_count = count;
 }

@@ -53,6 +53,17 @@ static void judge_left_out(const lth_gp *gp, size_t target, const double *mean,
     }
 }
 
+/* Rows without the target have nothing to be judged by; returns how many are left. */
+static size_t keep_known(const lth_gp *gp, double *room, size_t n) {
+    size_t count = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (isnan(gp->y[i])) continue;
+        for (size_t k = 0; k < LEFT_OUT; k++) room[k * n + count] = room[k * n + i];
+        count++;
+    }
+    return count;
+}
+
 lth_status lth__gp_report_left_out(lth_gp *gp, const double *mean, const double *variance,
                                    lth_error *err) {
     size_t n = gp->rows;
@@ -60,7 +71,8 @@ lth_status lth__gp_report_left_out(lth_gp *gp, const double *mean, const double 
     if (!room) return lth__fail_memory(err, LEFT_OUT * n * sizeof *room);
     left_out to = left_out_in(room, n);
     judge_left_out(gp, 0, mean, variance, &to);
-    lth__predicted p = {.count = n, .y = to.y, .point = to.point, .sd = to.sd};
+    lth__predicted p = {
+        .count = keep_known(gp, room, n), .y = to.y, .point = to.point, .sd = to.sd};
     if (!lth__gp_is_normal(gp)) {
         p.log_density = to.log_density;
         p.cdf = to.cdf;
