@@ -120,7 +120,7 @@ static int fill_options(learning *l) {
     if (o->max_iter != NOT_GIVEN) to->max_iter = (size_t)o->max_iter;
     if (o->restarts != NOT_GIVEN) to->restarts = (size_t)o->restarts;
     to->learn = !o->no_learn;
-    to->zero_mean = o->mean == 0;
+    to->mean = o->mean;
     to->unscaled = o->unscaled;
     to->fix = l->fix.at;
     to->fix_count = l->fix.count;
@@ -185,10 +185,10 @@ static int check_labels(learning *l) {
     /* Found once: the fit need not look at every cell again. */
     l->gp_options.task = l->labels ? LTH_TASK_CLASSIFICATION : LTH_TASK_REGRESSION;
     const char *name = l->targets.at[0];
-    const char *wrong = o->noise       ? "noise"
-                        : o->mean >= 0 ? "mean"
-                        : o->unscaled  ? "unscaled"
-                                       : NULL;
+    const char *wrong = o->noise           ? "noise"
+                        : l->only_constant ? "mean"
+                        : o->unscaled      ? "unscaled"
+                                           : NULL;
     if (l->labels && wrong)
         return usage_error(o->command, "--%s is for numbers, but \"%s\" has labels", wrong, name);
     return EXIT_DONE;
@@ -199,9 +199,18 @@ static const char *noise_column(const char *noise_by) {
     return noise_by && strncmp(noise_by, "1/", 2) == 0 ? noise_by + 2 : noise_by;
 }
 
+static int parse_mean(learning *l) {
+    const options *o = l->options;
+    size_t params = lth_kernel_params(l->kernel);
+    int code = session_parse_mean(&l->session, o->kernel, o->mean, &l->kernel);
+    l->only_constant = !code && lth_kernel_params(l->kernel) == params;
+    return code;
+}
+
 int learning_read(learning *l, const char *also) {
     const options *o = l->options;
     int code = session_parse_kernel(&l->session, o->kernel, &l->kernel);
+    if (!code && o->mean) code = parse_mean(l);
     if (!code) code = session_check_vectors(&l->session, l->kernel);
     if (code) return code;
     if (lth_kernel_needs_vectors(l->kernel))

@@ -14,8 +14,9 @@ typedef struct learning {
     list fix;         /* the paths of --fix, one by one          */
     lth_gp_step last; /* the step reported last                  */
     lth_gp_options gp_options;
-    bool labels; /* a Gaussian process for labels, once the table was read */
-    bool svm;    /* --model svm */
+    bool labels;        /* a Gaussian process for labels, once the table was read */
+    bool only_constant; /* --mean names no column */
+    bool svm;           /* --model svm */
     lth_svm_options svm_options;
     double *numbers[3]; /* the lists of --C, --epsilon and --nu */
 } learning;

@@ -215,10 +215,13 @@ const option option_table[] = {
     {0, "point", OPTION_CHOICE, "mean|median", FIELD(point), LEARNING, 0,
      "gp: the number that stands for a prediction, by which errors are counted (default mean); the "
      "median has the least absolute error"},
-    {0, "posterior", OPTION_CHOICE, "auto|exact|cg|inducing", FIELD(posterior), LEARNING, 0,
+    {0, "posterior", OPTION_CHOICE, "auto|exact|cg|inducing|laplace|sites", FIELD(posterior),
+     LEARNING, 0,
      "gp: how all rows are taken into account: exact, by a factor of their matrix; cg, by "
      "conjugate "
      "gradients over the stored matrix (numbers only); inducing, by some rows that stand for all; "
+     "laplace or sites, of likelihoods that are not normal: around the mode, or the best normal "
+     "distribution; "
      "auto (default), the most exact that fits into memory"},
     {0, "inducing", OPTION_NUMBER, "M", FIELD(inducing), LEARNING, 1000000,
      "gp: rows that stand for all; makes --posterior inducing (default: an eighth of the rows, "
@@ -269,8 +272,9 @@ const option option_table[] = {
      "iterations of the optimiser (default 200)"},
     {0, "restarts", OPTION_NUMBER, "N", FIELD(restarts), LEARNING, 1000000,
      "random starts beside the informed one (default 4); the best of them is finished"},
-    {0, "mean", OPTION_CHOICE, "zero|constant", FIELD(mean), LEARNING, 0,
-     "zero, or take the mean of the target out first (default constant)"},
+    {0, "mean", OPTION_TEXT, "zero|constant|COL[+COL...]", FIELD(mean), LEARNING, 0,
+     "zero, or take the mean of the target out first (default constant); and a linear model of "
+     "number columns, as in 'score + f1..f17'"},
     {0, "unscaled", OPTION_FLAG, NULL, FIELD(unscaled), LEARNING, 0,
      "keep the target's own scale: kernel values are then in its units squared"},
     {0, "noise", OPTION_TEXT, "V[!]", FIELD(noise), LEARNING | SAMPLE, 0,
@@ -289,6 +293,9 @@ const option option_table[] = {
      "keep all hyperparameters as they are given"},
     {0, "latent", OPTION_FLAG, NULL, FIELD(latent), PREDICT, 0,
      "standard deviation and interval of the function, without the noise"},
+    {0, "given", OPTION_LIST, "COL[,COL...]", FIELD(given), PREDICT, 0,
+     "targets of a model with --coregion whose numbers TABLE has: predict the others from these "
+     "too, of each row by itself; cells may be empty"},
     {0, "row", OPTION_LIST, "N[,N...]", FIELD(row), EXPLAIN, 0,
      "only these rows, by their number in the file; may be repeated"},
     {0, "class", OPTION_TEXT, "NAME", FIELD(class_name), EXPLAIN, 0,
@@ -587,7 +594,6 @@ int options_parse(int argc, char **argv, options *out) {
                      .dropping = -1,
                      .format = -1,
                      .progress = -1,
-                     .mean = -1,
                      .likelihood = -1,
                      .warp = -1,
                      .point = -1,
@@ -616,7 +622,8 @@ int options_parse(int argc, char **argv, options *out) {
                      .max_iter = NOT_GIVEN,
                      .restarts = NOT_GIVEN,
                      .folds = NOT_GIVEN};
-    list *lists[] = {&out->where, &out->target, &out->fix, &out->prior, &out->set, &out->row};
+    list *lists[] = {&out->where, &out->target, &out->fix,  &out->prior,
+                     &out->set,   &out->row,    &out->given};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; ++i) {
         lists[i]->at = calloc((size_t)argc + 1, sizeof *lists[i]->at);
         if (lists[i]->at) continue;
@@ -635,4 +642,5 @@ void options_free(options *o) {
     free(o->prior.at);
     free(o->set.at);
     free(o->row.at);
+    free(o->given.at);
 }

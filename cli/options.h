@@ -46,11 +46,12 @@ typedef struct options {
     uint64_t inner_folds, features;
     int task, svm, multi, solver;
     bool per_order, no_learn, latent, unscaled, center;
-    list target, fix, prior;
+    list target, fix, prior, given;
     uint64_t max_iter, restarts, folds; /* NOT_GIVEN = the default */
     uint64_t draws;
     uint64_t coregion; /* likewise */
-    int mean, likelihood, warp, point;
+    int likelihood, warp, point;
+    const char *mean;
     const char *lower, *upper, *noise_by, *weights, *exposure; /* of targets and their rows */
     int posterior, bound, store; /* of a Gaussian process of many rows */
     uint64_t inducing, probes;   /* NOT_GIVEN = the default */

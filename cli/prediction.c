@@ -128,7 +128,13 @@ static lth_status allocate(prediction *p, bool latent, lth_error *err) {
 
 lth_status prediction_make(lth_model *m, const lth_table *table, bool latent, prediction *out,
                            lth_error *err) {
+    return prediction_make_given(m, table, NULL, latent, out, err);
+}
+
+lth_status prediction_make_given(lth_model *m, const lth_table *table, const list *given,
+                                 bool latent, prediction *out, lth_error *err) {
     *out = (prediction){.model = m,
+                        .values.given = given,
                         .table = table,
                         .rows = lth_table_rows(table),
                         .targets = lth_model_targets(m),

@@ -541,13 +541,15 @@ typedef struct lth_gp_options {
     bool on_disk;              /* CG reads `gram` for every product instead of keeping it. Without a
                                   word it does so when memory is too small                      */
     const char *warp;          /* of LTH_WARPED; NULL = "log"                                    */
-    double lower, upper;       /* of LTH_CENSORED; NaN (default) = there is no such bound        */
+    double lower, upper;       /* of LTH_CENSORED; NaN (default), or both 0 = there is none      */
     const char *noise_by;      /* "COL": the known variance of each row's noise, in the target's
                                   units squared, beside the learned one; "1/COL": the learned one
                                   is that of one of so many repeats. NULL = neither             */
     const char *weights;       /* a column: how often each row counts; NULL = once              */
     const char *exposure;      /* a column: of counts, mean = exp(f) times this; NULL = 1        */
     lth_point point;           /* default MEAN                                                  */
+    const char *mean;          /* a linear model of number columns, "zs + f1..f17", see
+                                  lth_gp_kernel_parse(); NULL = none                            */
     size_t coregion;           /* several targets learn from each other, with so many numbers each;
                                   then empty cells are allowed. 0 (default) = each by itself    */
 } lth_gp_options;
@@ -563,6 +565,14 @@ LTH_API lth_status lth_gp_fit(lth_ctx *ctx, const char *expression, const lth_ta
                               const char *const *targets, size_t target_count,
                               const lth_gp_options *options, lth_gp **out, lth_error *err);
 LTH_API void lth_gp_free(lth_gp *gp);
+
+/* The kernel of a model with options->mean `mean`, which may be NULL. The mean is a sum of number
+ * columns and ranges; their weights are integrated out: it adds linear(scale(zs) + scale(f1..f17))
+ * to the expression, with one variance to be learned. The words zero and constant among them say
+ * whether the mean of each target is taken out, as `zero_mean` does. A mistake is LTH_EFORMAT with
+ * its column: in `expression`, or where that is right by itself, in `mean`. */
+LTH_API lth_status lth_gp_kernel_parse(lth_ctx *ctx, const char *expression, const char *mean,
+                                       lth_kernel **out, lth_error *err);
 
 /* What lth_gp_fit() would do and need. Bytes and pairs (kernel values to compute) of one evaluation
  * of the search, and of the posterior of all rows; cell-orders are 0 where the kernel has none.
@@ -624,6 +634,26 @@ typedef struct lth_gp_symbol {
     size_t count;
 } lth_gp_symbol;
 LTH_API const lth_gp_symbol *lth_gp_symbol_at(const lth_gp *gp, size_t i);
+
+/* The linear part of a model: of a target or class, what its kernel says of number columns by terms
+ * such as linear(scale(zs)), which a mean adds. f = sum_c weight_c x_c + the rest; a model without
+ * such terms has no weights. */
+typedef struct lth_trend lth_trend;
+typedef struct lth_trend_weight {
+    const char *column;
+    double weight;    /* of one unit of the column, in the target's units (of labels, those of the
+                         latent function): its posterior mean                             */
+    double sd;        /* and standard deviation; NaN for a column that does not vary      */
+    double deviation; /* standard deviation of the column: weight * deviation is comparable */
+} lth_trend_weight;
+LTH_API lth_status lth_gp_trend(const lth_gp *gp, size_t target, lth_trend **out, lth_error *err);
+LTH_API void lth_trend_free(lth_trend *trend);
+/* NULL past the last. */
+LTH_API const lth_trend_weight *lth_trend_weight_at(const lth_trend *trend, size_t i);
+/* Its share of the function's variance over training rows (some, where they are many): covariance
+ * over variance, so that those of the rest make up 1. NaN without weights. Neither this nor `sd` is
+ * known to a model whose matrices several ranks of a cluster hold: NaN. */
+LTH_API double lth_trend_share(const lth_trend *trend);
 
 /* Quality of predictions, in the target's own units. nlpd counts the noise; coverage is the share
  * of targets inside their 95% interval. The top is a tenth of the rows, at least one. What is not
@@ -689,10 +719,15 @@ typedef struct lth_gp_prediction {
     double *log_density;             /* of what has a probability of its own, its logarithm     */
     double *cdf;                     /* P(Y < y), and half of P(Y = y)                          */
     double *crps;                    /* continuous ranked probability score                     */
+    const char *const *given;        /* of targets that learn from each other: those whose numbers
+                                        the table has, where a cell is not empty. The prediction of
+                                        a row is then given these, of that row alone            */
+    size_t given_count;
 } lth_gp_prediction;
 LTH_API lth_status lth_gp_predict_all(const lth_gp *gp, const lth_table *table,
                                       const lth_gp_prediction *to, size_t size, lth_error *err);
 /* What it is fitted with. */
+LTH_API size_t lth_gp_coregion(const lth_gp *gp); /* the rank; 0 = targets are by themselves */
 LTH_API lth_point lth_gp_point(const lth_gp *gp);
 LTH_API const char *lth_gp_warp(const lth_gp *gp); /* NULL = none */
 /* The grades of LTH_ORDINAL, ascending; 0 = it has none. Borrowed from the model. */
@@ -1017,6 +1052,7 @@ typedef struct lth_reasons_summary {
     double probability;
     bool exact; /* the weights add up but for rounding                    */
     size_t parts, patterns, rows;
+    double trend; /* what the linear part adds (lth_gp_trend()): part of `mean` - `baseline` */
 } lth_reasons_summary;
 LTH_API const lth_reasons_summary *lth_reasons_summarise(const lth_reasons *reasons);
 

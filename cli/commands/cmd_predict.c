@@ -1,6 +1,7 @@
 /* luthier predict: mean, standard deviation and 95% interval for each row of a table, or labels.
  * The table is read, predicted and written a slice at a time, so it may have any number of rows. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "output.h"
@@ -18,6 +19,7 @@ typedef struct job {
     row_source rows;
     size_t written;
     text_file out;
+    list given; /* targets that the table has */
 } job;
 
 static int check_usage(const options *o) {
@@ -35,9 +37,21 @@ static int check_latent(const job *j) {
     return EXIT_DONE;
 }
 
+static int check_given(const job *j) {
+    const lth_gp *gp = lth_model_gp(j->model);
+    if (j->given.count == 0 || (gp && lth_gp_coregion(gp) > 0)) return EXIT_DONE;
+    return usage_error(j->options->command,
+                       "--given is for a model that was fitted with --coregion");
+}
+
 static int open_rows(job *j) {
     const char *room[1];
     list more = model_columns(j->model, room);
+    const char *columns[j->given.count + 1];
+    if (j->given.count > 0) { /* such a model has no exposure */
+        memcpy(columns, j->given.at, j->given.count * sizeof *columns);
+        more = (list){columns, j->given.count};
+    }
     return session_open_rows(&j->session, j->options->arguments[1], lth_model_kernel(j->model),
                              &more, &j->rows);
 }
@@ -52,6 +66,7 @@ static int open_inputs(job *j) {
                                                 "give a file, or --cluster none");
     int code = session_load_model(s, j->options->arguments[0], &j->model);
     if (!code) code = check_latent(j);
+    if (!code) code = check_given(j);
     if (!code && lth_model_use_vectors(j->model, j->options->vectors, &err) != LTH_OK)
         code = session_fail(s, &err);
     if (!code) code = open_rows(j);
@@ -63,7 +78,8 @@ static int open_inputs(job *j) {
 static int predict(job *j, const lth_table *slice, prediction *p) {
     session *s = &j->session;
     lth_error err = {0};
-    lth_status status = prediction_make(j->model, slice, j->options->latent, p, &err);
+    lth_status status = prediction_make_given(
+        j->model, slice, j->given.count > 0 ? &j->given : NULL, j->options->latent, p, &err);
     if (status == LTH_EFORMAT) return session_fail_input(s, &err, j->options->arguments[1]);
     if (status != LTH_OK) return session_fail(s, &err);
     return session_check_interrupt(s);
@@ -137,11 +153,13 @@ int run_predict(const options *o) {
     int code = check_usage(o);
     if (code) return code;
     job j = {.options = o};
-    code = session_open(&j.session, o);
+    code = split_names(o, "given", &o->given, &j.given);
+    if (!code) code = session_open(&j.session, o);
     if (!code) code = run_job(&j);
     code = ranks_end(&j.session, code);
     close_rows(&j.rows);
     lth_model_free(j.model);
     session_close(&j.session);
+    free(j.given.at);
     return code;
 }

@@ -5,6 +5,7 @@
 
 #include "model.h"
 #include "output.h"
+#include "trend.h"
 
 static size_t symbol_count(const lth_gp *gp) {
     size_t count = 0;
@@ -171,11 +172,13 @@ static void print_classes(const lth_gp *gp) {
     }
 }
 
-static int print_gp(const lth_gp *gp) {
+static int print_gp(lth_model *m) {
+    const lth_gp *gp = lth_model_gp(m);
     lth_gp_report r = *lth_gp_reported(gp);
     print_params(gp);
     print_orders(&r);
     int code = print_symbols(gp);
+    if (!code) code = print_trend(m);
     if (code) return code;
     print_training(gp, &r);
     print_classes(gp);
@@ -287,11 +290,13 @@ static void put_classes(json_writer *w, const lth_gp *gp) {
     json_end(w);
 }
 
-static int put_gp(json_writer *w, const lth_gp *gp) {
+static int put_gp(json_writer *w, lth_model *m) {
+    const lth_gp *gp = lth_model_gp(m);
     lth_gp_report r = *lth_gp_reported(gp);
     put_params(w, gp);
     put_orders(w, &r);
     int code = put_symbols(w, gp);
+    if (!code) code = json_put_trend(w, m);
     json_put_count(w, "rows", r.rows);
     put_posterior(w, &r);
     json_put_double(w, "log_evidence", r.evidence);
@@ -325,14 +330,14 @@ static int print_json(lth_model *m, const char *kernel) {
     if (lth_model_svm(m))
         json_put_svm(&w, lth_model_svm(m));
     else
-        code = put_gp(&w, lth_model_gp(m));
+        code = put_gp(&w, m);
     json_end(&w);
     return code;
 }
 
 static int print_text(lth_model *m, const char *kernel) {
     puts(kernel);
-    if (lth_model_gp(m)) return print_gp(lth_model_gp(m));
+    if (lth_model_gp(m)) return print_gp(m);
     print_svm(lth_model_svm(m));
     return EXIT_DONE;
 }

@@ -22,7 +22,7 @@ static const char *given_for_svm(const options *o) {
 static const char *given_for_gp(const options *o) {
     if (o->max_iter != NOT_GIVEN) return "max-iter";
     if (o->restarts != NOT_GIVEN) return "restarts";
-    if (o->mean >= 0) return "mean";
+    if (o->mean) return "mean";
     if (o->unscaled) return "unscaled";
     if (o->noise) return "noise";
     if (o->fix.count > 0) return "fix";

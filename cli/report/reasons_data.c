@@ -32,13 +32,10 @@ static void write_summary(explain_writer *w, const explanation *x) {
     const struct {
         const char *name;
         double value;
-    } figures[] = {{"mean", s.mean},
-                   {"sd", s.sd},
-                   {"baseline", s.baseline},
-                   {"missed", s.missed},
-                   {"noise", s.noise},
-                   {"distance", s.distance},
-                   {"probability", s.probability}};
+    } figures[] = {{"mean", s.mean},         {"sd", s.sd},
+                   {"baseline", s.baseline}, {"missed", s.missed},
+                   {"linear", s.trend},      {"noise", s.noise},
+                   {"distance", s.distance}, {"probability", s.probability}};
     for (size_t i = 0; i < sizeof figures / sizeof *figures; ++i) {
         if (!isnan(figures[i].value))
             write_line(w, x, figures[i].name, NULL, NULL, figures[i].value, LTH_NONE);
@@ -126,6 +123,7 @@ void json_put_reasons(json_writer *w, const explanation *x) {
         json_put_double(w, "mean", s.mean);
         json_put_double(w, "sd", s.sd);
         json_put_double(w, "baseline", s.baseline);
+        if (!isnan(s.trend)) json_put_double(w, "linear", s.trend);
         put_tokens(w, x->reasons);
     }
     put_patterns(w, x->reasons);

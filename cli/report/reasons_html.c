@@ -121,7 +121,9 @@ void explain_html(explain_writer *w, const explanation *x) {
         fprintf(out, "<p><strong>%.4g</strong>", s.mean);
         if (!isnan(s.sd)) fprintf(out, " &plusmn; %.3g", s.sd);
         if (!isnan(s.probability)) fprintf(out, ", probability %.3g", s.probability);
-        fprintf(out, "; baseline %.4g</p>\n", s.baseline);
+        fprintf(out, "; baseline %.4g", s.baseline);
+        if (!isnan(s.trend)) fprintf(out, ", %+.4g by the linear mean", s.trend);
+        fputs("</p>\n", out);
         write_parts(out, x);
     }
     write_patterns(out, x->reasons);

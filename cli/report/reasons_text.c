@@ -232,6 +232,7 @@ static void write_summary(explain_writer *w, const explanation *x) {
                 s.mean + sds_95 * s.sd);
     if (!isnan(s.probability)) fprintf(w->out, ", probability %.3g", s.probability);
     fprintf(w->out, "\n  baseline %.4g, %+.4g by this row", s.baseline, s.mean - s.baseline);
+    if (!isnan(s.trend)) fprintf(w->out, ", %+.4g of it by the linear mean", s.trend);
     if (!s.exact) fprintf(w->out, " (%+.2g of it not told apart)", s.missed);
     putc('\n', w->out);
 }

@@ -66,7 +66,7 @@ typedef struct section {
 
 bool is_always(const report *r);
 bool has_string_kernel(const report *r), has_tree_gaps(const report *r);
-bool has_symbols(const report *r);
+bool has_symbols(const report *r), has_trend(const report *r);
 bool has_steps(const report *r), has_left_out(const report *r);
 bool has_labels(const report *r), has_grid(const report *r), has_held_out(const report *r);
 
@@ -76,6 +76,7 @@ int write_hyperparameters(report *r);
 int write_string_kernel(report *r);
 int write_tree_gaps(report *r);
 int write_symbols(report *r);
+int write_trend(report *r);
 int write_steps(report *r);
 int write_leave_one_out(report *r);
 int write_classes(report *r);

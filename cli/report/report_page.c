@@ -15,6 +15,7 @@ static const section sections[] = {
     {"sequences", "What the string kernel counts", has_string_kernel, write_string_kernel},
     {"fragments", "What the tree kernel counts", has_tree_gaps, write_tree_gaps},
     {"symbols", "Symbols of trees", has_symbols, write_symbols},
+    {"mean", "The mean", has_trend, write_trend},
     {"search", "Learning, step by step", has_steps, write_steps},
     {"grid", "The grid", has_grid, write_grid},
     {"leave-one-out", "Leave-one-out predictions", has_left_out, write_leave_one_out},

@@ -79,7 +79,10 @@ class GpOptions(Structure):
                 ("likelihood", Enum), ("posterior", Enum), ("inducing", c_size_t),
                 ("learn_rows", c_size_t), ("bound", Enum), ("tolerance", c_double),
                 ("probes", c_size_t), ("store", Enum), ("journal", c_char_p),
-                ("gram", c_char_p), ("on_disk", c_bool)]
+                ("gram", c_char_p), ("on_disk", c_bool), ("warp", c_char_p),
+                ("lower", c_double), ("upper", c_double), ("noise_by", c_char_p),
+                ("weights", c_char_p), ("exposure", c_char_p), ("point", Enum),
+                ("mean", c_char_p), ("coregion", c_size_t)]
 
 
 class ClassRows(Structure):
@@ -94,6 +97,11 @@ class GpParam(Structure):
 class GpSymbol(Structure):
     _fields_ = [("kernel", c_char_p), ("symbol", c_char_p), ("decay", c_double),
                 ("alpha", c_double), ("count", c_size_t)]
+
+
+class TrendWeight(Structure):
+    _fields_ = [("column", c_char_p), ("weight", c_double), ("sd", c_double),
+                ("deviation", c_double)]
 
 
 class Metrics(Structure):
@@ -179,7 +187,8 @@ class ReasonsSummary(Structure):
     _fields_ = [("mean", c_double), ("baseline", c_double), ("missed", c_double),
                 ("sd", c_double), ("distance", c_double), ("noise", c_double),
                 ("prior", c_double), ("probability", c_double), ("exact", c_bool),
-                ("parts", c_size_t), ("patterns", c_size_t), ("rows", c_size_t)]
+                ("parts", c_size_t), ("patterns", c_size_t), ("rows", c_size_t),
+                ("trend", c_double)]
 
 
 class ReasonsPart(Structure):
@@ -286,6 +295,7 @@ FUNCTIONS = {
     "lth_gp_fit": (Status, [_object, c_char_p, _object, _names, c_size_t, POINTER(GpOptions),
                             _out, _error]),
     "lth_gp_free": (None, [_object]),
+    "lth_gp_kernel_parse": (Status, [_object, c_char_p, c_char_p, _out, _error]),
     "lth_gp_plan_fit": (Status, [_object, c_char_p, _object, _names, c_size_t, POINTER(GpOptions),
                                  POINTER(GpPlan), c_size_t, _error]),
     "lth_gp_kernel": (_object, [_object]),
@@ -298,6 +308,10 @@ FUNCTIONS = {
     "lth_gp_likelihood": (Enum, [_object]),
     "lth_gp_param_at": (POINTER(GpParam), [_object, c_size_t]),
     "lth_gp_symbol_at": (POINTER(GpSymbol), [_object, c_size_t]),
+    "lth_gp_trend": (Status, [_object, c_size_t, _out, _error]),
+    "lth_trend_free": (None, [_object]),
+    "lth_trend_weight_at": (POINTER(TrendWeight), [_object, c_size_t]),
+    "lth_trend_share": (c_double, [_object]),
     "lth_metrics_of": (None, [_array, _array, _array, c_size_t, POINTER(Metrics), c_size_t]),
     "lth_gp_reported": (POINTER(GpReport), [_object]),
     "lth_gp_use_vectors": (Status, [_object, c_char_p, _error]),
@@ -411,7 +425,8 @@ STRUCTURES = {
     "lth_error": Error, "lth_ctx_options": CtxOptions, "lth_table_options": TableOptions,
     "lth_column": Column, "lth_param": Param, "lth_argument": Argument, "lth_family": Family,
     "lth_gp_step": GpStep, "lth_gp_options": GpOptions, "lth_class_rows": ClassRows,
-    "lth_gp_param": GpParam, "lth_gp_symbol": GpSymbol, "lth_metrics": Metrics,
+    "lth_gp_param": GpParam, "lth_gp_symbol": GpSymbol, "lth_trend_weight": TrendWeight,
+    "lth_metrics": Metrics,
     "lth_gp_report": GpReport,
     "lth_gp_plan": GpPlan, "lth_class_metrics": ClassMetrics,
     "lth_label_metrics": LabelMetrics, "lth_svm_options": SvmOptions,

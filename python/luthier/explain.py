@@ -69,6 +69,8 @@ class Explanation:
         the function far from all training rows.
     probability : float
         Of the class.
+    trend : float
+        What the linear mean adds, as part of `mean` - `baseline`.
     target, label, against : str
         The column, and for labels whose function it is; `against` is the other class of a pair.
     row : int
@@ -86,7 +88,7 @@ class Explanation:
     def __init__(self, reasons, row, names, cells, row_text):
         s = lib.lth_reasons_summarise(reasons)
         for name in ("mean", "sd", "baseline", "missed", "distance", "noise", "prior",
-                     "probability", "exact"):
+                     "probability", "exact", "trend"):
             setattr(self, name, getattr(s, name))
         self.row = row
         self.target, self.label, self.against = names
@@ -141,8 +143,9 @@ def _summary(x):
     if not math.isnan(x.probability):
         line += f", probability {x.probability:.3g}"
     yield line
+    trend = "" if math.isnan(x.trend) else f", {x.trend:+.4g} of it by the linear mean"
     missed = "" if x.exact else f" ({x.missed:+.2g} of it not told apart)"
-    yield f"  baseline {x.baseline:.4g}, {x.mean - x.baseline:+.4g} by this row{missed}"
+    yield f"  baseline {x.baseline:.4g}, {x.mean - x.baseline:+.4g} by this row{trend}{missed}"
 
 
 def _listed(x):
@@ -242,7 +245,8 @@ def _pieces(x):
         yield f" &plusmn; {x.sd:.3g}"
     if not math.isnan(x.probability):
         yield f", probability {x.probability:.3g}"
-    yield f"; baseline {x.baseline:.4g}</p>"
+    yield f"; baseline {x.baseline:.4g}"
+    yield "</p>" if math.isnan(x.trend) else f", {x.trend:+.4g} by the linear mean</p>"
     most = max((abs(p.weight) for p in x.parts), default=0)
     for column, parts in _by_column(x.parts):
         yield f'<p style="white-space:pre-wrap">{_marked(x, column, parts, most)}</p>'

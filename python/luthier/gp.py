@@ -13,7 +13,7 @@ from .errors import Error
 
 _LIKELIHOODS = {"logit": 0, "probit": 1}
 _REGRESSION, _CLASSIFICATION = 1, 2
-_POSTERIORS = ("auto", "exact", "cg", "inducing")
+_POSTERIORS = ("auto", "exact", "cg", "inducing", "laplace", "sites")
 _BOUNDS = {None: 0, "fitc": 1, "titsias": 2}
 _STORES = ("double", "single", "disk")
 
@@ -27,6 +27,7 @@ class _GP(model.Model):
         options.max_iter = model.positive(self.max_iter, "max_iter")
         options.restarts = model.positive(self.restarts, "restarts")
         options.learn = bool(self.learn)
+        options.mean = None if self.mean is None else self._mean().encode()
         self._set_posterior(options)
         options.fix, options.fix_count = model.strings(self.fix, "fix")
         priors = [f"{path}={median},{sd}" for path, (median, sd) in self._priors()]
@@ -60,6 +61,11 @@ class _GP(model.Model):
             options.learn_rows = _c.NONE
         elif self.learn_rows is not None:
             options.learn_rows = model.positive(self.learn_rows, "learn_rows")
+
+    def _mean(self):
+        if not isinstance(self.mean, str) or not self.mean or "\0" in self.mean:
+            raise Error(f'mean wants a sum of columns such as "zs + f1..f17", not {self.mean!r}')
+        return self.mean
 
     def _priors(self):
         try:
@@ -133,6 +139,24 @@ class _GP(model.Model):
         places = [*range(count), _c.NONE]  # the noise, or the scale
         return [lib.lth_gp_param_at(self._pointer, i) for i in places]
 
+    def mean_weights(self, target=0):
+        """What one unit of each number column adds, where the kernel is linear in them, as a
+        `mean` is: {"columns": {name: {"weight", "sd", "deviation"}}, "share"}.
+
+        `sd` is the standard deviation of the weight, `deviation` that of the column, `share` the
+        mean's part of the variance over training rows. `target` is the number of a target, or of
+        a class in the order of their names.
+        """
+        trend = self._context_of_fitted().create(lib.lth_gp_trend, self._pointer, target)
+        columns, i = {}, 0
+        while w := lib.lth_trend_weight_at(trend, i):
+            columns[w.column.decode()] = {"weight": w.weight, "sd": w.sd,
+                                          "deviation": w.deviation}
+            i += 1
+        share = lib.lth_trend_share(trend)
+        lib.lth_trend_free(trend)
+        return {"columns": columns, "share": share}
+
     def _symbols(self):
         out, i = [], 0
         while s := lib.lth_gp_symbol_at(self._pointer, i):
@@ -165,7 +189,11 @@ class GPRegressor(RegressorMixin, _GP):
         False keeps every hyperparameter as given.
     zero_mean, unscaled : bool
         Do not take out the mean of y; keep its scale.
-    posterior : {"auto", "exact", "cg", "inducing"}
+    mean : str, optional
+        Number columns that y depends on linearly, ``"zs + f1..f17"``: their weights are integrated
+        out. It adds ``linear(scale(zs) + scale(f1..f17))`` to the kernel; "zero" among them is
+        `zero_mean`. See `mean_weights`.
+    posterior : {"auto", "exact", "cg", "inducing", "laplace", "sites"}
         How all rows are taken into account: by a factor of their matrix, by conjugate gradients
         over it (for regression), or by some rows that stand for all; "auto" is the most exact that
         fits into memory. See docs/scale.md.
@@ -185,6 +213,9 @@ class GPRegressor(RegressorMixin, _GP):
         `gram` is read for every product.
     tolerance : float, optional
         The relative residual at which conjugate gradients stop; None = 1e-8.
+    coregion : int, optional
+        Several targets learn from each other, by so many numbers that each has; NaN in y is then a
+        number that is not known. None = each is by itself.
     probes : int, optional
         Random vectors by which conjugate gradients know variances; None = 128.
     n_jobs : int, optional
@@ -223,10 +254,10 @@ class GPRegressor(RegressorMixin, _GP):
     """
 
     def __init__(self, kernel="ssk(text)", *, vectors=None, restarts=4, max_iter=200, noise=None,
-                 fix=None, prior=None, learn=True, zero_mean=False, unscaled=False,
+                 fix=None, prior=None, learn=True, zero_mean=False, unscaled=False, mean=None,
                  posterior="auto", inducing=None, learn_rows=None, bound=None, gram=None,
-                 store="double", tolerance=None, probes=None, n_jobs=None, random_state=None,
-                 verbose=0, precision="double", device="cpu", cluster="none"):
+                 store="double", tolerance=None, probes=None, coregion=None, n_jobs=None,
+                 random_state=None, verbose=0, precision="double", device="cpu", cluster="none"):
         self.kernel = kernel
         self.vectors = vectors
         self.restarts = restarts
@@ -237,6 +268,7 @@ class GPRegressor(RegressorMixin, _GP):
         self.learn = learn
         self.zero_mean = zero_mean
         self.unscaled = unscaled
+        self.mean = mean
         self.posterior = posterior
         self.inducing = inducing
         self.learn_rows = learn_rows
@@ -245,6 +277,7 @@ class GPRegressor(RegressorMixin, _GP):
         self.store = store
         self.tolerance = tolerance
         self.probes = probes
+        self.coregion = coregion
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -268,12 +301,13 @@ class GPRegressor(RegressorMixin, _GP):
     def _task(self, X, y):
         context, parsed, columns = self._begin(X)
         rows = next(iter(columns.values())).count
-        targets, self._several = labels.numbers(y, rows, columns.keys(), self)
+        rank = 0 if self.coregion is None else model.positive(self.coregion, "coregion", 1)
+        targets, self._several = labels.numbers(y, rows, columns.keys(), self, gaps=rank > 0)
         noise = 0.0 if self.noise is None else float(self.noise)
         if not noise >= 0:
             raise Error(f"noise wants a variance of at least 0, not {self.noise!r}")
         more = {"task": _REGRESSION, "noise": noise, "zero_mean": bool(self.zero_mean),
-                "unscaled": bool(self.unscaled)}
+                "unscaled": bool(self.unscaled), "coregion": rank}
         return context, parsed, columns, targets, more
 
     def _read(self):
@@ -311,8 +345,8 @@ class GPClassifier(ClassifierMixin, model.Classes, _GP):
 
     Parameters
     ----------
-    kernel, vectors, restarts, max_iter, fix, prior, learn, posterior, inducing, learn_rows, bound,
-    gram, n_jobs, random_state, verbose, precision, device, cluster
+    kernel, vectors, restarts, max_iter, fix, prior, learn, mean, posterior, inducing, learn_rows,
+    bound, gram, n_jobs, random_state, verbose, precision, device, cluster
         As for `GPRegressor`; "exact" is Laplace's approximation here, and there is no "cg".
     likelihood : {"logit", "probit"}
         How the latent function becomes a probability.
@@ -325,8 +359,8 @@ class GPClassifier(ClassifierMixin, model.Classes, _GP):
     """
 
     def __init__(self, kernel="ssk(text)", *, vectors=None, likelihood="logit", restarts=4,
-                 max_iter=200, fix=None, prior=None, learn=True, posterior="auto", inducing=None,
-                 learn_rows=None, bound=None, gram=None, n_jobs=None, random_state=None, verbose=0,
+                 max_iter=200, fix=None, prior=None, learn=True, mean=None, posterior="auto",
+                 inducing=None, learn_rows=None, bound=None, gram=None, n_jobs=None, random_state=None, verbose=0,
                  precision="double", device="cpu", cluster="none"):
         self.kernel = kernel
         self.vectors = vectors
@@ -336,6 +370,7 @@ class GPClassifier(ClassifierMixin, model.Classes, _GP):
         self.fix = fix
         self.prior = prior
         self.learn = learn
+        self.mean = mean
         self.posterior = posterior
         self.inducing = inducing
         self.learn_rows = learn_rows

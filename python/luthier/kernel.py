@@ -78,17 +78,19 @@ class Parsed:
 
     def __init__(self, context, expression):
         self.context = context
-        try:
-            self.pointer = context.create(lib.lth_kernel_parse, context.pointer,
-                                          expression.encode())
-        except Error as failure:
-            if failure.column and not failure.file:
-                mark = " " * (failure.column - 1) + "^"
-                failure.args = (f"{failure.args[0]}\n  {expression}\n  {mark}",)
-            raise
-        self.owned = Owned(self.pointer, lib.lth_kernel_free, context)
+        self._take(_marked(expression, context.create, lib.lth_kernel_parse, context.pointer,
+                           expression.encode()))
         self.expression = printed(self.pointer)
-        self.columns = columns_of(self.pointer)
+
+    def _take(self, pointer):
+        self.pointer = pointer
+        self.owned = Owned(pointer, lib.lth_kernel_free, self.context)
+        self.columns = columns_of(pointer)
+
+    def add_mean(self, mean):
+        """Of a Gaussian process: reads the columns of its mean as well."""
+        self._take(_marked(mean, self.context.create, lib.lth_gp_kernel_parse,
+                           self.context.pointer, self.expression.encode(), mean.encode()))
 
     def resolve(self, table):
         """Spell out ``symbols=all`` and ``tasks=all``. What was made from the kernel before must not be used."""
@@ -106,6 +108,17 @@ class Parsed:
     def params(self):
         count = lib.lth_kernel_params(self.pointer)
         return [lib.lth_kernel_param(self.pointer, i) for i in range(count)]
+
+
+def _marked(text, call, *arguments):
+    """The call; where it fails at a place of the text, with a mark under it."""
+    try:
+        return call(*arguments)
+    except Error as failure:
+        if failure.column and not failure.file:
+            mark = " " * (failure.column - 1) + "^"
+            failure.args = (f"{failure.args[0]}\n  {text}\n  {mark}",)
+        raise
 
 
 def printed(pointer):

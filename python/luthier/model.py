@@ -32,6 +32,8 @@ class Model(Explained, BaseEstimator):
         context = Context(self.n_jobs, self.precision, seed_of(self.random_state),
                           self.device, self.cluster)
         parsed = kernels.Parsed(context, expression)
+        if getattr(self, "mean", None) is not None:
+            parsed.add_mean(self._mean())
         columns = parsed.read(X)
         self._remember_features(X)
         return context, parsed, columns

@@ -44,6 +44,23 @@ def _posterior(r):
     return lines
 
 
+def _mean(pointer, model):
+    classes = lib.lth_gp_classes(pointer)
+    names = ([lib.lth_gp_class(pointer, i).name.decode() for i in range(classes)] or
+             [lib.lth_gp_target(pointer, i).decode() for i in range(lib.lth_gp_targets(pointer))])
+    found = [(name, model.mean_weights(i)) for i, name in enumerate(names)]
+    if not found[0][1]["columns"]:
+        return
+    yield "\nmean\tof\tweight\tsd\tper deviation\tits sd"
+    for name, mean in found:
+        for column, w in mean["columns"].items():
+            cells = (w["weight"], w["sd"], w["weight"] * w["deviation"], w["sd"] * w["deviation"])
+            yield "\t".join([column, name, *map(number, cells)])
+    yield "\nthe mean explains\tshare"
+    for name, mean in found:
+        yield f"{name}\t{number(mean['share'])}"
+
+
 def _gp(pointer, model):
     r = lib.lth_gp_reported(pointer)
     lines = list(_params(model))
@@ -55,6 +72,7 @@ def _gp(pointer, model):
         lines.append("\nsymbol\tkernel\tdecay\talpha\tnodes")
         lines += [f"{s['symbol']}\t{s['kernel']}\t{number(s['decay'])}\t{number(s['alpha'])}\t"
                   f"{s['nodes']}" for s in model.symbols_]
+    lines += _mean(pointer, model)
     lines.append("\nlearning\tvalue")
     lines += [f"target\t{lib.lth_gp_target(pointer, i).decode()}"
               for i in range(lib.lth_gp_targets(pointer))]

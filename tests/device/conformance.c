@@ -40,6 +40,7 @@ static const char *const kernels[] = {
     "matern52(normalize(ssk(text)))",
     "arccos(f1..f2, degree=0) + arccos(f1..f2)",
     "rbf(f1..f2, ard=yes)",
+    "rbf(scale(f1..f2), ard=yes) + linear(scale(f1) + scale(f2))",
     "rbf(2 * linear(f1..f2) + rq(normalize(ssk(text, order=2))))",
     "rbf(mean(text))",
     "linear(bow(text)) + 0.5 * normalize(tfidf(text))",

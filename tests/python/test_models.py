@@ -411,3 +411,35 @@ def test_predict_iter_mistakes():
     with pytest.raises(lt.Error, match="counted from row 4") as failure:
         next(results)
     assert failure.value.line == 6
+
+
+def test_mean():
+    """A linear mean: its weights, the same model as with the kernel written out, and mistakes."""
+    rng = np.random.default_rng(3)
+    words = np.array("the old red cat dog runs sleeps".split())
+    X = {"text": [" ".join(rng.choice(words, 4)) for _ in range(60)],
+         "zs": rng.normal(10, 5, 60), "f": rng.normal(size=(60, 2))}
+    y = 3 * X["zs"] + 2 * np.array(["cat" in t for t in X["text"]]) + rng.normal(0, 0.2, 60)
+    kernel = "linear(normalize(ssk(text, order=2)))"
+    gp = lt.GPRegressor(kernel, mean="zs + f1..f2", restarts=0).fit(X, y)
+    found = gp.mean_weights()
+    zs = found["columns"]["zs"]
+    assert list(found["columns"]) == ["zs", "f1", "f2"] and 0.9 < found["share"] < 1.1
+    assert abs(zs["weight"] - 3) < 3 * zs["sd"] < 0.3
+    assert zs["deviation"] == pytest.approx(X["zs"].std())
+    whole = lt.GPRegressor(kernel + " + linear(scale(zs) + scale(f1..f2))", restarts=0)
+    assert (gp.predict(X) == whole.fit(X, y).predict(X)).all()
+    assert gp.explain(X)[0].trend == pytest.approx(gp.predict(X)[0] - y.mean(), abs=3)
+    gp.show(file := io.StringIO())
+    assert "\nmean\tof\tweight\tsd\tper deviation\tits sd\nzs\t" in file.getvalue()
+    assert pickle.loads(pickle.dumps(gp)).mean_weights() == found
+    zero = lt.GPRegressor(kernel, mean="zero + zs", restarts=0).fit(X, y)
+    same = lt.GPRegressor(kernel, mean="zs", zero_mean=True, restarts=0).fit(X, y)
+    assert (zero.predict(X) == same.predict(X)).all()
+    assert lt.GPRegressor(kernel, restarts=0).fit(X, y).mean_weights()["columns"] == {}
+    labels = lt.GPClassifier(kernel, mean="zs", restarts=0).fit(X, y > 30)
+    assert labels.mean_weights(1)["columns"]["zs"]["weight"] > 0
+    with pytest.raises(lt.Error, match=r'not "3"\n  zs \+ 3\n       \^'):
+        lt.GPRegressor(kernel, mean="zs + 3").fit(X, y)
+    with pytest.raises(lt.Error, match="mean wants"):
+        lt.GPRegressor(kernel, mean=3).fit(X, y)

@@ -16,6 +16,7 @@
     X(matern52)                                                                                    \
     X(rq)                                                                                          \
     X(arccos)                                                                                      \
+    X(scale)                                                                                       \
     X(mean)                                                                                        \
     X(bow)                                                                                         \
     X(tfidf)                                                                                       \

@@ -38,9 +38,10 @@ typedef struct lth__param_origin {
 typedef struct lth__node {
     const lth__family *family;
     const lth__expr *expr;
-    const char *path_name; /* "ssk"; NULL for sums and products                       */
-    const char *path;      /* the same with its number: "ssk2"                        */
-    size_t index;          /* of this node's state in lth__eval                       */
+    const char *path_name;         /* "ssk"; NULL for sums and products                       */
+    const char *path;              /* the same with its number: "ssk2"                        */
+    size_t index;                  /* of this node's state in lth__eval                       */
+    const struct lth__node *outer; /* the one it is an input of, or NULL              */
     struct lth__node **inputs;
     size_t input_count;
     size_t first_param, param_count, params_end; /* its own; end of those below it too */
@@ -207,7 +208,8 @@ typedef enum lth__rule {
     LTH__RULE_PRODUCT,   /* their product                                        */
     LTH__RULE_SCALE,     /* its first parameter times its input                  */
     LTH__RULE_NORMALIZE, /* its input divided by the lengths of the two items    */
-    LTH__RULE_FEATURES   /* the inner product of items->features[node->index]    */
+    LTH__RULE_FEATURES,  /* the inner product of items->features[node->index]    */
+    LTH__RULE_COLUMNS    /* that of its number columns                           */
 } lth__rule;
 
 struct lth__family {
@@ -225,6 +227,9 @@ struct lth__family {
     /* Optional, feature maps: items->features[node->index] from the items' field, when these are
      * encoded. What it leaves there on failure is freed with the items. */
     lth_status (*encode)(const lth__node *node, lth_items *items, lth_error *err);
+    /* Optional for these: whether the weights of features, or which there are, depend on the first
+     * items. */
+    bool (*learns)(const lth__node *node);
 
     /* Optional: make the state for one evaluation, and free it. On failure nothing is left behind.
      */
@@ -341,8 +346,10 @@ lth_status lth__memo_constant(const lth__node *node, const lth__eval *eval, cons
 /* Whether the kernel can be any number of times as large by parameters of its own: a factor in
  * front of it would say the same again. */
 bool lth__kernel_has_size(const lth_kernel *kernel, const bool *held);
-/* Whether its values depend on the rows that were encoded first. */
+/* Whether what it compares items by is made anew from the rows that were encoded first. */
 bool lth__kernel_needs_all_rows(const lth_kernel *kernel);
+/* Whether its values depend on these rows, other than by their order. */
+bool lth__kernel_learns_from_rows(const lth_kernel *kernel);
 
 /* The family of that name, or NULL; and those that are not called by name. */
 const lth__family *lth__family_find(const char *name);
@@ -351,8 +358,7 @@ extern const lth__family lth__family_columns;
 
 /* A node for number columns given to a wrapper, as in rbf(f1..f17): configured like a called
  * family. */
-lth_status lth__columns_configure(lth_kernel *kernel, lth__node *node, const lth__node *wrapper,
-                                  lth_error *err);
+lth_status lth__columns_configure(lth_kernel *kernel, lth__node *node, lth_error *err);
 
 /* Current value of the node's i-th parameter. */
 static inline double lth__node_value(const lth__node *node, const lth__eval *eval, size_t i) {

@@ -238,8 +238,8 @@ static lth_status read_number(const lth_table *table, size_t row, size_t column,
                               double *out, lth_error *err) {
     size_t length;
     const char *cell = lth_table_cell(table, row, column, &length);
-    if (!gaps || !is_all_blank(cell, length))
-        return lth__table_number(table, row, column, out, err);
+    bool empty = cell && is_all_blank(cell, length); /* numbers of the caller's have no text */
+    if (!gaps || !empty) return lth__table_number(table, row, column, out, err);
     *out = NAN;
     return LTH_OK;
 }

@@ -32,7 +32,8 @@ lth_reasons *lth__reasons_create(void) {
                                        .distance = NAN,
                                        .noise = NAN,
                                        .prior = NAN,
-                                       .probability = NAN};
+                                       .probability = NAN,
+                                       .trend = NAN};
     return r;
 }
 

@@ -7,21 +7,15 @@
 #include "model/explain/explain.h"
 #include "model/explain/explain_text.h"
 #include "model/gp/gp_classes.h"
+#include "model/gp/gp_trend.h"
 #include "model/gp/outputs.h"
 
 /* ---- The model ---- */
 
-/* The latent function of a target or class, and what it is multiplied by to be in its units. */
-static size_t latent_of(const lth_gp *gp, size_t target, double *unit) {
-    if (gp->classes) return lth__classes_latent_of(gp->classes, target, unit);
-    *unit = gp->targets[target].scale;
-    return target;
-}
-
 /* f = sum_a w_a (scale k(x, a) + variance of the mean) */
 static void weigh(const lth_gp *gp, size_t target, lth__explained *out) {
     double unit, sum = 0;
-    gp->posterior->weigh(gp, latent_of(gp, target, &unit), out->w);
+    gp->posterior->weigh(gp, lth__gp_latent_of(gp, target, &unit), out->w);
     for (size_t i = 0; i < gp->rows; i++) {
         sum += unit * out->w[i];
         out->w[i] = unit * lth__gp_scale(gp) * out->w[i];
@@ -78,7 +72,10 @@ static lth_status classify(const lth_gp *gp, size_t target, const lth__explainin
 static lth_status judge(const lth_gp *gp, size_t target, const lth__explaining *x,
                         lth_reasons_summary *s, lth_error *err) {
     double unit, prior, variance = 0;
-    LTH_TRY(vary(gp, latent_of(gp, target, &unit), x, &prior, &variance, err));
+    size_t latent = lth__gp_latent_of(gp, target, &unit);
+    LTH_TRY(vary(gp, latent, x, &prior, &variance, err));
+    LTH_TRY(lth__gp_trend_at(gp, latent, x->row.items, &s->trend, err));
+    s->trend *= unit;
     s->prior = fabs(unit) * sqrt(prior * (gp->classes ? 1 : lth__outputs_size(gp, target)));
     s->distance = fabs(unit) * sqrt(variance);
     if (gp->classes) return classify(gp, target, x, &s->probability, err);

@@ -62,6 +62,7 @@ struct lth_gp {
     const lth__mean *mean;
     const lth__likelihood *likelihood;
     const lth__warp *warp; /* NULL = none */
+    bool piled;            /* targets pile up at a value, so that it is kept gentle */
     /* Parameters beside the kernel's: the likelihood's, the warp's or those of outputs.h, then
      * `scale`. */
     double own[LTH__MOST_OWN];
@@ -216,6 +217,8 @@ size_t lth__gp_default_inducing(const lth_gp *gp);
 /* Whether the posterior of all rows is what parameters are learned by. */
 bool lth__gp_learns_at_once(const lth_gp_plan *plan);
 const lth__posterior *lth__gp_posterior(const lth_gp *gp, lth_posterior which);
+/* That of the model, as its report tells it. */
+lth_posterior lth__gp_posterior_number(const lth_gp *gp);
 
 /* Learn from `count` rows, drawn so that the distribution of the targets is kept: `learn` is given
  * the model of these, and what it finds becomes that of the whole. */
@@ -244,12 +247,17 @@ lth_status lth__grades_list(const double *y, size_t count, double *out, size_t *
 /* Whether y are all numbers of grades. */
 bool lth__gp_are_grades(const lth_gp *gp);
 lth__known_columns lth__gp_known_columns(const lth_gp_options *options);
+/* The expression with what options->mean adds to it, freed with lth__free(); options->zero_mean is
+ * set where that says so. */
+lth_status lth__gp_expression(lth_ctx *ctx, const char *kernel, lth_gp_options *options, char **out,
+                              lth_error *err);
 
 /* ---- Predictions ---- */
 
-/* What is asked of every item, by [target][item]; `known` of the items, or NULL. */
+/* What is asked of every item, by [target][item]; `known` of the items, or NULL; likewise `given`,
+ * targets in their own units by [target][item], NaN = not known (outputs.h). */
 lth_status lth__gp_predict_items(const lth_gp *gp, const lth_items *items, const lth__known *known,
-                                 const lth_gp_prediction *to, lth_error *err);
+                                 const double *given, const lth_gp_prediction *to, lth_error *err);
 /* What is expected of a target where f has this mean and variance; `row` of `known`. */
 lth__predictive lth__gp_predictive(const lth_gp *gp, size_t target, double mean, double variance,
                                    const lth__known *known, size_t row, double *room);

@@ -54,19 +54,17 @@ static void measure_origin(const lth_gp *gp, const double *y, lth__target *targe
     if (gp->warp && gp->warp->from_origin) target->shift = least;
 }
 
-/* What is no number of its own kind is as it is; its mean is taken out of f. */
+/* Where f is in units of its own: what the targets are on the whole is taken out of it. */
 static void measure_link(const lth_gp *gp, const double *y, lth__target *target) {
     const lth__likelihood *l = gp->likelihood;
-    double sum = 0, exposure = 0, first = y[0];
+    lth__terms terms = {.lower = -INFINITY, .upper = INFINITY, .grades = gp->grade_count};
+    double exposure = 0;
     target->constant = true;
     for (size_t i = 0; i < gp->rows; i++) {
-        sum += y[i];
         exposure += gp->known.offset ? exp(gp->known.offset[i]) : 1;
-        target->constant = target->constant && y[i] == first;
+        target->constant = target->constant && y[i] == y[0];
     }
-    target->scale = 1;
-    target->shift = 0;
-    target->link = l->link ? l->link(sum / exposure) : 0;
+    target->link = l->link ? l->link(&terms, y, gp->rows, exposure) : 0;
 }
 
 static size_t grade_of(const lth_gp *gp, double y) {
@@ -103,6 +101,17 @@ static lth_status measure_known(lth_gp *gp, const double *y, const lth_gp_option
     return lth__fail(err, LTH_EFORMAT, "the target \"%s\" has no number in any row", target->name);
 }
 
+/* gp->y is room until it is known. */
+static void find_pile(lth_gp *gp, const double *y) {
+    if (!gp->warp) return;
+    memcpy(gp->y, y, gp->rows * sizeof *y);
+    if (!lth__warp_has_pile(gp->y, gp->rows) || gp->piled) return;
+    gp->piled = true;
+    lth__log(&gp->ctx, LTH_LOG_WARNING,
+             "many rows have the same target: the warp is kept gentle, since a steep one would "
+             "make a spike of that value");
+}
+
 static lth_status take_numbers(lth_gp *gp, const double *y, const lth_gp_options *options,
                                lth_error *err) {
     size_t n = gp->rows, cells = n * gp->latents;
@@ -119,10 +128,10 @@ static lth_status take_numbers(lth_gp *gp, const double *y, const lth_gp_options
         } else if (gp->likelihood->of == LTH__OF_NUMBERS) {
             measure_target(gp, y + t * n, n, options->unscaled, target);
             measure_origin(gp, y + t * n, target);
-        } else {
-            measure_link(gp, y + t * n, target);
         }
         write_targets(gp, y + t * n, t);
+        find_pile(gp, y + t * n);
+        if (gp->likelihood->of != LTH__OF_NUMBERS) measure_link(gp, gp->y + t * n, target);
     }
     return LTH_OK;
 }

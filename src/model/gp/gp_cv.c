@@ -99,7 +99,7 @@ static lth_status judge(cv *c, size_t t, size_t fold, size_t learn, lth_items *t
     if (status == LTH_OK)
         status = lth__known_pick(&c->known, c->row + learn, c->rows - learn, &known_test, err);
     lth_gp_prediction to = prediction_of(c, learn, !v->cdf);
-    if (status == LTH_OK) status = lth__gp_predict_items(gp, test, &known_test, &to, err);
+    if (status == LTH_OK) status = lth__gp_predict_items(gp, test, &known_test, NULL, &to, err);
     if (status == LTH_OK) status = check_interrupt(gp, err);
     if (gp) v->evidence[fold] = gp->report.evidence;
     lth_gp_free(gp);
@@ -124,7 +124,7 @@ static lth_status learn_together(cv *c, size_t fold, size_t learn, lth_items *tr
     lth_status status = lth__gp_begin_numbers(&c->source, train, &numbers, c->names, c->targets,
                                               c->options, &gp, err);
     if (status == LTH_OK) status = lth__gp_learn(gp, c->options, err);
-    if (status == LTH_OK) status = lth__gp_predict_items(gp, test, NULL, to, err);
+    if (status == LTH_OK) status = lth__gp_predict_items(gp, test, NULL, NULL, to, err);
     if (status == LTH_OK) status = check_interrupt(gp, err);
     for (size_t t = 0; gp && t < c->targets; t++)
         c->validation->targets[t].evidence[fold] = gp->report.evidence;
@@ -245,7 +245,8 @@ static lth_status run_fold(cv *c, size_t fold, lth_error *err) {
     if (learn == 0 || learn == c->used)
         return lth__fail(err, LTH_EARG, "fold %zu is empty, or holds all rows", fold + 1);
     lth_items *train = NULL, *test = NULL;
-    lth_status status = lth__items_pick(c->source.items, c->row, learn, &train, err);
+    lth_status status = lth__items_learn(c->source.items, c->row, learn, err);
+    if (status == LTH_OK) status = lth__items_pick(c->source.items, c->row, learn, &train, err);
     if (status == LTH_OK)
         status = lth__items_pick(c->source.items, c->row + learn, c->used - learn, &test, err);
     bool together = c->options->coregion > 0;
@@ -357,7 +358,10 @@ lth_status lth_gp_cv(lth_ctx *ctx, const char *expression, const lth_table *tabl
             .names = targets,
             .fold = fold,
             .options = &options};
-    lth_status status = run(&c, ctx, expression, table, err);
+    char *whole = NULL;
+    LTH_TRY(lth__gp_expression(ctx, expression, &options, &whole, err));
+    lth_status status = run(&c, ctx, whole, table, err);
+    lth__free(whole);
     close_cv(&c);
     if (status == LTH_OK)
         *out = c.validation;

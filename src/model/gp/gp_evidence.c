@@ -13,7 +13,8 @@ void lth__gp_list_own(lth_gp *gp) {
     size_t count = lth__likelihood_list(gp->likelihood, gp->grade_count, list);
     size_t warp = gp->warp ? lth__warp_params(gp->warp) : 0;
     gp->likelihood_params = count;
-    for (size_t i = 0; i < warp; i++) list[count++] = gp->warp->params[i];
+    if (gp->warp) lth__warp_list(gp->warp, gp->piled, list + count);
+    count += warp;
     count += lth__outputs_list(gp, list + count);
     if (gp->likelihood->own_units) list[count++] = scale_param;
     gp->own_count = count;

@@ -402,12 +402,14 @@ static lth_status load_class_names(const loader *l, lth__classes *c) {
 /* By its name; files of before have the exact one. */
 static lth_status load_posterior(const loader *l) {
     const char *name = lth__tensors_text(l->in.file, "posterior");
+    bool gaussian = lth__gp_is_gaussian(l->gp);
     for (int which = LTH_POSTERIOR_EXACT; which <= LTH_POSTERIOR_SITES; which++) {
         const lth__posterior *p = lth__gp_posterior(l->gp, (lth_posterior)which);
-        bool apt = which != LTH_POSTERIOR_CG || lth__gp_is_gaussian(l->gp);
-        if (!apt || (name && strcmp(name, p->name) != 0)) continue;
+        bool others = which == LTH_POSTERIOR_LAPLACE || which == LTH_POSTERIOR_SITES;
+        bool apt = which != LTH_POSTERIOR_CG || gaussian;
+        if (!apt || (others && gaussian) || (name && strcmp(name, p->name) != 0)) continue;
         l->gp->posterior = p;
-        l->gp->report.posterior = (lth_posterior)which;
+        l->gp->report.posterior = lth__gp_posterior_number(l->gp);
         return LTH_OK;
     }
     return lth__loader_damaged(&l->in, "posterior");

@@ -222,7 +222,7 @@ lth_status lth__gp_learn(lth_gp *gp, const lth_gp_options *options, lth_error *e
         LTH_TRY(keep_values(gp, options, err));
         LTH_TRY(condition(gp, &plan, false, options, err));
     }
-    gp->report.posterior = plan.posterior;
+    gp->report.posterior = lth__gp_posterior_number(gp);
     return lth__prepared_create(gp->kernel, gp->items, &gp->prepared, err);
 }
 
@@ -234,8 +234,11 @@ lth_status lth_gp_fit(lth_ctx *ctx, const char *expression, const lth_table *tab
     lth_gp_options options = lth__gp_options_complete(given);
     lth__source s;
     lth_gp *gp = NULL;
+    char *whole = NULL;
     if (target_count == 0) return lth__fail(err, LTH_EARG, "no target column is named");
-    lth_status status = lth__source_open(&s, ctx, expression, table, lth__gp_files(&options), err);
+    LTH_TRY(lth__gp_expression(ctx, expression, &options, &whole, err));
+    lth_status status = lth__source_open(&s, ctx, whole, table, lth__gp_files(&options), err);
+    lth__free(whole);
     if (status == LTH_OK)
         status = lth__gp_begin(&s, table, targets, target_count, &options, &gp, err);
     if (status == LTH_OK) status = lth__gp_learn(gp, &options, err);

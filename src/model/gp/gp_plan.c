@@ -29,8 +29,18 @@ const lth__posterior *lth__gp_posterior(const lth_gp *gp, lth_posterior which) {
     if (gp->how.coregion > 0) return &lth__coregional;
     if (which == LTH_POSTERIOR_CG) return &lth__cg;
     if (which == LTH_POSTERIOR_INDUCING) return &lth__inducing;
+    if (which == LTH_POSTERIOR_LAPLACE) return &lth__laplace_posterior;
+    if (which == LTH_POSTERIOR_SITES) return &lth__sites_posterior;
     if (lth__gp_is_gaussian(gp)) return &lth__exact;
-    return &lth__laplace_posterior;
+    return gp->likelihood->by_sites ? &lth__sites_posterior : &lth__laplace_posterior;
+}
+
+/* Laplace's approximation is told as the exact posterior where it is what that comes to. */
+lth_posterior lth__gp_posterior_number(const lth_gp *gp) {
+    int which = LTH_POSTERIOR_EXACT;
+    if (gp->posterior == &lth__sites_posterior) return LTH_POSTERIOR_SITES;
+    while (lth__gp_posterior(gp, (lth_posterior)which) != gp->posterior) which++;
+    return (lth_posterior)which;
 }
 
 /* ---- What it takes ---- */
@@ -175,9 +185,19 @@ static void choose(const lth_gp *gp, const lth_gp_options *options, lth_gp_plan 
         plan->inducing = gp->how.inducing < gp->rows ? gp->how.inducing : gp->rows;
 }
 
+/* Of all rows, and not exact. */
+static bool is_by_sites(lth_posterior which) {
+    return which == LTH_POSTERIOR_LAPLACE || which == LTH_POSTERIOR_SITES;
+}
+
 static lth_status check(const lth_gp *gp, const lth_gp_options *options, const lth_gp_plan *plan,
                         lth_error *err) {
     bool gaussian = lth__gp_is_gaussian(gp);
+    if (gaussian && is_by_sites(plan->posterior))
+        return lth__fail(
+            err, LTH_EARG,
+            "with normal noise of one variance the posterior is exact already: laplace "
+            "and sites are for other likelihoods");
     if (!gaussian && plan->posterior == LTH_POSTERIOR_CG)
         return lth__fail(err, LTH_EARG,
                          gp->classes ? "conjugate gradients are for numbers; for labels take the "
@@ -223,12 +243,14 @@ lth_status lth__gp_plan(const lth_gp *gp, const lth_gp_options *options, lth_gp_
 }
 
 bool lth__gp_learns_at_once(const lth_gp_plan *plan) {
-    return plan->posterior == LTH_POSTERIOR_EXACT && plan->learn_rows == plan->rows;
+    bool all = plan->posterior == LTH_POSTERIOR_EXACT || is_by_sites(plan->posterior);
+    return all && plan->learn_rows == plan->rows;
 }
 
 /* ---- Before the work ---- */
 
-static const char *const names[] = {"auto", "exact", "conjugate gradients", "inducing rows"};
+static const char *const names[] = {"auto",          "exact",   "conjugate gradients",
+                                    "inducing rows", "laplace", "sites"};
 
 static void tell(const lth_gp *gp, const lth_gp_options *options, const lth_gp_plan *plan,
                  bool learns) {
@@ -258,9 +280,12 @@ static lth_status check_memory(double bytes, const char *what, lth_error *err) {
 
 lth_status lth__gp_plan_check(const lth_gp *gp, const lth_gp_options *options,
                               const lth_gp_plan *plan, bool learns, lth_error *err) {
-    static const char *const whats[] = {"", "an exact Gaussian process on that many rows",
+    static const char *const whats[] = {"",
+                                        "an exact Gaussian process on that many rows",
                                         "the matrix of that many rows",
-                                        "a Gaussian process with that many inducing rows"};
+                                        "a Gaussian process with that many inducing rows",
+                                        "Laplace's approximation for that many rows",
+                                        "sites of that many rows"};
     if (learns) LTH_TRY(check_memory(plan->learn_bytes, "learning from that many rows", err));
     LTH_TRY(check_memory(plan->bytes, whats[plan->posterior], err));
     tell(gp, options, plan, learns);
@@ -369,8 +394,11 @@ lth_status lth_gp_plan_fit(lth_ctx *ctx, const char *expression, const lth_table
     lth__source s;
     lth_gp *gp = NULL;
     lth_gp_plan plan;
+    char *whole = NULL;
     if (target_count == 0) return lth__fail(err, LTH_EARG, "no target column is named");
-    lth_status status = lth__source_open(&s, ctx, expression, table, lth__gp_files(&options), err);
+    LTH_TRY(lth__gp_expression(ctx, expression, &options, &whole, err));
+    lth_status status = lth__source_open(&s, ctx, whole, table, lth__gp_files(&options), err);
+    lth__free(whole);
     if (status == LTH_OK)
         status = lth__gp_begin(&s, table, targets, target_count, &options, &gp, err);
     if (status == LTH_OK) status = plan_model(gp, &options, &plan, err);

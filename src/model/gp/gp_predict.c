@@ -6,6 +6,7 @@
 #include "engine/cluster.h"
 #include "model/common/linalg.h"
 #include "model/gp/gp_classes.h"
+#include "model/gp/outputs.h"
 
 enum { SLICE = 512, PIECE = 32 };
 
@@ -58,13 +59,18 @@ typedef struct slice_room {
     double *K, *self, *mean, *variance;
 } slice_room;
 
-static lth_status predict_slice(const lth_gp *gp, const lth_items *items, const slice_room *s,
+/* `given` of all items of the call, of which these are those from `first` on. */
+static lth_status predict_slice(const lth_gp *gp, const lth_items *items, size_t first,
+                                const double *given, size_t all, const slice_room *s,
                                 lth_error *err) {
     size_t rows = items->count;
     double *self = s->variance ? s->self : NULL;
     LTH_TRY(lth__gram_against(gp->prepared, items, s->K, gp->rows, self, err));
     lth__gp_prior(gp, s->K, rows * gp->rows);
     if (self) lth__gp_prior(gp, self, rows);
+    if (given)
+        return lth__outputs_predict_given(gp, lth__items_ctx(items), rows, s->K, self,
+                                          given + first, all, s->mean, s->variance, err);
     return gp->posterior->predict(gp, lth__items_ctx(items), rows, s->K, s->self, s->mean,
                                   s->variance, err);
 }
@@ -74,9 +80,9 @@ static bool is_own(const lth_gp *gp, const lth_items *items, size_t slice) {
     return gp->at_first_rank ? lth__cluster_reads(c) : lth__cluster_owns(c, slice);
 }
 
-/* Those of this rank. */
+/* Those of this rank; `given` by [target][item], or NULL. */
 static lth_status predict_slices(const lth_gp *gp, const lth_items *items, bool variances,
-                                 take_fn *take, void *user, lth_error *err) {
+                                 const double *given, take_fn *take, void *user, lth_error *err) {
     size_t most = items->count < SLICE ? items->count : SLICE;
     slice_room s = {.K = lth__alloc(most * gp->rows, sizeof *s.K),
                     .self = lth__alloc(most, sizeof *s.self),
@@ -91,7 +97,8 @@ static lth_status predict_slices(const lth_gp *gp, const lth_items *items, bool 
         size_t rows = items->count - first < SLICE ? items->count - first : SLICE;
         if (!is_own(gp, items, first / SLICE)) continue;
         status = lth__items_slice(items, first, rows, &slice, err);
-        if (status == LTH_OK) status = predict_slice(gp, slice, &s, err);
+        if (status == LTH_OK)
+            status = predict_slice(gp, slice, first, given, items->count, &s, err);
         if (status == LTH_OK) take(user, first, rows, s.mean, s.variance);
         lth_items_free(slice);
     }
@@ -200,7 +207,7 @@ static size_t list_arrays(const lth_gp_prediction *to, double *out[ARRAYS]) {
 }
 
 lth_status lth__gp_predict_items(const lth_gp *gp, const lth_items *items, const lth__known *known,
-                                 const lth_gp_prediction *to, lth_error *err) {
+                                 const double *given, const lth_gp_prediction *to, lth_error *err) {
     numbers n = {.gp = gp, .known = known, .to = to, .count = items->count};
     size_t cells = gp->target_count * items->count, grades = items->count * gp->grade_count;
     lth__cluster *c = lth__items_ctx(items)->cluster;
@@ -208,7 +215,8 @@ lth_status lth__gp_predict_items(const lth_gp *gp, const lth_items *items, const
     size_t count = list_arrays(to, arrays);
     for (size_t i = 0; i < count; i++) memset(arrays[i], 0, cells * sizeof **arrays);
     if (to->probability) memset(to->probability, 0, grades * sizeof *to->probability);
-    lth_status status = predict_slices(gp, items, needs_variance(gp, to), take_numbers, &n, err);
+    bool variances = given || needs_variance(gp, to);
+    lth_status status = predict_slices(gp, items, variances, given, take_numbers, &n, err);
     status = lth__cluster_agree(c, status, err);
     for (size_t i = 0; i < count && status == LTH_OK; i++)
         status = lth__cluster_join(c, LTH_OK, arrays[i], cells, err);
@@ -244,7 +252,7 @@ lth_status lth__gp_classify_items(const lth_gp *gp, const lth_items *items, doub
     labels to = {.gp = gp, .probability = probability};
     size_t cells = items->count * gp->classes->class_count;
     memset(probability, 0, cells * sizeof *probability);
-    lth_status status = predict_slices(gp, items, true, take_labels, &to, err);
+    lth_status status = predict_slices(gp, items, true, NULL, take_labels, &to, err);
     return lth__cluster_join(lth__items_ctx(items)->cluster, status, probability, cells, err);
 }
 
@@ -281,7 +289,12 @@ static lth_status read_and_predict(const lth_gp *gp, const lth_table *table,
     LTH_TRY(lth__known_read(table, &columns, false, known, err));
     lth__reading r;
     LTH_TRY(lth__reading_open(gp->encoder, table, gp->vectors, &r, err));
-    lth_status status = lth__gp_predict_items(gp, r.items, known, to, err);
+    double *given = NULL;
+    lth_status status = LTH_OK;
+    if (to->given_count > 0)
+        status = lth__outputs_read_given(gp, table, to->given, to->given_count, &given, err);
+    if (status == LTH_OK) status = lth__gp_predict_items(gp, r.items, known, given, to, err);
+    lth__free(given);
     lth__reading_close(&r);
     return status;
 }

@@ -102,7 +102,8 @@ lth_status lth__gp_learn_part(lth_gp *gp, size_t count, lth__gp_learn_fn *learn,
                               const lth_gp_options *options, lth_error *err) {
     lth_gp part;
     lth_status status = make_part(gp, count, &part, err);
-    part.posterior = lth__gp_posterior(gp, LTH_POSTERIOR_EXACT);
+    bool few = gp->posterior == &lth__cg || gp->posterior == &lth__inducing; /* for many rows */
+    part.posterior = few ? lth__gp_posterior(gp, LTH_POSTERIOR_EXACT) : gp->posterior;
     if (status == LTH_OK) status = part.posterior->open(&part, err);
     if (status == LTH_OK) status = learn(&part, options, err);
     take_back(gp, &part);

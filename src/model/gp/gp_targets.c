@@ -33,7 +33,7 @@ static lth_status check_labels(const char *target, size_t count, const lth__like
 }
 
 static bool has_bounds(const lth_gp_options *o) {
-    return !isnan(o->lower) || !isnan(o->upper);
+    return (!isnan(o->lower) || !isnan(o->upper)) && !(o->lower == 0 && o->upper == 0);
 }
 
 static lth_status check_bounds(const lth__likelihood *l, const lth_gp_options *o, lth_error *err) {
@@ -41,7 +41,7 @@ static lth_status check_bounds(const lth__likelihood *l, const lth_gp_options *o
         return lth__fail(err, LTH_EARG, "lower and upper go with the likelihood censored");
     if (l == &lth__censored && !has_bounds(o))
         return lth__fail(err, LTH_EARG, "the likelihood censored wants a bound: lower, or upper");
-    if (o->lower >= o->upper)
+    if (has_bounds(o) && o->lower >= o->upper)
         return lth__fail(err, LTH_EARG, "lower is %g, which is not below upper, %g", o->lower,
                          o->upper);
     return LTH_OK;

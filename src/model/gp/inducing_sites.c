@@ -10,7 +10,7 @@
  *     g = dE/dmean,  D' = -2 dE/dvariance:   (l, D) <- (1 - rho) (l, D) + rho (g + D' mean, D')
  *
  * One pass over the rows judges the sites it began with and sums up the next. tr B^-1 = M - sum D
- * q.
+ * q. Some D may be negative (site_factor.h), as long as B is positive definite.
  */
 #include <math.h>
 #include <string.h>
@@ -53,7 +53,7 @@ static void move_site(const sites *x, size_t row, double mean, double q, double 
     size_t n = gp->rows;
     double *l = &x->next[row], *D = &x->next[n + row];
     lth__expected e = lth__seen_expect(&x->seen, &x->rule, row, mean, d + q);
-    double to_D = e.by_variance < 0 ? -2 * e.by_variance : 0, to_l = e.by_mean + to_D * mean;
+    double to_D = -2 * e.by_variance, to_l = e.by_mean + to_D * mean;
     double gap = fmax(fabs(to_l - *l), fabs(to_D - *D));
     sums[EXPECTED] += e.value;
     sums[EXPLAINED] += *D * q;
@@ -129,9 +129,9 @@ static double penalty(const sites *x, double log_determinant) {
     return 0.5 * (square - more_of(x)[EXPLAINED] + log_determinant);
 }
 
-/* The step went too far: half of the way, and shorter ones from now on. */
-static lth_status step_back(sites *x, lth_error *err) {
-    for (size_t i = 0; i < 2 * x->gp->rows; i++) x->next[i] = (x->before[i] + x->now[i]) / 2;
+/* The step to `far` was too long: half of the way, and shorter ones from now on. */
+static lth_status step_back(sites *x, const double *far, lth_error *err) {
+    for (size_t i = 0; i < 2 * x->gp->rows; i++) x->next[i] = (x->before[i] + far[i]) / 2;
     x->rho /= 2;
     return pass(x, sum_up, err);
 }
@@ -139,13 +139,19 @@ static lth_status step_back(sites *x, lth_error *err) {
 static lth_status settle_sites(sites *x, double *bound, lth_error *err) {
     double log_determinant, best = -INFINITY;
     for (size_t step = 0; step < MOST_STEPS; step++) {
-        LTH_TRY(lth__inducing_solve(x->gp, x->latent, 1, x->total, x->total + x->s->m * x->s->m,
-                                    x->latent, 1, &log_determinant, err));
+        lth_status status =
+            lth__inducing_solve(x->gp, x->latent, 1, x->total, x->total + x->s->m * x->s->m,
+                                x->latent, 1, &log_determinant, err);
+        if (status == LTH_ENUMERIC && isfinite(best) && x->rho > 0.001) { /* no distribution */
+            LTH_TRY(step_back(x, x->next, err));
+            continue;
+        }
+        LTH_TRY(status);
         LTH_TRY(pass(x, judge_and_move, err));
         double found = more_of(x)[EXPECTED] - penalty(x, log_determinant);
         if (!isfinite(found)) return LTH_ENUMERIC;
         if (found < best - 1e-9 * (1 + fabs(best)) && x->rho > 0.05) {
-            LTH_TRY(step_back(x, err));
+            LTH_TRY(step_back(x, x->now, err));
             continue;
         }
         best = *bound = found;
@@ -229,6 +235,6 @@ void lth__inducing_site_weights(const lth_gp *gp, const lth__slice *s, size_t fi
         lth__expected e = lth__seen_expect(&seen, &rule, s->first + r, mean[r], variance);
         lth__seen_expect_params(&seen, &rule, s->first + r, mean[r], variance, own);
         mean[r] = e.by_mean;
-        p[r] = h[r] = e.by_variance < 0 ? -2 * e.by_variance : 0;
+        p[r] = h[r] = -2 * e.by_variance;
     }
 }

@@ -6,8 +6,16 @@
 
 /* By lth_likelihood. */
 static const lth__likelihood *const likelihoods[] = {
-    [LTH_LOGIT] = &lth__logit,   [LTH_PROBIT] = &lth__probit,     [LTH_GAUSSIAN] = &lth__gaussian,
-    [LTH_WARPED] = &lth__warped, [LTH_CENSORED] = &lth__censored,
+    [LTH_LOGIT] = &lth__logit,
+    [LTH_PROBIT] = &lth__probit,
+    [LTH_GAUSSIAN] = &lth__gaussian,
+    [LTH_STUDENT] = &lth__student,
+    [LTH_WARPED] = &lth__warped,
+    [LTH_CENSORED] = &lth__censored,
+    [LTH_ORDINAL] = &lth__ordinal,
+    [LTH_POISSON] = &lth__poisson,
+    [LTH_NEGBINOMIAL] = &lth__negbinomial,
+    [LTH_BETA] = &lth__beta,
 };
 enum { COUNT = sizeof likelihoods / sizeof *likelihoods };
 

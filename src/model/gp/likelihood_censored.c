@@ -87,6 +87,22 @@ static double cdf_under(const lth__terms *t, double y, double mean, double varia
     return lth__gaussian.cdf_under(t, y, mean, variance);
 }
 
+static double within(const lth__terms *t, double y) {
+    return y < t->lower ? t->lower : y > t->upper ? t->upper : y;
+}
+
+static double quantile_under(const lth__terms *t, double share, double mean, double variance) {
+    return within(t, lth__gaussian.quantile_under(t, share, mean, variance));
+}
+
+/* As without bounds, but for what is beyond them. */
+static double crps_under(const lth__terms *t, double y, double mean, double variance) {
+    double s = sqrt(variance + t->theta[0]), z = (within(t, y) - mean) / s;
+    double beyond =
+        lth__phi_squared((t->lower - mean) / s) + lth__phi_squared((mean - t->upper) / s);
+    return s * fmax(lth__phi_squared(z) + lth__phi_squared(-z) - beyond, 0);
+}
+
 static double cdf(const lth__terms *t, double y, double f) {
     return cdf_under(t, y, f, 0);
 }
@@ -97,8 +113,7 @@ static double width(const lth__terms *t, double f) {
 }
 
 static double draw(const lth__terms *t, double f, lth__random *random) {
-    double y = lth__gaussian.draw(t, f, random);
-    return y < t->lower ? t->lower : y > t->upper ? t->upper : y;
+    return within(t, lth__gaussian.draw(t, f, random));
 }
 
 const lth__likelihood lth__censored = {
@@ -114,4 +129,6 @@ const lth__likelihood lth__censored = {
     .width = width,
     .moments_under = moments_under,
     .log_p_under = log_p_under,
-    .cdf_under = cdf_under};
+    .cdf_under = cdf_under,
+    .quantile_under = quantile_under,
+    .crps_under = crps_under};

@@ -9,7 +9,8 @@
 
 static const char *wrong_option(const lth_gp_options *o) {
     bool factors = o->posterior == LTH_POSTERIOR_AUTO || o->posterior == LTH_POSTERIOR_EXACT;
-    return o->unscaled           ? "unscaled"
+    return o->mean               ? "a mean of columns"
+           : o->unscaled         ? "unscaled"
            : o->noise_by         ? "noise-by"
            : o->weights          ? "weights"
            : !factors            ? "a posterior other than the exact one"
@@ -196,4 +197,8 @@ lth_status lth__outputs_load_rank(lth_gp *gp, const lth__loader *l) {
         return lth__loader_damaged(l, "coregion");
     gp->how.coregion = (size_t)rank;
     return LTH_OK;
+}
+
+size_t lth_gp_coregion(const lth_gp *gp) {
+    return gp->how.coregion;
 }

@@ -38,6 +38,17 @@ bool lth__outputs_has_any(const double *y, size_t rows, size_t targets, size_t r
 /* Rows of `s` that have none go, from `y` too; a warning tells. */
 lth_status lth__outputs_drop_empty(lth__source *s, double *y, size_t targets, lth_error *err);
 
+/* ---- Predictions of some targets, given others of the same row (outputs_given.c) ---- */
+
+/* By [target][row], NaN = not known; freed with lth__free(). */
+lth_status lth__outputs_read_given(const lth_gp *gp, const lth_table *table,
+                                   const char *const *names, size_t count, double **out,
+                                   lth_error *err);
+/* Like predict() of a posterior; given[target * stride + row]. */
+lth_status lth__outputs_predict_given(const lth_gp *gp, lth_ctx *ctx, size_t rows, const double *K,
+                                      const double *self, const double *given, size_t stride,
+                                      double *mean, double *variance, lth_error *err);
+
 /* ---- What the posterior found (posterior_outputs.c) ---- */
 
 typedef struct lth__outputs {

@@ -2,6 +2,7 @@
 #include "model/gp/warp.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- Logarithm: g = log(x + c) ---- */
@@ -117,25 +118,29 @@ static void tanh_at(const double *phi, double x, double *g, double *log_slope, d
 static const lth__warp warps[] = {
     {.name = "log",
      .help = "log(y + c)",
-     .params = {{.path = "c", .lo = 1e-4, .hi = 1e3, .start = 1}},
+     .params = {{.path = "c", .lo = 1e-4, .hi = 1e3, .start = 2}},
+     .gentle = {{1, 1e3}},
      .from_origin = true,
      .at = log_at,
      .inverse = log_inverse},
     {.name = "boxcox",
      .help = "((y + c)^power - 1) / power",
-     .params = {{.path = "c", .lo = 1e-4, .hi = 1e3, .start = 1},
+     .params = {{.path = "c", .lo = 1e-4, .hi = 1e3, .start = 2},
                 {.path = "power", .lo = -3, .hi = 3, .start = 0.5, .linear = true}},
+     .gentle = {{1, 1e3}, {0, 3}},
      .from_origin = true,
      .at = box_cox_at},
     {.name = "sinh",
      .help = "sinh(tail asinh(y) - skew), for tails on both sides",
      .params = {{.path = "tail", .lo = 0.05, .hi = 20, .start = 1},
                 {.path = "skew", .lo = -5, .hi = 5, .start = 0, .linear = true}},
+     .gentle = {{0.5, 2}, {-1, 1}},
      .at = sinh_at,
      .inverse = sinh_inverse},
     {.name = "tanh",
      .help = "y + a sum of three steps, for any shape",
      .params = {STEP(1, -1), STEP(2, 0), STEP(3, 1)},
+     .gentle = {{1e-3, 1}, {1e-2, 1}, {0, 0}, {1e-3, 1}, {1e-2, 1}, {0, 0}, {1e-3, 1}, {1e-2, 1}},
      .at = tanh_at},
 };
 
@@ -154,6 +159,34 @@ size_t lth__warp_params(const lth__warp *w) {
     size_t count = 0;
     while (count < LTH__WARP_PARAMS && w->params[count].path[0]) count++;
     return count;
+}
+
+void lth__warp_list(const lth__warp *w, bool gentle, lth__own_param *out) {
+    for (size_t i = 0; i < lth__warp_params(w); i++) {
+        const double *bounds = w->gentle[i];
+        out[i] = w->params[i];
+        if (!gentle || bounds[0] == bounds[1]) continue;
+        out[i].lo = bounds[0];
+        out[i].hi = bounds[1];
+        out[i].start = fmin(fmax(out[i].start, bounds[0]), bounds[1]);
+    }
+}
+
+static int compare(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* A fiftieth of the rows, and more than chance would have of few. */
+bool lth__warp_has_pile(double *sorted, size_t rows) {
+    enum { LEAST = 3, SHARE = 50 };
+    size_t most = 0, run = 0;
+    qsort(sorted, rows, sizeof *sorted, compare);
+    for (size_t i = 0; i < rows; i++) {
+        run = i > 0 && sorted[i] == sorted[i - 1] ? run + 1 : 1;
+        if (run > most) most = run;
+    }
+    return most >= LEAST && most * SHARE >= rows;
 }
 
 /* By halving, from an interval that is widened until it holds z. */

@@ -19,6 +19,9 @@ typedef struct lth__warp {
     /* x counts from the least number that targets can be, 0 or their minimum; otherwise from their
      * mean. Below it g goes on as a straight line. */
     bool from_origin;
+    /* Bounds of the parameters for targets that pile up at a value: a slope without end there would
+     * make a spike of it, whose density the evidence has no end of. 0, 0 = as they are. */
+    double gentle[LTH__WARP_PARAMS][2];
     /* g(x) and log g'(x); unless `by` is NULL, by[j] and by[LTH__WARP_PARAMS + j] are their
      * derivatives by parameter j. */
     void (*at)(const double *phi, double x, double *g, double *log_slope, double *by);
@@ -30,6 +33,10 @@ const lth__warp *lth__warp_find(const char *name);
 /* The i-th, or NULL past the last. */
 const lth__warp *lth__warp_at(size_t i);
 size_t lth__warp_params(const lth__warp *w);
+/* The same, as they are searched. */
+void lth__warp_list(const lth__warp *w, bool gentle, lth__own_param *out);
+/* Whether targets pile up at a value. They are sorted. */
+bool lth__warp_has_pile(double *y, size_t rows);
 double lth__warp_inverse(const lth__warp *w, const double *phi, double z);
 
 #endif
