@@ -76,7 +76,7 @@ static double available_to(const lth_gp *gp) {
     return least == SIZE_MAX ? INFINITY : (double)least;
 }
 
-/* Factors and inverses of an evaluation: Newton's method takes several. */
+/* Factors and inverses of an evaluation: Newton's method takes several, and so do sites. */
 static double problems_of(const lth_gp *gp) {
     bool whole = gp->how.known_cells == (double)gp->latents;
     if (gp->how.coregion > 0)

@@ -19,6 +19,7 @@
 #include "engine/blas.h"
 #include "engine/cluster.h"
 #include "model/gp/inducing.h"
+#include "model/gp/sites.h"
 
 enum { ROWS = 128, MOST_STEPS = 60 };
 static const double close_enough = 1e-7;
@@ -37,9 +38,11 @@ typedef struct sites {
     const lth__slice *slice;
     double *piece; /* [piece][OF_PIECE] */
     double gap;
+    double off; /* of the slopes, in units of f     */
+    bool held;  /* sites are held above 0 (sites.h) */
 } sites;
 
-enum { EXPECTED, EXPLAINED, LEFT, MORE, GAP = MORE, OF_PIECE };
+enum { EXPECTED, EXPLAINED, LEFT, MORE, GAP = MORE, OFF, OF_PIECE };
 
 static size_t count_sums(const sites *x) {
     return x->s->m * x->s->m + x->s->m;
@@ -53,12 +56,14 @@ static void move_site(const sites *x, size_t row, double mean, double q, double 
     size_t n = gp->rows;
     double *l = &x->next[row], *D = &x->next[n + row];
     lth__expected e = lth__seen_expect(&x->seen, &x->rule, row, mean, d + q);
-    double to_D = -2 * e.by_variance, to_l = e.by_mean + to_D * mean;
-    double gap = fmax(fabs(to_l - *l), fabs(to_D - *D));
+    double to_D = -2 * e.by_variance, off = fabs(e.by_mean - (*l - *D * mean)) * sqrt(d + q);
+    if (x->held) to_D = lth__site_hold(&x->seen, row, mean, e.by_mean, to_D);
+    double to_l = e.by_mean + to_D * mean, gap = fmax(fabs(to_l - *l), fabs(to_D - *D));
     sums[EXPECTED] += e.value;
     sums[EXPLAINED] += *D * q;
     sums[LEFT] += *D * d;
     if (!(gap <= sums[GAP])) sums[GAP] = gap;
+    if (!(off <= sums[OFF])) sums[OFF] = off;
     x->now[row] = *l;
     x->now[n + row] = *D;
     *l += x->rho * (to_l - *l);
@@ -104,13 +109,15 @@ static lth_status judge_and_move(void *user, const lth__slice *slice, double *to
         const double *sums = x->piece + i * OF_PIECE;
         for (size_t k = 0; k < MORE; k++) more[k] += sums[k];
         if (!(sums[GAP] <= x->gap)) x->gap = sums[GAP];
+        if (!(sums[OFF] <= x->off)) x->off = sums[OFF];
     }
     return sum_up(x, slice, total, err);
 }
 
 static lth_status pass(sites *x, lth__slice_fn *take, lth_error *err) {
-    x->gap = 0;
+    x->gap = x->off = 0;
     LTH_TRY(lth__inducing_pass(x->gp, true, take, x, x->total, count_sums(x) + MORE, err));
+    LTH_TRY(lth__cluster_largest(x->gp->ctx.cluster, &x->off, err));
     return lth__cluster_largest(x->gp->ctx.cluster, &x->gap, err);
 }
 
@@ -155,7 +162,8 @@ static lth_status settle_sites(sites *x, double *bound, lth_error *err) {
             continue;
         }
         best = *bound = found;
-        if (x->gap < close_enough) break;
+        if (x->gap < close_enough && !x->held) break;
+        x->held = x->off > lth__site_far;
         double *old = x->before;
         x->before = x->now;
         x->now = old;
@@ -171,7 +179,8 @@ static lth_status begin(sites *x, lth_error *err) {
         any |= x->next[i] != 0;
     }
     if (!finite) memset(x->next, 0, 2 * x->gp->rows * sizeof *x->next);
-    return finite && any ? pass(x, sum_up, err) : LTH_OK; /* sums are 0 */
+    x->held = !(finite && any);
+    return x->held ? LTH_OK : pass(x, sum_up, err); /* sums are 0 */
 }
 
 static lth_status make_room(sites *x, lth_error *err) {

@@ -30,10 +30,10 @@ static bool is_short(double y) {
 }
 
 static double log_rising(double y, double dispersion) {
-    double sum = 0, r = 1 / dispersion;
+    double product = 1, r = 1 / dispersion; /* at most e^561 within the bounds */
     if (!is_short(y)) return lth__log_gamma(y + r) - lth__log_gamma(r) + y * log(dispersion);
-    for (double i = 1; i < y; i++) sum += log1p(i * dispersion);
-    return sum;
+    for (double i = 1; i < y; i++) product *= 1 + i * dispersion;
+    return log(product);
 }
 
 static double log_rising_by(double y, double dispersion) {
@@ -89,9 +89,11 @@ static double width(const lth__terms *t, double f) {
     return 1 / sqrt(1 + rates_at(t, f).q / t->theta[0]);
 }
 
+/* P(Y <= y | f) is a share of the beta distribution below p. */
 static double log_fall(const lth__terms *t, double y, double f) {
-    rates r = rates_at(t, f);
-    return log_p(t, y, f) + log1p(t->theta[0] * y) + f - log1p(r.x);
+    double r = 1 / t->theta[0], at = fmin(f, 690), log_p = -log1p(t->theta[0] * exp(at));
+    return (y + 1) * (at + log(t->theta[0]) + log_p) + r * log_p + lth__log_gamma(r + y + 1) -
+           lth__log_gamma(r) - lth__log_gamma(y + 1);
 }
 
 /* exp(f) is log-normal. */

@@ -111,7 +111,8 @@ static lth_status factor(const lth_gp *gp, const lth__matrix *K, size_t i, lth_e
     const solution *s = gp->solution;
     lth__matrix B = *K;
     lth__site_factor by = {.L = &B};
-    B.cells = NULL;
+    B.cells = NULL; /* its own, where K is */
+    B.tiles = NULL;
     lth_status status = lth__site_factor_make(&by, K, s->root_w + i * gp->rows, err);
     if (status == LTH_ENUMERIC)
         status = lth__fail(err, status, "the kernel matrix is not positive definite");

@@ -23,7 +23,7 @@ typedef struct search {
     double *before, *to;           /* [l, D][n]: the last good sites, and where they were to go */
     double *now, *gap;             /* [l, D][n]: room; to - before, as of then                */
     double *dx[DEPTH], *dr[DEPTH]; /* [l, D][n]: how sites and gaps have changed, the last first */
-    double widest;                 /* gap, in units of f                                      */
+    double widest, off;            /* gap, and that of the slopes alone, in units of f */
 } search;
 
 /* a, f and variance of the sites as they are: a = l - R K l. */
@@ -40,18 +40,18 @@ static lth_status condition(const search *x, lth_error *err) {
     return lth__site_factor_variances(&s->factor, K, s->root_d, s->variance, x->left, err);
 }
 
-/* Far from where sites are to go none becomes negative: the way there may lead over some that are
- * no distribution. Of numbers it is then as steep as the line from here to their top, at y. */
-static const double far = 1;
+const double lth__site_far = 1;
+
+double lth__site_hold(const lth__seen *seen, size_t row, double mean, double g, double D) {
+    double top = seen->y[row] - seen->link - (seen->offset ? seen->offset[row] : 0);
+    bool numbers = seen->likelihood->of == LTH__OF_NUMBERS && top != mean;
+    return fmax(fmax(D, numbers ? g / (top - mean) : 0), 0);
+}
 
 static void hold_back(const search *x) {
-    const lth__seen *seen = &x->s->seen;
-    bool numbers = seen->likelihood->of == LTH__OF_NUMBERS;
     for (size_t i = 0; i < x->n; i++) {
         double *l = &x->now[i], *D = &x->now[x->n + i], f = x->s->f[i], g = *l - *D * f;
-        double top = seen->y[i] - seen->link - (seen->offset ? seen->offset[i] : 0);
-        double line = numbers && top != f ? g / (top - f) : 0;
-        *D = fmax(fmax(*D, line), 0);
+        *D = lth__site_hold(&x->s->seen, i, f, g, *D);
         *l = g + *D * f;
     }
 }
@@ -60,18 +60,19 @@ static void hold_back(const search *x) {
 static double expect(search *x) {
     const lth__sites *s = x->s;
     double sum = 0;
-    x->widest = 0;
+    x->widest = x->off = 0;
     for (size_t i = 0; i < x->n; i++) {
         double v = s->variance[i];
         lth__expected e = lth__seen_expect(&s->seen, &x->rule, i, s->f[i], v);
         double to_d = -2 * e.by_variance;
-        double gap = fmax(fabs(e.by_mean - s->a[i]) * sqrt(v), fabs(to_d - s->D[i]) * v);
+        double off = fabs(e.by_mean - s->a[i]) * sqrt(v), gap = fmax(off, fabs(to_d - s->D[i]) * v);
+        if (!(off <= x->off)) x->off = off;
         if (!(gap <= x->widest)) x->widest = gap;
         x->now[i] = e.by_mean + to_d * s->f[i];
         x->now[x->n + i] = to_d;
         sum += e.value;
     }
-    if (x->widest > far) hold_back(x);
+    if (x->off > lth__site_far) hold_back(x);
     return sum;
 }
 
@@ -167,25 +168,33 @@ static double lack_after(double gain, double before, double now) {
     return now < before ? fmax(gain, 0) * square / (1 - square) : INFINITY;
 }
 
+/* What it may lack: more where it has come from far, for the parameters have moved far then and the
+ * gradient is large. */
+static double lack_allowed(const lth__sites *s, double gained) {
+    return fmax(s->lack, fmin(1e-5 * gained, 1e3 * s->lack));
+}
+
 /* From sites that were judged. */
 static lth_status climb(search *x, lth_error *err) {
     const double least = 1e-3;
-    double part = 1, best = -INFINITY, widest = 0;
+    double part = 1, best = -INFINITY, widest = 0, first = x->s->evidence;
     bool mixed = false;
     while (x->s->steps < MOST_STEPS) {
         double found = x->s->evidence;
         if (found >= best - 1e-11 * (1 + fabs(best)) || part < least) {
-            bool close = part == 1 && lack_after(found - best, widest, x->widest) < x->s->lack;
+            bool whole = mixed || part == 1;
+            bool close = whole && lack_after(found - best, widest, x->widest) <
+                                      lack_allowed(x->s, found - first);
             if (close || x->widest < x->s->tolerance) break;
             best = found;
             widest = x->widest;
             keep(x);
-            mixed = part == 1 && step_mixed(x);
             part = fmin(1, 2 * part);
+            mixed = step_mixed(x);
             if (!mixed) step_plain(x, part);
         } else {
             x->depth = 0;
-            part = mixed ? 1 : part / 2;
+            part = mixed ? part : part / 2;
             mixed = false;
             step_plain(x, part);
         }

@@ -32,6 +32,14 @@ typedef struct lth__sites {
     size_t steps; /* factors it took */
 } lth__sites;
 
+/* Far from where sites are to go (g and a differ by more than this, in units of f) none may become
+ * negative: the way there may lead over some that are no distribution. Of numbers log p is then
+ * taken to be as steep as the line from here to its top, at y. D of a row where E log p has the
+ * slope g, so held.
+ */
+extern const double lth__site_far;
+double lth__site_hold(const lth__seen *seen, size_t row, double mean, double g, double D);
+
 /* Find the sites. LTH_ENUMERIC, without a message, when K has no use (not finite). */
 lth_status lth__sites_find(lth__sites *s, const lth__matrix *K, lth_error *err);
 

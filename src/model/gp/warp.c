@@ -58,6 +58,18 @@ static void box_cox_at(const double *phi, double x, double *g, double *log_slope
     if (x < 0) *g = below(x, *g, *log_slope, by, 2);
 }
 
+/* With a power below 0 it never comes to -1 / power: what is beyond is as far as it gets. */
+static double box_cox_inverse(const double *phi, double z) {
+    const double furthest = 1e12;
+    double c = phi[0], power = phi[1], by_power, t = log(c),
+           at_zero = power_of(power, t, &by_power);
+    if (z < at_zero) return (z - at_zero) * exp((1 - power) * t);
+    double u = power * z;
+    if (u <= -1) return furthest;
+    double x = exp(fabs(u) < 1e-8 ? z * (1 - u / 2) : log1p(u) / power) - c;
+    return x < furthest ? x : furthest;
+}
+
 /* ---- Sinh and arcsinh: g = sinh(tail asinh(x) - skew) ---- */
 
 static double log_cosh(double u) {
@@ -129,7 +141,8 @@ static const lth__warp warps[] = {
                 {.path = "power", .lo = -3, .hi = 3, .start = 0.5, .linear = true}},
      .gentle = {{1, 1e3}, {0, 3}},
      .from_origin = true,
-     .at = box_cox_at},
+     .at = box_cox_at,
+     .inverse = box_cox_inverse},
     {.name = "sinh",
      .help = "sinh(tail asinh(y) - skew), for tails on both sides",
      .params = {{.path = "tail", .lo = 0.05, .hi = 20, .start = 1},
@@ -189,7 +202,24 @@ bool lth__warp_has_pile(double *sorted, size_t rows) {
     return most >= LEAST && most * SHARE >= rows;
 }
 
-/* By halving, from an interval that is widened until it holds z. */
+/* By Newton's method between bounds, which are halved where it would leave them or comes nearer too
+ * slowly. */
+static double search_between(const lth__warp *w, const double *phi, double z, double lo,
+                             double hi) {
+    double x = (lo + hi) / 2, width = hi - lo, g, log_slope;
+    for (int i = 0; i < 200; i++) {
+        w->at(phi, x, &g, &log_slope, NULL);
+        *(g < z ? &lo : &hi) = x;
+        double next = x + (z - g) * exp(-log_slope);
+        if (!(next > lo && next < hi) || (i % 4 == 3 && hi - lo > width / 2)) next = (lo + hi) / 2;
+        if (i % 4 == 3) width = hi - lo;
+        if (fabs(next - x) <= 1e-15 * (1 + fabs(x))) return next;
+        x = next;
+    }
+    return x;
+}
+
+/* From an interval that is widened until it holds z. */
 static double search(const lth__warp *w, const double *phi, double z) {
     double lo = -1, hi = 1, g, log_slope;
     for (int i = 0; i < 200; i++, lo *= 2) {
@@ -199,17 +229,8 @@ static double search(const lth__warp *w, const double *phi, double z) {
     for (int i = 0; i < 200; i++, hi *= 2) {
         w->at(phi, hi, &g, &log_slope, NULL);
         if (!(g < z)) break;
-        if (hi > 1e12) return hi; /* a bounded warp never gets there */
     }
-    for (int i = 0; i < 100 && hi - lo > 1e-13 * (fabs(lo) + fabs(hi)); i++) {
-        double middle = (lo + hi) / 2;
-        w->at(phi, middle, &g, &log_slope, NULL);
-        if (g < z)
-            lo = middle;
-        else
-            hi = middle;
-    }
-    return (lo + hi) / 2;
+    return search_between(w, phi, z, lo, hi);
 }
 
 double lth__warp_inverse(const lth__warp *w, const double *phi, double z) {

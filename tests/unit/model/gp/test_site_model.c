@@ -12,8 +12,10 @@
 
 #include <cmocka.h>
 
+#include "failing_allocator.h"
 #include "gp_support.h"
 #include "model/gp/inducing.h"
+#include "model/gp/site_factor.h"
 #include "model/gp/site_model.h"
 
 enum { ROWS = 30 };
@@ -337,6 +339,66 @@ static void learns(void **state) {
     assert_true(evidence[0] == evidence[1]);
 }
 
+/* ---- Memory ---- */
+
+typedef struct use {
+    const lth_table *table;
+    lth_posterior posterior;
+} use;
+
+/* Fit, save, load, predict. */
+static lth_status use_all(void *user, lth_error *err) {
+    const use *u = user;
+    const char *target = "y";
+    lth_gp_options options = with(LTH_CENSORED, u->posterior);
+    options.learn = true;
+    options.restarts = 0;
+    options.max_iter = 1;
+    lth_gp *gp = NULL, *loaded = NULL;
+    double y[ROWS], mean[ROWS], sd[ROWS];
+    lth_status status = lth_gp_fit(ctx, "rbf(x)", u->table, &target, 1, &options, &gp, err);
+    if (status == LTH_OK) status = lth_gp_save(gp, "m", err);
+    if (status == LTH_OK) status = lth_gp_load(ctx, "m", &loaded, err);
+    if (status == LTH_OK) status = lth_gp_leave_one_out(loaded, 0, y, mean, sd, err);
+    if (status == LTH_OK) status = lth_gp_predict(loaded, u->table, false, mean, sd, err);
+    lth_gp_free(gp);
+    lth_gp_free(loaded);
+    unlink("m");
+    return status;
+}
+
+/* Sites of all signs. */
+static lth_status use_factor(void *user, lth_error *err) {
+    enum { N = 4 };
+    (void)user;
+    const double root[N] = {1, 0, -0.3, 2}, x[N] = {1, 2, 3, 4};
+    double K[N * 64] = {0}, out[N], variance[N], left[N];
+    lth__matrix on_K = lth__matrix_on_host(ctx, N, K), L = lth__matrix_on_host(ctx, N, NULL);
+    lth__packed p = lth__matrix_packed(&on_K);
+    for (size_t i = 0; i < N; i++) K[lth__packed_row(&p, i) + i] = 1;
+    lth__site_factor s = {.L = &L};
+    lth_status status = lth__site_factor_make(&s, &on_K, root, err);
+    if (status == LTH_OK) status = lth__site_factor_apply(&s, root, x, out, err);
+    for (int inverted = 0; inverted < 2 && status == LTH_OK; inverted++) {
+        status = lth__site_factor_variances(&s, &on_K, root, variance, left, err);
+        for (size_t i = 0; i < N && status == LTH_OK; i++)
+            support_near(variance[i], 1 / (1 + lth__site_precision(root[i])), 1e-12);
+        if (status == LTH_OK && !inverted) status = lth__site_factor_invert(&s, root, err);
+    }
+    lth__site_factor_free(&s);
+    lth__matrix_free(&L);
+    return status;
+}
+
+static void each_allocation_fails(void **state) {
+    (void)state;
+    lth_table *table = make_table(ctx);
+    for (int which = LTH_POSTERIOR_LAPLACE; which <= LTH_POSTERIOR_SITES; which++)
+        fail_each(use_all, &(use){table, (lth_posterior)which}, true, 50);
+    fail_each(use_factor, NULL, false, 5);
+    lth_table_free(table);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(exact_noise),
                                        cmocka_unit_test(refused),
@@ -344,6 +406,7 @@ int main(void) {
                                        cmocka_unit_test(tails_settle),
                                        cmocka_unit_test(all_rows_inducing),
                                        cmocka_unit_test(there_and_back),
-                                       cmocka_unit_test(learns)};
+                                       cmocka_unit_test(learns),
+                                       cmocka_unit_test(each_allocation_fails)};
     return cmocka_run_group_tests(tests, open_folder, close_folder);
 }
