@@ -28,6 +28,58 @@ static size_t bytes(const lth_gp *gp) {
     return all == SIZE_MAX || rows > (SIZE_MAX - all) / 2 ? SIZE_MAX : all + 2 * rows;
 }
 
+/* ---- K and W lie in host memory, also where a device computes: in parts ---- */
+
+/* The rectangle and the triangle of each panel; returns how many. */
+static size_t list_parts(const lth__packed *A, lth__gram_part *out) {
+    size_t count = 0;
+    for (size_t p = 0; p < lth__packed_panels(A); p++) {
+        size_t first = p << A->shift, rows = lth__packed_rows(A, p), ld = lth__packed_stride(A, p);
+        double *cells = A->cells + lth__packed_panel(A, p);
+        if (first > 0) out[count++] = (lth__gram_part){first, rows, 0, first, cells, ld};
+        out[count++] = (lth__gram_part){first, rows, first, rows, cells + first, ld};
+    }
+    return count;
+}
+
+static lth_status fill_by_device(lth__matrix *K, lth__gram *gram, lth_error *err) {
+    LTH_TRY(K->table->reserve(K, err));
+    lth__packed packed = lth__matrix_packed(K);
+    lth__gram_part *parts = lth__alloc(2 * lth__packed_panels(&packed), sizeof *parts);
+    if (!parts) return lth__fail_memory(err, 0);
+    lth_status status = lth__gram_values_parts(gram, parts, list_parts(&packed, parts), err);
+    lth__free(parts);
+    return status;
+}
+
+static lth_status pull_by_device(const lth_gp *gp, lth__gram *gram, const lth__matrix *W,
+                                 double *gradient, lth_error *err) {
+    lth__packed packed = lth__matrix_packed(W);
+    size_t most = 2 * lth__packed_panels(&packed), params = gp->kernel->param_count;
+    lth__gram_part *parts = lth__alloc(most, sizeof *parts);
+    double *partial = lth__alloc(most * params, sizeof *partial);
+    lth_status status = LTH_OK;
+    if (!parts || !partial) status = lth__fail_memory(err, most * params * sizeof *partial);
+    size_t count = status == LTH_OK ? list_parts(&packed, parts) : 0;
+    if (status == LTH_OK) status = lth__gram_pull_parts(gram, parts, count, partial, err);
+    memset(gradient, 0, params * sizeof *gradient);
+    for (size_t i = 0; i < count * params && status == LTH_OK; i++)
+        gradient[i % params] += partial[i];
+    lth__free(parts);
+    lth__free(partial);
+    return status;
+}
+
+static lth_status fill(lth__matrix *K, lth__gram *gram, lth_error *err) {
+    return lth__gram_device(gram) ? fill_by_device(K, gram, err) : lth__matrix_gram(K, gram, err);
+}
+
+static lth_status pull(const lth_gp *gp, lth__gram *gram, lth__matrix *W, double *gradient,
+                       lth_error *err) {
+    return lth__gram_device(gram) ? pull_by_device(gp, gram, W, gradient, err)
+                                  : lth__gp_pull(gp, gram, W, NULL, gradient, err);
+}
+
 /* ---- Between rows and cells: threads share the panels of the cells, or the rows ---- */
 
 typedef struct spread_job {
@@ -137,14 +189,14 @@ static lth_status differentiate(lth_gp *gp, lth__outputs *o, lth__gram *gram, sp
     lth_status status = lth__parallel_for(&gp->ctx, NULL, o->rows, NULL, collect_row, job, err);
     if (status == LTH_OK) pull_B(gp, o, job->by_B, gradient, job->by_B + o->rows * cells);
     lth__free(job->by_B);
-    return status == LTH_OK ? lth__gp_pull(gp, gram, &o->W, NULL, gradient, err) : status;
+    return status == LTH_OK ? pull(gp, gram, &o->W, gradient, err) : status;
 }
 
 static lth_status solve_all(lth_gp *gp, lth__outputs *o, lth__gram *gram, const size_t *first,
                             double *alpha, double *evidence, double *gradient, lth_error *err) {
     double fit, log_determinant;
     spread_job job = {.o = o, .first = first, .noise = gp->own[0]};
-    LTH_TRY(lth__matrix_gram(&o->K, gram, err));
+    LTH_TRY(fill(&o->K, gram, err));
     LTH_TRY(lth__gp_prior_matrix(gp, 0, &o->K, err));
     LTH_TRY(o->G.table->reserve(&o->G, err));
     job.K = lth__matrix_packed(&o->K);
@@ -160,9 +212,6 @@ static lth_status solve_all(lth_gp *gp, lth__outputs *o, lth__gram *gram, const 
 static lth_status evidence(lth_gp *gp, lth__gram *gram, double *out, double *gradient,
                            lth_error *err) {
     lth__outputs *o = gp->solution;
-    if (lth__gram_device(gram))
-        return lth__fail(err, LTH_EUNSUPPORTED,
-                         "coregion of targets with empty cells is not for a device; use none");
     if (!o->K.table) {
         o->K = lth__matrix_on_host(&gp->ctx, o->rows, NULL);
         o->W = lth__matrix_on_host(&gp->ctx, o->rows, NULL);
