@@ -79,10 +79,10 @@ class GpOptions(Structure):
                 ("likelihood", Enum), ("posterior", Enum), ("inducing", c_size_t),
                 ("learn_rows", c_size_t), ("bound", Enum), ("tolerance", c_double),
                 ("probes", c_size_t), ("store", Enum), ("journal", c_char_p),
-                ("gram", c_char_p), ("on_disk", c_bool), ("warp", c_char_p),
-                ("lower", c_double), ("upper", c_double), ("noise_by", c_char_p),
-                ("weights", c_char_p), ("exposure", c_char_p), ("point", Enum),
-                ("mean", c_char_p), ("coregion", c_size_t)]
+                ("gram", c_char_p), ("on_disk", c_bool), ("warp", c_char_p), ("lower", c_double),
+                ("upper", c_double), ("noise_by", c_char_p), ("weights", c_char_p),
+                ("exposure", c_char_p), ("point", Enum), ("mean", c_char_p),
+                ("coregion", c_size_t)]
 
 
 class ClassRows(Structure):
@@ -316,6 +316,7 @@ FUNCTIONS = {
     "lth_gp_reported": (POINTER(GpReport), [_object]),
     "lth_gp_use_vectors": (Status, [_object, c_char_p, _error]),
     "lth_gp_predict": (Status, [_object, _object, c_bool, _array, _array, _error]),
+    "lth_gp_coregion": (c_size_t, [_object]),
     "lth_gp_classify": (Status, [_object, _object, _array, _error]),
     "lth_gp_save": (Status, [_object, c_char_p, _error]),
     "lth_gp_load": (Status, [_object, c_char_p, _out, _error]),

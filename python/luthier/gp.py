@@ -135,9 +135,11 @@ class _GP(model.Model):
             self.trace_ = np.empty(0, dtype=[(name, "f8") for name, _ in _c.GpStep._fields_])
 
     def _params(self):
-        count = lib.lth_kernel_params(lib.lth_gp_kernel(self._pointer))
-        places = [*range(count), _c.NONE]  # the noise, or the scale
-        return [lib.lth_gp_param_at(self._pointer, i) for i in places]
+        out, i = [], 0
+        while p := lib.lth_gp_param_at(self._pointer, i):
+            out.append(p)
+            i += 1
+        return out
 
     def mean_weights(self, target=0):
         """What one unit of each number column adds, where the kernel is linear in them, as a

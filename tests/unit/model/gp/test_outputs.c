@@ -7,10 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "base/text.h"
+#include "failing_allocator.h"
 #include "gp_support.h"
 #include "model/common/eigen.h"
 #include "model/gp/outputs.h"
@@ -517,6 +519,85 @@ static void mistakes(void **state) {
     lth_ctx_free(ctx);
 }
 
+/* ---- Memory and files ------------------------------------------------------------------------ */
+
+typedef struct use {
+    lth_ctx *ctx;
+    const lth_table *table;
+} use;
+
+/* Fit, save, load, predict, validate. */
+static lth_status use_all(void *user, lth_error *err) {
+    const use *u = user;
+    lth_gp_options options = support_fixed();
+    options.learn = true;
+    options.restarts = 0;
+    options.max_iter = 1;
+    options.coregion = 1;
+    lth_gp *gp = NULL, *loaded = NULL;
+    lth_validation *v = NULL;
+    size_t fold[ROWS];
+    for (size_t i = 0; i < ROWS; i++) fold[i] = i % 2;
+    double y[ROWS], mean[TARGETS * ROWS], sd[TARGETS * ROWS];
+    lth_gp_prediction to = {.mean = mean, .sd = sd, .given = &targets[1], .given_count = 1};
+    lth_status status =
+        lth_gp_fit(u->ctx, "rbf(f1)", u->table, targets, TARGETS, &options, &gp, err);
+    if (status == LTH_OK) status = lth_gp_save(gp, "outputs.model", err);
+    if (status == LTH_OK) status = lth_gp_load(u->ctx, "outputs.model", &loaded, err);
+    if (status == LTH_OK) status = lth_gp_leave_one_out(loaded, 1, y, mean, sd, err);
+    if (status == LTH_OK) status = lth_gp_predict_all(loaded, u->table, &to, sizeof to, err);
+    options.learn = false;
+    if (status == LTH_OK)
+        status =
+            lth_gp_cv(u->ctx, "rbf(f1)", u->table, targets, TARGETS, fold, 2, &options, &v, err);
+    lth_gp_free(gp);
+    lth_gp_free(loaded);
+    lth_validation_free(v);
+    unlink("outputs.model");
+    return status;
+}
+
+static void each_allocation_fails(void **state) {
+    (void)state;
+    lth_ctx *ctx = support_context(1);
+    for (int gaps = 0; gaps < 2; gaps++) {
+        lth_table *table = make_table(ctx, ROWS, gaps);
+        fail_each(use_all, &(use){ctx, table}, true, 100);
+        lth_table_free(table);
+    }
+    lth_ctx_free(ctx);
+}
+
+/* A file whose parts do not agree is refused; the checksum does not save it. */
+static void hostile_files(void **state) {
+    (void)state;
+    lth_error err = {0};
+    lth_ctx *ctx = support_context(1);
+    lth_table *table = make_table(ctx, ROWS, true);
+    lth_gp *gp = fit(ctx, kernels[0], table, 2, false), *again = NULL;
+    lth__outputs *o = gp->solution;
+    size_t own = gp->own_count - 1, rank = gp->how.coregion;
+    for (int way = 0; way < 5; way++) {
+        double kept_own = gp->own[own], kept_y = gp->y[0], kept = o->L[0][0];
+        if (way == 0) gp->own[own] = 0;
+        if (way == 1) gp->how.coregion = 1;
+        if (way == 2) gp->how.coregion = 4;
+        if (way == 3) gp->y[0] = NAN; /* one cell less than its factor is for */
+        if (way == 4) o->L[0][0] = NAN;
+        support_ok(lth_gp_save(gp, "outputs.model", &err), &err);
+        gp->own[own] = kept_own;
+        gp->how.coregion = rank;
+        gp->y[0] = kept_y;
+        o->L[0][0] = kept;
+        assert_int_equal(lth_gp_load(ctx, "outputs.model", &again, &err), LTH_EFORMAT);
+        assert_null(again);
+    }
+    unlink("outputs.model");
+    lth_gp_free(gp);
+    lth_table_free(table);
+    lth_ctx_free(ctx);
+}
+
 /* ---- Eigenvalues ----------------------------------------------------------------------------- */
 
 static void eigenvalues(void **state) {
@@ -550,6 +631,8 @@ int main(void) {
         cmocka_unit_test(empty_rows_count_for_nothing),
         cmocka_unit_test(folds_of_wide_rows),
         cmocka_unit_test(mistakes),
+        cmocka_unit_test(each_allocation_fails),
+        cmocka_unit_test(hostile_files),
         cmocka_unit_test(eigenvalues),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
