@@ -306,7 +306,12 @@ static int read_number(report *r, size_t row, size_t column, double *out) {
     const lth_table *table = r->data->table;
     size_t length;
     const char *cell = lth_table_cell(table, row, column, &length);
+    const lth_gp *gp = lth_model_gp(r->model);
     char text[64], *end = text;
+    if (length == 0 && gp && lth_gp_coregion(gp) > 0) { /* there it may be empty */
+        *out = NAN;
+        return EXIT_DONE;
+    }
     if (length > 0 && length < sizeof text) {
         memcpy(text, cell, length);
         text[length] = 0;
@@ -336,11 +341,10 @@ static int write_numbers(report *r, const prediction *p, double *y, size_t *row)
         code = read_numbers(r, t, y, row);
         if (code) break;
         write_target_head(r, t);
-        outcome o = {.count = p->rows,
-                     .y = y,
-                     .mean = p->values.mean + t * p->rows,
-                     .sd = p->values.sd ? p->values.sd + t * p->rows : NULL,
-                     .row = row};
+        double *mean = p->values.mean + t * p->rows;
+        double *sd = p->values.sd ? p->values.sd + t * p->rows : NULL;
+        size_t known = keep_known_rows(p->rows, y, mean, sd, row);
+        outcome o = {.count = known, .y = y, .mean = mean, .sd = sd, .row = row};
         code = write_outcome(r, &o);
     }
     return code;

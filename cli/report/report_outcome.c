@@ -258,16 +258,34 @@ int write_outcome(report *r, const outcome *o) {
 
 /* ---- The section ---- */
 
+size_t keep_known_rows(size_t count, double *y, double *mean, double *sd, size_t *row) {
+    size_t known = 0;
+    for (size_t i = 0; i < count; ++i) {
+        if (isnan(y[i])) continue;
+        y[known] = y[i];
+        mean[known] = mean[i];
+        if (sd) sd[known] = sd[i];
+        row[known++] = row[i];
+    }
+    return known;
+}
+
 /* Each costs the inverse of a matrix, and two sections want them all. */
 static int leave_out(report *r) {
     size_t n = lth_model_rows(r->model), targets = lth_model_targets(r->model);
     int code = session_allocate(r->session, "the leave-one-out prediction", 3 * targets, n, 1,
                                 &r->left_out);
     lth_error err = {0};
+    r->left_rows = calloc(targets * (n + 1), sizeof *r->left_rows);
+    if (!code && !r->left_rows) code = out_of_memory();
     for (size_t t = 0; t < targets && !code; ++t) {
         double *y = r->left_out + 3 * t * n;
+        size_t *row = r->left_rows + t * (n + 1);
+        for (size_t i = 0; i < n; ++i) row[i + 1] = i + 1;
         if (lth_gp_leave_one_out(lth_model_gp(r->model), t, y, y + n, y + 2 * n, &err) != LTH_OK)
             code = session_fail(r->session, &err);
+        else
+            row[0] = keep_known_rows(n, y, y + n, y + 2 * n, row + 1);
     }
     return code;
 }
@@ -277,7 +295,8 @@ int report_left_out(report *r, size_t target, outcome *out) {
     int code = r->left_out ? EXIT_DONE : leave_out(r);
     if (code) return code;
     const double *y = r->left_out + 3 * target * n;
-    *out = (outcome){.count = n, .y = y, .mean = y + n, .sd = y + 2 * n};
+    const size_t *row = r->left_rows + target * (n + 1);
+    *out = (outcome){.count = row[0], .y = y, .mean = y + n, .sd = y + 2 * n, .row = row + 1};
     return EXIT_DONE;
 }
 
