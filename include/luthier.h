@@ -1088,7 +1088,7 @@ LTH_API const lth_reasons_pattern *lth_reasons_pattern_at(const lth_reasons *rea
 typedef struct lth_reasons_row {
     size_t row;
     double weight, similarity;
-    double y;          /* its target; NaN for labels */
+    double y;          /* its target; NaN for labels, and where it has none */
     const char *label; /* its labels; NULL for numbers */
 } lth_reasons_row;
 LTH_API const lth_reasons_row *lth_reasons_row_at(const lth_reasons *reasons, size_t i);
@@ -1122,7 +1122,8 @@ LTH_API const char *lth_model_row_text(const lth_model *model, size_t row, size_
 /* ---- A model looked at ----------------------------------------------------------------------- */
 
 /* Leave-one-out predictions of the training rows: y, mean and sd, in the target's units. Not for
- * labels. */
+ * labels. Of targets that learn from each other one number is left out, and the rest of its row
+ * stays known; NaN where the row does not have the target. */
 LTH_API lth_status lth_gp_leave_one_out(const lth_gp *gp, size_t target, double *y, double *mean,
                                         double *sd, lth_error *err);
 

@@ -423,6 +423,10 @@ static void check_left_out(bool gaps) {
             support_near(y[d.row[c]], number_of(d.row[c], t), 1e-9);
             known += t == 0;
         }
+        for (size_t i = 0; i < ROWS; i++) {
+            if (gaps && is_missing(i, t))
+                assert_true(isnan(y[i]) && isnan(mean[i]) && isnan(sd[i]));
+        }
     }
     assert_int_equal(gp->loo.count, known);
     dense_free(&d);
