@@ -106,6 +106,7 @@ lth_status lth_gp_leave_one_out(const lth_gp *gp, size_t target, double *y, doub
         y[i] = lth__gp_truth(gp, target, i);
         lth__predictive_moments(&p, &mean[i], &sd[i]);
         if (gp->point == LTH_POINT_MEDIAN) mean[i] = lth__predictive_quantile(&p, 0.5);
+        if (isnan(y[i])) mean[i] = sd[i] = NAN; /* there was nothing to leave out */
     }
     return LTH_OK;
 }

@@ -169,9 +169,6 @@ static lth_status leave_one_out(const lth_gp *gp, size_t target, double *mean, d
             status = lth__fail(err, LTH_ENUMERIC, "the model's matrix has no inverse");
     }
     if (status == LTH_OK) lth__gp_leave_out(gp, o->alpha, inverse, target, mean, variance);
-    for (size_t i = 0; i < o->rows && status == LTH_OK; i++) {
-        if (isnan(mean[i])) variance[i] = NAN; /* there was nothing to leave out */
-    }
     lth__free(inverse);
     return status;
 }
