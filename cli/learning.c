@@ -113,6 +113,24 @@ int fill_likelihood(const options *o, lth_gp_options *to) {
     return code ? code : parse_bound(o, "upper", o->upper, &to->upper);
 }
 
+/* How sure the parameters are. */
+static int fill_uncertainty(const options *o, lth_gp_options *to) {
+    bool average = o->average != NOT_GIVEN;
+    to->intervals = o->intervals;
+    if (average) to->average = (size_t)o->average;
+    if (average && o->average < 2)
+        return usage_error(o->command, "--average wants at least 2 draws");
+    const char *wanted = average ? "average" : o->intervals ? "intervals" : NULL;
+    if (wanted && (o->no_learn || o->max_iter == 0))
+        return usage_error(o->command, "--%s goes with learning, not with --%s", wanted,
+                           o->no_learn ? "no-learn" : "max-iter 0");
+    if (average && (to->posterior == LTH_POSTERIOR_CG || to->posterior == LTH_POSTERIOR_INDUCING))
+        return usage_error(o->command,
+                           "--average wants a factor of all rows: it does not go with --%s",
+                           to->posterior == LTH_POSTERIOR_CG ? "posterior cg" : "inducing");
+    return EXIT_DONE;
+}
+
 static int fill_options(learning *l) {
     const options *o = l->options;
     lth_gp_options *to = &l->gp_options;
@@ -132,6 +150,7 @@ static int fill_options(learning *l) {
     if (o->task >= 0) to->task = (lth_task)o->task;
     int code = fill_likelihood(o, to);
     if (!code) code = fill_posterior(o, to);
+    if (!code) code = fill_uncertainty(o, to);
     if (!code && o->noise) code = parse_noise(o, 5e-324, &to->noise, &to->noise_held);
     return code;
 }
@@ -243,9 +262,20 @@ void show_start_end(learning *l) {
                  at->start + 1, at->evidence, at->iteration, at->gradient, at->seconds);
 }
 
+/* Told once more, for evaluations after the search. */
+static bool is_after_search(const lth_gp_step *last, const lth_gp_step *step) {
+    return last->evaluations > 0 && step->evaluations > last->evaluations &&
+           step->start == last->start && step->iteration == last->iteration;
+}
+
 int show_step(void *user, const lth_gp_step *step) {
     learning *l = user;
     l->session.learning = true;
+    if (is_after_search(&l->last, step)) {
+        session_status(&l->session, "how sure the hyperparameters are: evaluation %zu",
+                       step->evaluations - l->last.evaluations);
+        return was_interrupted();
+    }
     if (step->start != l->last.start) show_start_end(l);
     l->last = *step;
     const char *format = "start %zu of %zu, iteration %zu, evidence %.6g, gradient %.2g, %.1f s";

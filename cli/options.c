@@ -289,6 +289,12 @@ const option option_table[] = {
     {0, "journal", OPTION_FILE, "FILE", FIELD(journal), FIT, 0,
      "gp: keep every evaluation of the search in FILE; the same command goes on where it was "
      "killed. FILE is removed when the model is written, unless by Ctrl-C"},
+    {0, "intervals", OPTION_FLAG, NULL, FIELD(intervals), FIT, 0,
+     "find 95% intervals of the hyperparameters, which show prints: two evaluations more for each "
+     "of them"},
+    {0, "average", OPTION_NUMBER, "S", FIELD(average), LEARNING, 1000,
+     "predict by the average over S draws of the hyperparameters, not by the best ones alone; "
+     "finds the intervals too"},
     {0, "no-learn", OPTION_FLAG, NULL, FIELD(no_learn), LEARNING, 0,
      "keep all hyperparameters as they are given"},
     {0, "latent", OPTION_FLAG, NULL, FIELD(latent), PREDICT, 0,
@@ -621,6 +627,7 @@ int options_parse(int argc, char **argv, options *out) {
                      .timeout = 30,
                      .max_iter = NOT_GIVEN,
                      .restarts = NOT_GIVEN,
+                     .average = NOT_GIVEN,
                      .folds = NOT_GIVEN};
     list *lists[] = {&out->where, &out->target, &out->fix,  &out->prior,
                      &out->set,   &out->row,    &out->given};

@@ -49,7 +49,9 @@ typedef struct options {
     list target, fix, prior, given;
     uint64_t max_iter, restarts, folds; /* NOT_GIVEN = the default */
     uint64_t draws;
-    uint64_t coregion; /* likewise */
+    uint64_t coregion; /* NOT_GIVEN = none */
+    uint64_t average;  /* NOT_GIVEN = no draws */
+    bool intervals;
     int likelihood, warp, point;
     const char *mean;
     const char *lower, *upper, *noise_by, *weights, *exposure; /* of targets and their rows */

@@ -479,7 +479,8 @@ typedef enum lth_point { LTH_POINT_MEAN = 0, LTH_POINT_MEDIAN } lth_point;
 /* One step of the optimiser: the evidence (log marginal likelihood) at the best point of this
  * start, the largest component of its gradient, and seconds since the fit began. `start` counts
  * from 0 (the informed one). Return non-zero to stop: the fit then ends well, with the best point
- * so far, marked as interrupted. */
+ * so far, marked as interrupted. After the search, what intervals and averages take tells the last
+ * step again, with more evaluations; a model that is stopped then has neither. */
 typedef struct lth_gp_step {
     size_t start, iteration, evaluations;
     double evidence, gradient, seconds;
@@ -550,8 +551,12 @@ typedef struct lth_gp_options {
     lth_point point;           /* default MEAN                                                  */
     const char *mean;          /* a linear model of number columns, "zs + f1..f17", see
                                   lth_gp_kernel_parse(); NULL = none                            */
-    size_t coregion;           /* several targets learn from each other, with so many numbers each;
-                                  then empty cells are allowed. 0 (default) = each by itself    */
+    bool intervals;  /* find intervals of the parameters: two evaluations more for each of them  */
+    size_t average;  /* predict by so many draws of the parameters, 2 to 1000, and find the
+                        intervals too; 0 (default) = by the best ones alone. Not with CG or INDUCING
+                      */
+    size_t coregion; /* several targets learn from each other, with so many numbers each;
+                        then empty cells are allowed. 0 (default) = each by itself    */
 } lth_gp_options;
 
 LTH_API void lth_gp_options_init(lth_gp_options *options);
@@ -622,6 +627,9 @@ typedef struct lth_gp_param {
     double value, start; /* natural units; the noise in the (first) target's units squared */
     bool held, at_bound;
     const char *tag;
+    double low, high;  /* 95% interval, where options->intervals or average asked for it; NaN = not
+                          known, as of one that is held or at a bound */
+    bool undetermined; /* the rows say next to nothing about it: the interval is made up */
 } lth_gp_param;
 LTH_API const lth_gp_param *lth_gp_param_at(const lth_gp *gp, size_t i);
 
@@ -692,6 +700,8 @@ typedef struct lth_gp_report {
     size_t cg_steps;                /* of conjugate gradients; 0 = none                     */
     double cg_residual;             /* relative, the largest                                */
     double evidence_error;          /* its standard error, of CG an estimate; otherwise 0   */
+    size_t draws;           /* of the parameters, over which predictions are averaged; 0 = none */
+    double effective_draws; /* how many equal ones they are worth by their weights              */
 } lth_gp_report;
 LTH_API const lth_gp_report *lth_gp_reported(const lth_gp *gp);
 

@@ -1,4 +1,5 @@
 /* luthier show: what a model has learned, and how. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,8 +62,26 @@ static void print_figure(const char *name, double value) {
     putchar('\n');
 }
 
+/* Of one that is learned at least, where they were asked for. */
+static bool has_intervals(const lth_gp *gp) {
+    for (size_t i = 0; i < param_count(gp); ++i)
+        if (!isnan(param_at(gp, i).low)) return true;
+    return false;
+}
+
+/* Two cells, empty where it is not known. */
+static void print_interval(const lth_gp_param *p) {
+    if (isnan(p->low)) {
+        fputs("\t\t", stdout);
+        return;
+    }
+    print_cell(p->low);
+    print_cell(p->high);
+}
+
 static void print_params(const lth_gp *gp) {
-    printf("\nparameter\tvalue\tstart\tstate\n");
+    bool intervals = has_intervals(gp);
+    printf("\nparameter\tvalue\tstart\tstate%s\n", intervals ? "\tlow\thigh" : "");
     for (size_t i = 0; i < param_count(gp); ++i) {
         lth_gp_param p = param_at(gp, i);
         fputs(p.path, stdout);
@@ -71,6 +90,8 @@ static void print_params(const lth_gp *gp) {
         printf("\t%s", p.held ? "held" : "learned");
         if (p.tag) printf(", tied $%s", p.tag);
         if (p.at_bound) printf(", at bound");
+        if (p.undetermined) printf(", not determined");
+        if (intervals) print_interval(&p);
         putchar('\n');
     }
 }
@@ -109,6 +130,10 @@ static const char *ending(const lth_gp_report *r) {
 static void print_posterior(const lth_gp_report *r) {
     if (r->learned_rows > 0 && r->learned_rows < r->rows)
         printf("rows learned from\t%zu\n", r->learned_rows);
+    if (r->draws > 0) {
+        printf("draws\t%zu\n", r->draws);
+        print_figure("effective draws", r->effective_draws);
+    }
     if (r->posterior == LTH_POSTERIOR_EXACT) return;
     printf("posterior\t%s\n", posterior_name(r->posterior));
     if (r->posterior == LTH_POSTERIOR_CG) {
@@ -188,6 +213,7 @@ static int print_gp(lth_model *m) {
 /* ---- JSON ---- */
 
 static void put_params(json_writer *w, const lth_gp *gp) {
+    bool intervals = has_intervals(gp);
     json_begin_list(w, "parameters");
     for (size_t i = 0; i < param_count(gp); ++i) {
         lth_gp_param p = param_at(gp, i);
@@ -198,6 +224,11 @@ static void put_params(json_writer *w, const lth_gp *gp) {
         json_put_bool(w, "held", p.held);
         json_put_bool(w, "at_bound", p.at_bound);
         json_put_text(w, "tag", p.tag);
+        if (intervals) {
+            json_put_double(w, "low", p.low);
+            json_put_double(w, "high", p.high);
+            json_put_bool(w, "undetermined", p.undetermined);
+        }
         json_end(w);
     }
     json_end(w);
@@ -252,6 +283,10 @@ static void put_quality(json_writer *w, const lth_gp_report *r) {
 static void put_posterior(json_writer *w, const lth_gp_report *r) {
     json_put_text(w, "posterior", posterior_name(r->posterior));
     json_put_count(w, "learned_rows", r->learned_rows);
+    if (r->draws > 0) {
+        json_put_count(w, "draws", r->draws);
+        json_put_double(w, "effective_draws", r->effective_draws);
+    }
     if (r->posterior == LTH_POSTERIOR_CG) {
         json_put_count(w, "cg_steps", r->cg_steps);
         json_put_double(w, "cg_residual", r->cg_residual);

@@ -27,6 +27,8 @@ static const char *given_for_gp(const options *o) {
     if (o->noise) return "noise";
     if (o->fix.count > 0) return "fix";
     if (o->prior.count > 0) return "prior";
+    if (o->intervals) return "intervals";
+    if (o->average != NOT_GIVEN) return "average";
     if (o->likelihood >= 0) return "likelihood";
     if (o->warp >= 0) return "warp";
     if (o->point >= 0) return "point";

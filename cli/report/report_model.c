@@ -225,7 +225,12 @@ static void write_value(report *r, const char *path, double value, double start,
             html_string(r->out, p->tag);
             fputs("</code>", r->out);
         }
-        fprintf(r->out, "%s</td>", p->at_bound ? ", at its bound" : "");
+        if (p->at_bound) fputs(", at its bound", r->out);
+        if (p->undetermined)
+            fputs(", not determined", r->out);
+        else if (!isnan(p->low))
+            fprintf(r->out, ", 95%% %.4g to %.4g", p->low, p->high);
+        fputs("</td>", r->out);
     }
     fputs("<td class=\"w\">", r->out);
     const char *means = meaning(r, argument);

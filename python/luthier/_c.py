@@ -82,6 +82,7 @@ class GpOptions(Structure):
                 ("gram", c_char_p), ("on_disk", c_bool), ("warp", c_char_p), ("lower", c_double),
                 ("upper", c_double), ("noise_by", c_char_p), ("weights", c_char_p),
                 ("exposure", c_char_p), ("point", Enum), ("mean", c_char_p),
+                ("intervals", c_bool), ("average", c_size_t),
                 ("coregion", c_size_t)]
 
 
@@ -91,7 +92,8 @@ class ClassRows(Structure):
 
 class GpParam(Structure):
     _fields_ = [("path", c_char_p), ("value", c_double), ("start", c_double), ("held", c_bool),
-                ("at_bound", c_bool), ("tag", c_char_p)]
+                ("at_bound", c_bool), ("tag", c_char_p), ("low", c_double), ("high", c_double),
+                ("undetermined", c_bool)]
 
 
 class GpSymbol(Structure):
@@ -120,7 +122,7 @@ class GpReport(Structure):
                 ("order_share", c_double * 64), ("loo", POINTER(Metrics)), ("posterior", Enum),
                 ("learned_rows", c_size_t), ("inducing", c_size_t), ("trace_left", c_double),
                 ("left_to_noise", c_double), ("cg_steps", c_size_t), ("cg_residual", c_double),
-                ("evidence_error", c_double)]
+                ("evidence_error", c_double), ("draws", c_size_t), ("effective_draws", c_double)]
 
 
 class GpPlan(Structure):

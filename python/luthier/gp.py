@@ -27,6 +27,9 @@ class _GP(model.Model):
         options.max_iter = model.positive(self.max_iter, "max_iter")
         options.restarts = model.positive(self.restarts, "restarts")
         options.learn = bool(self.learn)
+        options.intervals = bool(self.intervals)
+        if self.average is not None:
+            options.average = model.positive(self.average, "average", 2)
         options.mean = None if self.mean is None else self._mean().encode()
         self._set_posterior(options)
         options.fix, options.fix_count = model.strings(self.fix, "fix")
@@ -36,6 +39,8 @@ class _GP(model.Model):
 
         def on_step(_, step):
             at = step.contents
+            if steps and steps[-1][:2] == (at.start, at.iteration):
+                return int(context.cancelled)  # after the search: intervals, draws
             steps.append((at.start, at.iteration, at.evaluations, at.evidence, at.gradient,
                           at.seconds))
             line.show(f"start {at.start + 1} of {starts}, iteration {at.iteration}, evidence "
@@ -126,6 +131,10 @@ class _GP(model.Model):
         self.n_iter_ = report.iterations
         self.converged_ = report.converged
         self.n_targets_ = lib.lth_gp_targets(pointer)
+        self.draws_ = report.draws
+        self.effective_draws_ = report.effective_draws
+        self.intervals_ = {p.path.decode(): (p.low, p.high) for p in self._params()
+                           if p.low <= p.high and not p.undetermined}
         self.hyperparameters_ = {p.path.decode(): p.value for p in self._params()}
         count = report.orders
         self.order_weights_ = np.array(report.nu[:count])
@@ -220,6 +229,11 @@ class GPRegressor(RegressorMixin, _GP):
         number that is not known. None = each is by itself.
     probes : int, optional
         Random vectors by which conjugate gradients know variances; None = 128.
+    intervals : bool
+        Find 95% intervals of the hyperparameters too, `intervals_`.
+    average : int, optional
+        Predict by the average over so many draws of the hyperparameters, 2 to 1000; None = by the
+        best ones alone. Finds the intervals too. Not with conjugate gradients or inducing rows.
     n_jobs : int, optional
         Threads; None and -1 mean all cores. The results do not depend on it.
     random_state : int, optional
@@ -247,6 +261,11 @@ class GPRegressor(RegressorMixin, _GP):
     posterior_, learned_rows_, inducing_rows_, variance_left_, cg_steps_
         How it came to all rows: the posterior taken, the rows learned from, those that stand for
         all and the share of the variance they leave, steps of conjugate gradients.
+    intervals_ : dict
+        By path, (low, high) where `intervals` or `average` asked for it; without those that are
+        held, at a bound, or not determined by the rows.
+    draws_, effective_draws_ : int, float
+        Draws that predictions are averaged over, and how many equal ones they are worth.
     order_weights_, order_shares_ : ndarray
         Of the first string kernel: the weight of each order, its share of the mean k(x, x).
     symbols_ : list of dict
@@ -258,8 +277,9 @@ class GPRegressor(RegressorMixin, _GP):
     def __init__(self, kernel="ssk(text)", *, vectors=None, restarts=4, max_iter=200, noise=None,
                  fix=None, prior=None, learn=True, zero_mean=False, unscaled=False, mean=None,
                  posterior="auto", inducing=None, learn_rows=None, bound=None, gram=None,
-                 store="double", tolerance=None, probes=None, coregion=None, n_jobs=None,
-                 random_state=None, verbose=0, precision="double", device="cpu", cluster="none"):
+                 store="double", tolerance=None, probes=None, coregion=None, intervals=False,
+                 average=None, n_jobs=None, random_state=None, verbose=0, precision="double",
+                 device="cpu", cluster="none"):
         self.kernel = kernel
         self.vectors = vectors
         self.restarts = restarts
@@ -280,6 +300,8 @@ class GPRegressor(RegressorMixin, _GP):
         self.tolerance = tolerance
         self.probes = probes
         self.coregion = coregion
+        self.intervals = intervals
+        self.average = average
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -348,7 +370,7 @@ class GPClassifier(ClassifierMixin, model.Classes, _GP):
     Parameters
     ----------
     kernel, vectors, restarts, max_iter, fix, prior, learn, mean, posterior, inducing, learn_rows,
-    bound, gram, n_jobs, random_state, verbose, precision, device, cluster
+    bound, gram, intervals, average, n_jobs, random_state, verbose, precision, device, cluster
         As for `GPRegressor`; "exact" is Laplace's approximation here, and there is no "cg".
     likelihood : {"logit", "probit"}
         How the latent function becomes a probability.
@@ -356,13 +378,15 @@ class GPClassifier(ClassifierMixin, model.Classes, _GP):
     Attributes
     ----------
     classes_ : ndarray
-    kernel_, hyperparameters_, log_evidence_, order_weights_, order_shares_, symbols_, trace_
+    kernel_, hyperparameters_, intervals_, draws_, effective_draws_, log_evidence_,
+    order_weights_, order_shares_, symbols_, trace_
         As for `GPRegressor`; instead of the noise there is the scale of the kernel.
     """
 
     def __init__(self, kernel="ssk(text)", *, vectors=None, likelihood="logit", restarts=4,
                  max_iter=200, fix=None, prior=None, learn=True, mean=None, posterior="auto",
-                 inducing=None, learn_rows=None, bound=None, gram=None, n_jobs=None, random_state=None, verbose=0,
+                 inducing=None, learn_rows=None, bound=None, gram=None,
+                 intervals=False, average=None, n_jobs=None, random_state=None, verbose=0,
                  precision="double", device="cpu", cluster="none"):
         self.kernel = kernel
         self.vectors = vectors
@@ -378,6 +402,8 @@ class GPClassifier(ClassifierMixin, model.Classes, _GP):
         self.learn_rows = learn_rows
         self.bound = bound
         self.gram = gram
+        self.intervals = intervals
+        self.average = average
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose

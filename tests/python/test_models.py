@@ -46,6 +46,29 @@ def test_regression(gp, texts, scores):
     assert gp.trace_["evidence"].max() == pytest.approx(gp.log_evidence_, abs=1e-6)
 
 
+def test_intervals_and_averages(gp, texts, scores, moods):
+    assert gp.intervals_ == {} and gp.draws_ == 0
+    wide = lt.GPRegressor(KERNEL, intervals=True).fit(texts, scores)
+    assert wide.hyperparameters_ == gp.hyperparameters_ and wide.draws_ == 0
+    assert wide.intervals_ and set(wide.intervals_) <= set(gp.hyperparameters_)
+    for path, (low, high) in wide.intervals_.items():
+        assert low < gp.hyperparameters_[path] < high
+    many = lt.GPRegressor(KERNEL, average=8).fit(texts, scores)
+    assert many.intervals_ == wide.intervals_
+    assert many.draws_ == 8 and 1 < many.effective_draws_ <= 8
+    new = ["the poem was not bad", "we were late"]
+    mean, sd = many.predict(new, return_std=True)
+    assert (mean != gp.predict(new)).any() and (sd > 0).all()
+    again = pickle.loads(pickle.dumps(many))
+    assert (again.predict(new) == mean).all() and again.intervals_ == many.intervals_
+    p = lt.GPClassifier(KERNEL, average=4, restarts=0).fit(texts, moods).predict_proba(new)
+    np.testing.assert_allclose(p.sum(axis=1), 1)
+    with pytest.raises(lt.Error, match="average"):
+        lt.GPRegressor(KERNEL, average=1).fit(texts, scores)
+    with pytest.raises(lt.Error, match="nothing is learned"):
+        lt.GPRegressor(KERNEL, average=4, learn=False).fit(texts, scores)
+
+
 def test_options_of_a_regression(texts, scores):
     fixed = lt.GPRegressor(KERNEL, fix=["ssk.gap", "noise"], noise=0.25, restarts=0)
     fixed.fit(texts, scores)

@@ -45,6 +45,7 @@ static lth_status open_model(const lth_gp *gp, size_t target, lth__explained *ou
 static lth_status vary(const lth_gp *gp, size_t latent, const lth__explaining *x, double *prior,
                        double *variance, lth_error *err) {
     size_t n = gp->rows, count = gp->latents;
+    if (gp->posterior->ready) LTH_TRY(gp->posterior->ready(gp, err));
     double *k = lth__alloc(n + 2 * count, sizeof *k), *mean = k + n, *variances = mean + count;
     if (!k) return lth__fail_memory(err, (n + 2 * count) * sizeof *k);
     memcpy(k, x->path.K, n * sizeof *k);
@@ -58,12 +59,15 @@ static lth_status vary(const lth_gp *gp, size_t latent, const lth__explaining *x
     return status;
 }
 
+/* By the best parameters, whose reasons are told, also where predictions are averages. */
 static lth_status classify(const lth_gp *gp, size_t target, const lth__explaining *x, double *out,
                            lth_error *err) {
+    lth_gp alone = *gp;
     size_t classes = gp->classes->class_count;
     double *p = lth__alloc(classes, sizeof *p);
     if (!p) return lth__fail_memory(err, classes * sizeof *p);
-    lth_status status = lth__gp_classify_items(gp, x->row.items, p, err);
+    alone.draws = NULL;
+    lth_status status = lth__gp_classify_items(&alone, x->row.items, p, err);
     if (status == LTH_OK) *out = p[target];
     lth__free(p);
     return status;

@@ -19,6 +19,8 @@
 #include "model/gp/predictive.h"
 
 struct lth__classes;
+struct lth__interval;
+struct lth__draws;
 typedef struct lth__journal lth__journal; /* gp_journal.h */
 
 /* What the caller asked of a posterior; 0 is never left. */
@@ -72,13 +74,16 @@ struct lth_gp {
     const lth__posterior *posterior;
     lth__gp_how how;
     bool at_first_rank;    /* of a cluster: the others cannot predict from it */
+    bool only_predicts;    /* for others: it needs no report of its own */
     void *solution;        /* of the posterior */
     lth__journal *journal; /* while it learns, or NULL */
 
     /* How it came about. */
-    double *start;  /* of each parameter, the kernel's first */
-    bool *held;     /* likewise                              */
-    bool *at_bound; /* likewise                             */
+    double *start;                   /* of each parameter, the kernel's first */
+    bool *held;                      /* likewise                              */
+    bool *at_bound;                  /* likewise                             */
+    struct lth__interval *intervals; /* likewise; NULL = not known */
+    struct lth__draws *draws;        /* of the parameters; NULL = there are none */
     lth_gp_report report;
     lth_metrics loo;       /* the report's; none for labels     */
     lth_gp_param *learned; /* of each parameter, then of its own */
@@ -134,6 +139,9 @@ lth_status lth__gp_prior_matrix(const lth_gp *gp, double noise, lth__matrix *K, 
  * derivative by each of them, natural units. LTH_ENUMERIC when there is none at gp->jitter. */
 lth_status lth__gp_evidence(lth_gp *gp, lth__gram *gram, double *evidence, double *gradient,
                             lth_error *err);
+
+/* The same without a gradient, with as little more jitter as it takes. */
+lth_status lth__gp_solve(lth_gp *gp, lth__gram *gram, double *evidence, lth_error *err);
 
 /* The gradient by the kernel's parameters, and by `scale` where there is one: the pull-back of the
  * symmetric weights W of the prior's covariances, which are `prior` (NULL without scale). W may be

@@ -294,7 +294,9 @@ static lth_status take_numbers(cv *c, const lth_table *table, lth_error *err) {
         lth__validated *v = &c->validation->targets[t];
         v->sd = lth__calloc(c->rows, sizeof *v->sd);
         if (!v->sd) return lth__fail_memory(err, 0);
-        if (lth__likelihood_of(c->options->likelihood, false) != &lth__gaussian)
+        /* A mixture of normal distributions is none. */
+        if (lth__likelihood_of(c->options->likelihood, false) != &lth__gaussian ||
+            c->options->average > 0)
             LTH_TRY(lth__validation_distribution(c->validation, t, err));
     }
     return LTH_OK;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "engine/cluster.h"
+#include "model/gp/gp_average.h"
 #include "model/gp/gp_classes.h"
 #include "model/gp/outputs.h"
 
@@ -247,6 +248,7 @@ static void save_numbers(lth__saver *s, const lth_gp *gp) {
     save_known(s, gp);
     save_steps(s, gp);
     save_kept(s, gp);
+    lth__gp_uncertain_save(gp, s);
     if (s->ok) gp->posterior->save(gp, s);
 }
 
@@ -573,6 +575,7 @@ static lth_status load_all(loader *l) {
     LTH_TRY(load_known(l));
     LTH_TRY(load_report(l));
     LTH_TRY(load_steps(l));
+    LTH_TRY(lth__gp_uncertain_load(gp, &l->in));
     LTH_TRY(load_rows(l));
     LTH_TRY(lth__prepared_create(gp->kernel, gp->items, &gp->prepared, l->in.err));
     return lth__gp_list(gp, l->in.err);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "engine/cluster.h"
+#include "model/gp/gp_average.h"
 #include "model/gp/gp_journal.h"
 #include "model/gp/outputs.h"
 
@@ -66,8 +67,8 @@ static bool nothing_to_learn(const lth_gp *gp) {
     return true;
 }
 
-/* The solution at the present values, on the lowest rung of the jitter ladder that bears it. */
-static lth_status solve(lth_gp *gp, lth__gram *gram, double *evidence, lth_error *err) {
+/* On the lowest rung of the jitter ladder that bears it. */
+lth_status lth__gp_solve(lth_gp *gp, lth__gram *gram, double *evidence, lth_error *err) {
     for (;;) {
         lth_status status = lth__gp_evidence(gp, gram, evidence, NULL, err);
         if (status != LTH_ENUMERIC) return status;
@@ -105,7 +106,7 @@ static lth_status report_orders(lth_gp *gp, lth_error *err) {
 static lth_status finish(lth_gp *gp, lth__gram *gram, lth_error *err) {
     double evidence;
     gp->report.rows = gp->rows; /* a posterior may keep fewer */
-    LTH_TRY(solve(gp, gram, &evidence, err));
+    LTH_TRY(lth__gp_solve(gp, gram, &evidence, err));
     gp->report.evidence = evidence + lth__gp_jacobian(gp);
     gp->report.jitter = gp->jitter;
     LTH_TRY(gp->posterior->settle(gp, err));
@@ -212,6 +213,7 @@ lth_status lth__gp_learn(lth_gp *gp, const lth_gp_options *options, lth_error *e
     gp->posterior = lth__gp_posterior(gp, plan.posterior);
     gp->how.store = plan.store;
     gp->how.on_disk = plan.on_disk;
+    LTH_TRY(lth__gp_check_average(gp, options, err));
     if (options->learn && !learns) {
         lth__log(&gp->ctx, LTH_LOG_WARNING, "the target is constant: there is nothing to learn");
         gp->report.converged = true;
@@ -223,6 +225,7 @@ lth_status lth__gp_learn(lth_gp *gp, const lth_gp_options *options, lth_error *e
         LTH_TRY(condition(gp, &plan, false, options, err));
     }
     gp->report.posterior = lth__gp_posterior_number(gp);
+    lth__gp_uncertain_report(gp);
     return lth__prepared_create(gp->kernel, gp->items, &gp->prepared, err);
 }
 

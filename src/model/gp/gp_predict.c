@@ -5,7 +5,9 @@
 #include "base/parallel.h"
 #include "engine/cluster.h"
 #include "model/common/linalg.h"
+#include "model/gp/gp_average.h"
 #include "model/gp/gp_classes.h"
+#include "model/gp/mixture.h"
 #include "model/gp/outputs.h"
 
 enum { SLICE = 512, PIECE = 32 };
@@ -51,7 +53,8 @@ lth_status lth__gp_variances(lth_ctx *ctx, size_t n, const double *L, size_t row
 
 /* ---- Slices of the rows ---- */
 
-/* Mean and variance of the latent functions, [row][latent], of rows first .. first + rows - 1. */
+/* Mean and variance of the latent functions, [model][row][latent], of rows first .. first + rows -
+ * 1; variance may be NULL. */
 typedef void take_fn(void *user, size_t first, size_t rows, const double *mean,
                      const double *variance);
 
@@ -61,18 +64,19 @@ typedef struct slice_room {
 
 /* `given` of all items of the call, of which these are those from `first` on. */
 static lth_status predict_slice(const lth_gp *gp, const lth_items *items, size_t first,
-                                const double *given, size_t all, const slice_room *s,
+                                const double *given, size_t all, const slice_room *s, size_t model,
                                 lth_error *err) {
-    size_t rows = items->count;
+    size_t rows = items->count, before = model * rows * gp->latents;
     double *self = s->variance ? s->self : NULL;
     LTH_TRY(lth__gram_against(gp->prepared, items, s->K, gp->rows, self, err));
     lth__gp_prior(gp, s->K, rows * gp->rows);
     if (self) lth__gp_prior(gp, self, rows);
     if (given)
         return lth__outputs_predict_given(gp, lth__items_ctx(items), rows, s->K, self,
-                                          given + first, all, s->mean, s->variance, err);
-    return gp->posterior->predict(gp, lth__items_ctx(items), rows, s->K, s->self, s->mean,
-                                  s->variance, err);
+                                          given + first, all, s->mean + before,
+                                          s->variance + before, err);
+    return gp->posterior->predict(gp, lth__items_ctx(items), rows, s->K, s->self, s->mean + before,
+                                  s->variance ? s->variance + before : NULL, err);
 }
 
 static bool is_own(const lth_gp *gp, const lth_items *items, size_t slice) {
@@ -80,25 +84,33 @@ static bool is_own(const lth_gp *gp, const lth_items *items, size_t slice) {
     return gp->at_first_rank ? lth__cluster_reads(c) : lth__cluster_owns(c, slice);
 }
 
+/* What the models need that a file does not hold. */
+static lth_status make_ready(const lth__averaged *by, lth_error *err) {
+    const lth_gp *first = lth__averaged_at(by, 0);
+    return first->posterior->ready && by->itself ? first->posterior->ready(first, err) : LTH_OK;
+}
+
 /* Those of this rank; `given` by [target][item], or NULL. */
-static lth_status predict_slices(const lth_gp *gp, const lth_items *items, bool variances,
+static lth_status predict_slices(const lth__averaged *by, const lth_items *items, bool variances,
                                  const double *given, take_fn *take, void *user, lth_error *err) {
-    size_t most = items->count < SLICE ? items->count : SLICE;
+    const lth_gp *gp = lth__averaged_at(by, 0); /* of all of them the same rows and latents */
+    size_t most = items->count < SLICE ? items->count : SLICE, of_f = most * gp->latents;
     slice_room s = {.K = lth__alloc(most * gp->rows, sizeof *s.K),
                     .self = lth__alloc(most, sizeof *s.self),
-                    .mean = lth__alloc(most * gp->latents, sizeof *s.mean)};
-    if (variances) s.variance = lth__alloc(most * gp->latents, sizeof *s.variance);
+                    .mean = lth__alloc(by->count * of_f, sizeof *s.mean)};
+    if (variances) s.variance = lth__alloc(by->count * of_f, sizeof *s.variance);
     lth_status status = LTH_OK;
     if (!s.K || !s.self || !s.mean || (variances && !s.variance))
         status = lth__fail_memory(err, most * gp->rows * sizeof *s.K);
-    if (status == LTH_OK && gp->posterior->ready) status = gp->posterior->ready(gp, err);
+    if (status == LTH_OK) status = make_ready(by, err);
     for (size_t first = 0; first < items->count && status == LTH_OK; first += SLICE) {
         lth_items *slice = NULL;
         size_t rows = items->count - first < SLICE ? items->count - first : SLICE;
         if (!is_own(gp, items, first / SLICE)) continue;
         status = lth__items_slice(items, first, rows, &slice, err);
-        if (status == LTH_OK)
-            status = predict_slice(gp, slice, first, given, items->count, &s, err);
+        for (size_t m = 0; m < by->count && status == LTH_OK; m++)
+            status = predict_slice(lth__averaged_at(by, m), slice, first, given, items->count, &s,
+                                   m, err);
         if (status == LTH_OK) take(user, first, rows, s.mean, s.variance);
         lth_items_free(slice);
     }
@@ -107,6 +119,13 @@ static lth_status predict_slices(const lth_gp *gp, const lth_items *items, bool 
     lth__free(s.mean);
     lth__free(s.variance);
     return status;
+}
+
+/* All ranks have them, or none goes on. */
+static lth_status find_models(const lth_gp *gp, const lth_items *items, lth__averaged *by,
+                              lth_error *err) {
+    lth_status status = lth__gp_averaged(gp, by, err);
+    return gp->draws ? lth__cluster_agree(lth__items_ctx(items)->cluster, status, err) : status;
 }
 
 /* ---- Numbers ---- */
@@ -136,6 +155,9 @@ typedef struct numbers {
     const lth__known *known;
     const lth_gp_prediction *to;
     size_t count;
+    const lth__averaged *by;
+    lth__predictive *part; /* room for one of each model     */
+    double *room;          /* and for the parameters of each */
 } numbers;
 
 /* Of f where it is in units of its own, otherwise of y without noise. */
@@ -147,38 +169,44 @@ static void take_latent(const numbers *n, size_t target, size_t at, double mean,
     if (to->latent_sd) to->latent_sd[at] = (own ? 1 : of->scale) * sqrt(variance);
 }
 
-static void take_distribution(const numbers *n, const lth__predictive *p, size_t at) {
+static void take_distribution(const numbers *n, const lth__mixture *p, size_t at) {
     const lth_gp_prediction *to = n->to;
     double mean = NAN, sd = NAN, level = to->level > 0 ? to->level : 0.95;
     bool median_counts = to->point && n->gp->point == LTH_POINT_MEDIAN;
-    if (to->mean || to->sd || (to->point && !median_counts)) lth__predictive_moments(p, &mean, &sd);
-    double median = to->median || median_counts ? lth__predictive_quantile(p, 0.5) : NAN;
+    if (to->mean || to->sd || (to->point && !median_counts)) lth__mixture_moments(p, &mean, &sd);
+    double median = to->median || median_counts ? lth__mixture_quantile(p, 0.5) : NAN;
     if (to->mean) to->mean[at] = mean;
     if (to->sd) to->sd[at] = sd;
     if (to->median) to->median[at] = median;
     if (to->point) to->point[at] = median_counts ? median : mean;
-    if (to->lower) to->lower[at] = lth__predictive_quantile(p, (1 - level) / 2);
-    if (to->upper) to->upper[at] = lth__predictive_quantile(p, (1 + level) / 2);
+    if (to->lower) to->lower[at] = lth__mixture_quantile(p, (1 - level) / 2);
+    if (to->upper) to->upper[at] = lth__mixture_quantile(p, (1 + level) / 2);
     if (!to->y) return;
-    if (to->log_density) to->log_density[at] = lth__predictive_log_p(p, to->y[at]);
-    if (to->cdf) to->cdf[at] = lth__predictive_cdf(p, to->y[at]);
-    if (to->crps) to->crps[at] = lth__predictive_crps(p, to->y[at]);
+    if (to->log_density) to->log_density[at] = lth__mixture_log_p(p, to->y[at]);
+    if (to->cdf) to->cdf[at] = lth__mixture_cdf(p, to->y[at]);
+    if (to->crps) to->crps[at] = lth__mixture_crps(p, to->y[at]);
 }
 
 static void take_numbers(void *user, size_t first, size_t rows, const double *mean,
                          const double *variance) {
     const numbers *n = user;
     const lth_gp *gp = n->gp;
-    double room[LTH__MOST_OWN];
+    lth__mixture p = {.count = n->by->count, .weight = n->by->weight, .part = n->part};
+    size_t stride = rows * gp->latents;
     for (size_t t = 0; t < gp->target_count; t++) {
         for (size_t r = 0; r < rows; r++) {
-            double m = mean[r * gp->latents + t], v = variance ? variance[r * gp->latents + t] : 0;
-            size_t at = t * n->count + first + r;
-            take_latent(n, t, at, m, v);
-            lth__predictive p = lth__gp_predictive(gp, t, m, v, n->known, first + r, room);
+            size_t cell = r * gp->latents + t, at = t * n->count + first + r;
+            const double *v = variance ? variance + cell : NULL;
+            double of_f, variance_of_f;
+            lth__mixture_mix(p.count, p.weight, mean + cell, v, stride, &of_f, &variance_of_f);
+            take_latent(n, t, at, of_f, variance_of_f);
+            for (size_t m = 0; m < p.count; m++)
+                n->part[m] = lth__gp_predictive(lth__averaged_at(n->by, m), t,
+                                                mean[cell + m * stride], v ? v[m * stride] : 0,
+                                                n->known, first + r, n->room + m * LTH__MOST_OWN);
             take_distribution(n, &p, at);
             if (n->to->probability)
-                lth__predictive_grades(&p, n->to->probability + (first + r) * gp->grade_count);
+                lth__mixture_grades(&p, n->to->probability + (first + r) * gp->grade_count);
         }
     }
 }
@@ -208,7 +236,15 @@ static size_t list_arrays(const lth_gp_prediction *to, double *out[ARRAYS]) {
 
 lth_status lth__gp_predict_items(const lth_gp *gp, const lth_items *items, const lth__known *known,
                                  const double *given, const lth_gp_prediction *to, lth_error *err) {
-    numbers n = {.gp = gp, .known = known, .to = to, .count = items->count};
+    lth__averaged by;
+    LTH_TRY(find_models(gp, items, &by, err));
+    numbers n = {.gp = gp,
+                 .known = known,
+                 .to = to,
+                 .count = items->count,
+                 .by = &by,
+                 .part = lth__alloc(by.count, sizeof *n.part),
+                 .room = lth__alloc(by.count * LTH__MOST_OWN, sizeof *n.room)};
     size_t cells = gp->target_count * items->count, grades = items->count * gp->grade_count;
     lth__cluster *c = lth__items_ctx(items)->cluster;
     double *arrays[ARRAYS];
@@ -216,7 +252,11 @@ lth_status lth__gp_predict_items(const lth_gp *gp, const lth_items *items, const
     for (size_t i = 0; i < count; i++) memset(arrays[i], 0, cells * sizeof **arrays);
     if (to->probability) memset(to->probability, 0, grades * sizeof *to->probability);
     bool variances = given || needs_variance(gp, to);
-    lth_status status = predict_slices(gp, items, variances, given, take_numbers, &n, err);
+    lth_status status = n.part && n.room ? LTH_OK : lth__fail_memory(err, 0);
+    if (status == LTH_OK)
+        status = predict_slices(&by, items, variances, given, take_numbers, &n, err);
+    lth__free(n.part);
+    lth__free(n.room);
     status = lth__cluster_agree(c, status, err);
     for (size_t i = 0; i < count && status == LTH_OK; i++)
         status = lth__cluster_join(c, LTH_OK, arrays[i], cells, err);
@@ -229,30 +269,47 @@ lth_status lth__gp_predict_items(const lth_gp *gp, const lth_items *items, const
 
 typedef struct labels {
     const lth_gp *gp;
-    double *probability; /* [row][class] */
+    const lth__averaged *by;
+    double *probability; /* [row][class], 0 at first */
+    double *of_model;    /* room for one row         */
 } labels;
+
+/* Of one model. */
+static void classify_row(const lth_gp *gp, const double *mean, const double *variance,
+                         double *out) {
+    lth__terms terms = lth__gp_terms(gp, 0);
+    for (size_t i = 0; i < gp->latents; i++) /* no more than classes */
+        out[i] = gp->likelihood->probability(&terms, mean[i], variance[i]);
+    lth__classes_share(gp->classes, out);
+}
 
 static void take_labels(void *user, size_t first, size_t rows, const double *mean,
                         const double *variance) {
     const labels *to = user;
-    const lth_gp *gp = to->gp;
-    size_t classes = gp->classes->class_count;
-    lth__terms terms = lth__gp_terms(gp, 0);
+    size_t classes = to->gp->classes->class_count, stride = rows * to->gp->latents;
     for (size_t r = 0; r < rows; r++) {
         double *out = to->probability + (first + r) * classes;
-        for (size_t i = 0; i < gp->latents; i++) /* no more than classes */
-            out[i] = gp->likelihood->probability(&terms, mean[r * gp->latents + i],
-                                                 variance[r * gp->latents + i]);
-        lth__classes_share(gp->classes, out);
+        for (size_t m = 0; m < to->by->count; m++) {
+            size_t at = m * stride + r * to->gp->latents;
+            classify_row(lth__averaged_at(to->by, m), mean + at, variance + at, to->of_model);
+            for (size_t k = 0; k < classes; k++) out[k] += to->by->weight[m] * to->of_model[k];
+        }
     }
 }
 
 lth_status lth__gp_classify_items(const lth_gp *gp, const lth_items *items, double *probability,
                                   lth_error *err) {
-    labels to = {.gp = gp, .probability = probability};
-    size_t cells = items->count * gp->classes->class_count;
+    size_t classes = gp->classes->class_count, cells = items->count * classes;
+    lth__averaged by;
+    LTH_TRY(find_models(gp, items, &by, err));
+    labels to = {.gp = gp,
+                 .by = &by,
+                 .probability = probability,
+                 .of_model = lth__alloc(classes, sizeof *to.of_model)};
     memset(probability, 0, cells * sizeof *probability);
-    lth_status status = predict_slices(gp, items, true, NULL, take_labels, &to, err);
+    lth_status status = to.of_model ? LTH_OK : lth__fail_memory(err, 0);
+    if (status == LTH_OK) status = predict_slices(&by, items, true, NULL, take_labels, &to, err);
+    lth__free(to.of_model);
     return lth__cluster_join(lth__items_ctx(items)->cluster, status, probability, cells, err);
 }
 

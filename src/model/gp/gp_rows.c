@@ -92,6 +92,8 @@ static void take_back(lth_gp *gp, const lth_gp *part) {
     memcpy(gp->own, part->own, sizeof gp->own);
     gp->jitter = part->jitter;
     gp->report = part->report;
+    gp->intervals = part->intervals;
+    gp->draws = part->draws;
     gp->steps = part->steps;
     gp->step_count = part->step_count;
     gp->steps_seen = part->steps_seen;

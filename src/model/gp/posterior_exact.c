@@ -99,7 +99,7 @@ static lth_status report_left_out(lth_gp *gp, lth_error *err) {
 
 static lth_status settle(lth_gp *gp, lth_error *err) {
     exact *e = gp->solution;
-    LTH_TRY(report_left_out(gp, err));
+    if (!gp->only_predicts) LTH_TRY(report_left_out(gp, err));
     lth__free(e->L);
     e->L = NULL;
     gp->at_first_rank = e->G.tiles != NULL;
