@@ -100,6 +100,8 @@ int fill_likelihood(const options *o, lth_gp_options *to) {
     to->noise_by = o->noise_by;
     to->weights = o->weights;
     to->exposure = o->exposure;
+    if (o->coregion != NOT_GIVEN) to->coregion = (size_t)o->coregion;
+    if (o->coregion == 0) return usage_error(o->command, "--coregion wants at least 1");
     if (o->warp >= 0 && o->likelihood != LTH_WARPED)
         return usage_error(o->command, "--warp goes with --likelihood warped");
     if ((o->lower || o->upper) && o->likelihood != LTH_CENSORED)

@@ -88,9 +88,12 @@ list model_columns(lth_model *m, const char *room[1]) {
 
 static lth_status predict_numbers(const lth_gp *gp, const lth_table *table, bool latent,
                                   const model_prediction *to, lth_error *err) {
-    if (latent) return lth_gp_predict(gp, table, true, to->mean, to->sd, err);
-    lth_gp_prediction all = {.mean = to->mean,
-                             .sd = to->sd,
+    lth_gp_prediction all = {.mean = latent ? NULL : to->mean,
+                             .sd = latent ? NULL : to->sd,
+                             .latent_mean = latent ? to->mean : NULL,
+                             .latent_sd = latent ? to->sd : NULL,
+                             .given = to->given ? to->given->at : NULL,
+                             .given_count = to->given ? to->given->count : 0,
                              .median = to->median,
                              .lower = to->lo,
                              .upper = to->hi,

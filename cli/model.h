@@ -30,6 +30,7 @@ typedef struct model_prediction {
     double *grades;      /* [row * grades + grade]           */
     bool *has;           /* labels: [row * classes + class]  */
     double *probability; /* likewise                         */
+    const list *given;   /* targets whose numbers the table has, or NULL */
 } model_prediction;
 
 /* `latent`: without the noise of numbers. */

@@ -215,6 +215,9 @@ const option option_table[] = {
      "gp: a column that says how often each row counts"},
     {0, "exposure", OPTION_TEXT, "COL", FIELD(exposure), LEARNING, 0,
      "gp: a column that counts are in proportion to: hours, length, population"},
+    {0, "coregion", OPTION_NUMBER, "R", FIELD(coregion), LEARNING, 1000,
+     "gp: several targets learn from each other, by R numbers that each has; their cells may be "
+     "empty"},
     {0, "point", OPTION_CHOICE, "mean|median", FIELD(point), LEARNING, 0,
      "gp: the number that stands for a prediction, by which errors are counted (default mean); the "
      "median has the least absolute error"},
@@ -307,6 +310,9 @@ const option option_table[] = {
      "TABLE has the true values too: print how good the predictions are, the figures of cv, "
      "instead "
      "of them; with -o FILE they are written there"},
+    {0, "given", OPTION_LIST, "COL[,COL...]", FIELD(given), PREDICT, 0,
+     "targets of a model with --coregion whose numbers TABLE has: predict the others from these "
+     "too, of each row by itself; cells may be empty"},
     {0, "row", OPTION_LIST, "N[,N...]", FIELD(row), EXPLAIN, 0,
      "only these rows, by their number in the file; may be repeated"},
     {0, "class", OPTION_TEXT, "NAME", FIELD(class_name), EXPLAIN, 0,
@@ -612,6 +618,7 @@ int options_parse(int argc, char **argv, options *out) {
                      .posterior = -1,
                      .bound = -1,
                      .store = -1,
+                     .coregion = NOT_GIVEN,
                      .inducing = NOT_GIVEN,
                      .probes = NOT_GIVEN,
                      .task = -1,
@@ -634,7 +641,8 @@ int options_parse(int argc, char **argv, options *out) {
                      .restarts = NOT_GIVEN,
                      .average = NOT_GIVEN,
                      .folds = NOT_GIVEN};
-    list *lists[] = {&out->where, &out->target, &out->fix, &out->prior, &out->set, &out->row};
+    list *lists[] = {&out->where, &out->target, &out->fix,  &out->prior,
+                     &out->set,   &out->row,    &out->given};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; ++i) {
         lists[i]->at = calloc((size_t)argc + 1, sizeof *lists[i]->at);
         if (lists[i]->at) continue;
@@ -653,4 +661,5 @@ void options_free(options *o) {
     free(o->prior.at);
     free(o->set.at);
     free(o->row.at);
+    free(o->given.at);
 }

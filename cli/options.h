@@ -46,10 +46,11 @@ typedef struct options {
     uint64_t inner_folds, features;
     int task, svm, multi, solver;
     bool per_order, no_learn, latent, score, unscaled, center;
-    list target, fix, prior;
+    list target, fix, prior, given;
     uint64_t max_iter, restarts, folds; /* NOT_GIVEN = the default */
     uint64_t draws;
-    uint64_t average; /* NOT_GIVEN = no draws */
+    uint64_t coregion; /* NOT_GIVEN = none */
+    uint64_t average;  /* NOT_GIVEN = no draws */
     bool intervals;
     int likelihood, warp, point;
     const char *mean;

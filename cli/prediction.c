@@ -127,9 +127,10 @@ static lth_status allocate(prediction *p, bool latent, lth_error *err) {
     return status;
 }
 
-static lth_status make(lth_model *m, const lth_table *table, bool latent, const double *y,
-                       prediction *out, lth_error *err) {
+static lth_status make(lth_model *m, const lth_table *table, const list *given, bool latent,
+                       const double *y, prediction *out, lth_error *err) {
     *out = (prediction){.model = m,
+                        .values.given = given,
                         .table = table,
                         .rows = lth_table_rows(table),
                         .targets = lth_model_targets(m),
@@ -141,12 +142,17 @@ static lth_status make(lth_model *m, const lth_table *table, bool latent, const 
 
 lth_status prediction_make(lth_model *m, const lth_table *table, bool latent, prediction *out,
                            lth_error *err) {
-    return make(m, table, latent, NULL, out, err);
+    return make(m, table, NULL, latent, NULL, out, err);
+}
+
+lth_status prediction_make_given(lth_model *m, const lth_table *table, const list *given,
+                                 bool latent, prediction *out, lth_error *err) {
+    return make(m, table, given, latent, NULL, out, err);
 }
 
 lth_status prediction_judge(lth_model *m, const lth_table *table, const double *y, prediction *out,
                             lth_error *err) {
-    return make(m, table, false, y, out, err);
+    return make(m, table, NULL, false, y, out, err);
 }
 
 void prediction_free(prediction *p) {

@@ -31,6 +31,9 @@ lth_status prediction_judge(lth_model *m, const lth_table *table, const double *
                             lth_error *err);
 lth_status prediction_make(lth_model *m, const lth_table *table, bool latent, prediction *out,
                            lth_error *err);
+/* The same given these targets, which the table has; NULL = none. */
+lth_status prediction_make_given(lth_model *m, const lth_table *table, const list *given,
+                                 bool latent, prediction *out, lth_error *err);
 void prediction_free(prediction *p);
 
 /* The class that stands for a row's labels. */

@@ -7,11 +7,13 @@
 #include <string.h>
 
 /* A cell as a number, or a message with its place. */
-static int read_number(session *s, const lth_table *table, const char *path, size_t row,
+static int read_number(session *s, bool gaps, const lth_table *table, const char *path, size_t row,
                        size_t column, double *out) {
     size_t length;
     const char *cell = lth_table_cell(table, row, column, &length);
     char text[64], *end = text;
+    *out = NAN;
+    if (length == 0 && gaps) return EXIT_DONE;
     if (length > 0 && length < sizeof text) {
         memcpy(text, cell, length);
         text[length] = 0;
@@ -24,12 +26,17 @@ static int read_number(session *s, const lth_table *table, const char *path, siz
     return session_fail_input(s, &err, path);
 }
 
-int truth_read_numbers(session *s, const lth_table *table, const char *path, const char *column,
-                       double *y) {
+bool truth_has_gaps(lth_model *m) {
+    const lth_gp *gp = lth_model_gp(m);
+    return gp && lth_gp_coregion(gp) > 0;
+}
+
+int truth_read_numbers(session *s, lth_model *m, const lth_table *table, const char *path,
+                       const char *column, double *y) {
     size_t at = lth_table_find(table, column);
     int code = EXIT_DONE;
     for (size_t i = 0; i < lth_table_rows(table) && !code; ++i)
-        code = read_number(s, table, path, i, at, &y[i]);
+        code = read_number(s, truth_has_gaps(m), table, path, i, at, &y[i]);
     return code;
 }
 

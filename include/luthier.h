@@ -551,10 +551,12 @@ typedef struct lth_gp_options {
     lth_point point;           /* default MEAN                                                  */
     const char *mean;          /* a linear model of number columns, "zs + f1..f17", see
                                   lth_gp_kernel_parse(); NULL = none                            */
-    bool intervals; /* find intervals of the parameters: two evaluations more for each of them  */
-    size_t average; /* predict by so many draws of the parameters, 2 to 1000, and find the
-                       intervals too; 0 (default) = by the best ones alone. Not with CG or INDUCING
-                     */
+    bool intervals;  /* find intervals of the parameters: two evaluations more for each of them  */
+    size_t average;  /* predict by so many draws of the parameters, 2 to 1000, and find the
+                        intervals too; 0 (default) = by the best ones alone. Not with CG or INDUCING
+                      */
+    size_t coregion; /* several targets learn from each other, with so many numbers each;
+                        then empty cells are allowed. 0 (default) = each by itself    */
 } lth_gp_options;
 
 LTH_API void lth_gp_options_init(lth_gp_options *options);
@@ -727,6 +729,10 @@ typedef struct lth_gp_prediction {
     double *log_density;             /* of what has a probability of its own, its logarithm     */
     double *cdf;                     /* P(Y < y), and half of P(Y = y)                          */
     double *crps;                    /* continuous ranked probability score                     */
+    const char *const *given;        /* of targets that learn from each other: those whose numbers
+                                        the table has, where a cell is not empty. The prediction of
+                                        a row is then given these, of that row alone            */
+    size_t given_count;
 } lth_gp_prediction;
 LTH_API lth_status lth_gp_predict_all(const lth_gp *gp, const lth_table *table,
                                       const lth_gp_prediction *to, size_t size, lth_error *err);
@@ -736,6 +742,7 @@ LTH_API lth_status lth_gp_predict_all(const lth_gp *gp, const lth_table *table,
 LTH_API lth_status lth_metrics_with(const lth_gp_prediction *from, size_t from_size, size_t count,
                                     lth_metrics *out, size_t size, lth_error *err);
 /* What it is fitted with. */
+LTH_API size_t lth_gp_coregion(const lth_gp *gp); /* the rank; 0 = targets are by themselves */
 LTH_API lth_point lth_gp_point(const lth_gp *gp);
 LTH_API const char *lth_gp_warp(const lth_gp *gp); /* NULL = none */
 /* The grades of LTH_ORDINAL, ascending; 0 = it has none. Borrowed from the model. */
@@ -1119,7 +1126,7 @@ LTH_API const lth_reasons_pattern *lth_reasons_pattern_at(const lth_reasons *rea
 typedef struct lth_reasons_row {
     size_t row;
     double weight, similarity;
-    double y;          /* its target; NaN for labels */
+    double y;          /* its target; NaN for labels, and where it has none */
     const char *label; /* its labels; NULL for numbers */
 } lth_reasons_row;
 LTH_API const lth_reasons_row *lth_reasons_row_at(const lth_reasons *reasons, size_t i);
@@ -1153,7 +1160,8 @@ LTH_API const char *lth_model_row_text(const lth_model *model, size_t row, size_
 /* ---- A model looked at ----------------------------------------------------------------------- */
 
 /* Leave-one-out predictions of the training rows: y, mean and sd, in the target's units. Not for
- * labels. */
+ * labels. Of targets that learn from each other one number is left out, and the rest of its row
+ * stays known; NaN where the row does not have the target. */
 LTH_API lth_status lth_gp_leave_one_out(const lth_gp *gp, size_t target, double *y, double *mean,
                                         double *sd, lth_error *err);
 /* The same of all that a prediction has, of one target, by row; y gets the truth. */

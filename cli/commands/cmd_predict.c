@@ -2,6 +2,7 @@
  * how good these are. The table is read, predicted and written a slice at a time, so it may have
  * any number of rows. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "commands/predict_score.h"
@@ -20,6 +21,7 @@ typedef struct job {
     size_t predicted;
     text_file out;
     score score;
+    list given; /* targets that the table has */
 } job;
 
 static int check_usage(const options *o) {
@@ -43,11 +45,20 @@ static int check_latent(const job *j) {
     return EXIT_DONE;
 }
 
+static int check_given(const job *j) {
+    const lth_gp *gp = lth_model_gp(j->model);
+    if (j->given.count == 0 || (gp && lth_gp_coregion(gp) > 0)) return EXIT_DONE;
+    return usage_error(j->options->command,
+                       "--given is for a model that was fitted with --coregion");
+}
+
 static int open_rows(job *j) {
-    const char *room[1], *columns[1 + lth_model_targets(j->model)];
+    const char *room[1], *columns[1 + lth_model_targets(j->model) + j->given.count];
     list own = model_columns(j->model, room), more = {columns, own.count};
     memcpy(columns, own.at, own.count * sizeof *columns);
     if (j->options->score) score_columns(j->model, &more);
+    for (size_t i = 0; i < j->given.count && !j->options->score; ++i)
+        columns[more.count++] = j->given.at[i];
     return session_open_rows(&j->session, j->options->arguments[1], lth_model_kernel(j->model),
                              &more, &j->rows);
 }
@@ -62,6 +73,7 @@ static int open_inputs(job *j) {
                                                 "give a file, or --cluster none");
     int code = session_load_model(s, j->options->arguments[0], &j->model);
     if (!code) code = check_latent(j);
+    if (!code) code = check_given(j);
     if (!code && lth_model_use_vectors(j->model, j->options->vectors, &err) != LTH_OK)
         code = session_fail(s, &err);
     if (!code) code = open_rows(j);
@@ -75,7 +87,8 @@ static int predict(job *j, const lth_table *slice, prediction *p) {
     session *s = &j->session;
     lth_error err = {0};
     if (j->options->score) return score_take(&j->score, slice, p);
-    lth_status status = prediction_make(j->model, slice, j->options->latent, p, &err);
+    lth_status status = prediction_make_given(
+        j->model, slice, j->given.count > 0 ? &j->given : NULL, j->options->latent, p, &err);
     if (status == LTH_EFORMAT) return session_fail_input(s, &err, j->options->arguments[1]);
     if (status != LTH_OK) return session_fail(s, &err);
     return session_check_interrupt(s);
@@ -152,12 +165,14 @@ int run_predict(const options *o) {
     int code = check_usage(o);
     if (code) return code;
     job j = {.options = o};
-    code = session_open(&j.session, o);
+    code = split_names(o, "given", &o->given, &j.given);
+    if (!code) code = session_open(&j.session, o);
     if (!code) code = run_job(&j);
     code = ranks_end(&j.session, code);
     score_free(&j.score);
     close_rows(&j.rows);
     lth_model_free(j.model);
     session_close(&j.session);
+    free(j.given.at);
     return code;
 }

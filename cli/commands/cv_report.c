@@ -46,7 +46,9 @@ static figures mean_of(const cv_report *r, const average *a) {
 static figures mean_over_folds(const cv_report *r, size_t target) {
     average a = {0};
     for (size_t k = 0; k < r->folds->count; ++k) add_score(&a, score_of(r, target, k));
-    return mean_of(r, &a);
+    figures mean = mean_of(r, &a);
+    mean.count = score_of(r, target, LTH_NONE).count; /* rows that have the target */
+    return mean;
 }
 
 static figures mean_over_targets(const cv_report *r) {
@@ -178,13 +180,15 @@ int print_cv_json(const cv_report *r, const lth_kernel *kernel) {
 
 /* ---- Predictions ---- */
 
-/* A cell that the library has read as a number before, so it is short enough. */
+/* A cell that the library has read as a number before, so it is short enough; NaN where it is
+ * empty, as those of --coregion may be. */
 static double number_at(const lth_table *table, size_t row, size_t column) {
-    char text[2048] = "";
+    char text[2048] = "", *end;
     size_t length;
     const char *cell = lth_table_cell(table, row, column, &length);
     if (length < sizeof text) memcpy(text, cell, length);
-    return strtod(text, NULL);
+    double value = strtod(text, &end);
+    return end == text ? NAN : value;
 }
 
 /* Mean and sd do not say it all. */
@@ -203,7 +207,7 @@ static void write_numbers(const cv_report *r, size_t target, size_t row, FILE *t
                        lth_validation_quantile(v, target, row, 0.975)};
     for (size_t i = 0; i < (has_quantiles(r) ? 6 : 3); ++i) {
         putc('\t', to);
-        write_tsv_double(to, values[i]);
+        if (i > 0 || !isnan(values[0])) write_tsv_double(to, values[i]); /* y may be empty */
     }
 }
 

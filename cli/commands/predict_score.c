@@ -88,8 +88,8 @@ static int read_truth(score *s, const lth_table *slice, double **y) {
     *y = calloc(rows * targets + 1, sizeof **y);
     if (!*y) return out_of_memory();
     for (size_t t = 0; t < targets && !code; ++t)
-        code = truth_read_numbers(s->session, slice, s->path, lth_model_target(s->model, t),
-                                  *y + t * rows);
+        code = truth_read_numbers(s->session, s->model, slice, s->path,
+                                  lth_model_target(s->model, t), *y + t * rows);
     return code;
 }
 
@@ -121,10 +121,23 @@ static figure_kind kind_of(const score *s) {
                          .probabilities = s->probability != NULL};
 }
 
+/* Rows without the truth go; returns how many are left. */
+static size_t keep_known(const score *s, double *at[SCORE_NUMBERS]) {
+    size_t known = 0;
+    for (size_t i = 0; i < s->rows; ++i) {
+        if (isnan(at[TRUTH][i])) continue;
+        for (size_t k = 0; k < SCORE_NUMBERS; ++k)
+            if (at[k]) at[k][known] = at[k][i];
+        ++known;
+    }
+    return known;
+}
+
 static lth_status judge_numbers(const score *s, size_t target, figures *out, lth_error *err) {
     double *at[SCORE_NUMBERS];
     for (size_t k = 0; k < SCORE_NUMBERS; ++k)
         at[k] = s->numbers[k] ? s->numbers[k] + target * s->room : NULL;
+    size_t known = keep_known(s, at);
     lth_gp_prediction from = {.y = at[TRUTH],
                               .point = at[POINT],
                               .sd = at[SD],
@@ -134,7 +147,7 @@ static lth_status judge_numbers(const score *s, size_t target, figures *out, lth
                               .cdf = at[CDF],
                               .crps = at[CRPS]};
     lth_metrics m;
-    lth_status status = lth_metrics_with(&from, sizeof from, s->rows, &m, sizeof m, err);
+    lth_status status = lth_metrics_with(&from, sizeof from, known, &m, sizeof m, err);
     if (status == LTH_OK) *out = figures_of_numbers(&m, NAN, NAN);
     return status;
 }

@@ -37,6 +37,7 @@ static const char *given_for_gp(const options *o) {
     if (o->noise_by) return "noise-by";
     if (o->weights) return "weights";
     if (o->exposure) return "exposure";
+    if (o->coregion != NOT_GIVEN) return "coregion";
     if (o->posterior >= 0) return "posterior";
     if (o->inducing != NOT_GIVEN) return "inducing";
     if (o->learn_rows) return "learn-rows";

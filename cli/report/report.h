@@ -21,6 +21,7 @@ typedef struct report {
     const held_out *data; /* NULL = none */
     size_t charts;        /* drawn so far */
     double *left_out;     /* see report_left_out() */
+    size_t *left_rows;    /* likewise: of each target how many, then their numbers */
 } report;
 
 /* The page, beside and renamed; "-" is standard output. */
@@ -56,6 +57,9 @@ typedef struct outcome {
 } outcome;
 /* The leave-one-out predictions of a target, which live as long as the report. */
 int report_left_out(report *r, size_t target, outcome *out);
+/* Only rows whose y is known stay, whose numbers are in `row`; returns how many. `sd` may be NULL.
+ */
+size_t keep_known_rows(size_t count, double *y, double *mean, double *sd, size_t *row);
 int write_outcome(report *r, const outcome *o); /* figures, points, calibration, residuals */
 
 /* ---- Sections ---- */

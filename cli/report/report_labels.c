@@ -282,8 +282,8 @@ static double *part_of(double *array, const prediction *p, size_t target) {
 static int write_numbers(report *r, const prediction *p, double *y, size_t *row) {
     const model_prediction *v = &p->values;
     int code = EXIT_DONE;
-    for (size_t i = 0; i < p->rows; ++i) row[i] = lth_table_number(r->data->table, i);
     for (size_t t = 0; t < p->targets && !code; ++t) {
+        for (size_t i = 0; i < p->rows; ++i) row[i] = lth_table_number(r->data->table, i);
         write_target_head(r, t);
         outcome o = {.count = p->rows,
                      .y = y + t * p->rows,
@@ -295,6 +295,7 @@ static int write_numbers(report *r, const prediction *p, double *y, size_t *row)
                      .cdf = part_of(v->cdf, p, t),
                      .crps = part_of(v->crps, p, t),
                      .row = row};
+        if (truth_has_gaps(r->model)) o.count = keep_known_rows(p->rows, o.y, o.mean, o.sd, row);
         code = write_outcome(r, &o);
     }
     return code;
@@ -305,7 +306,8 @@ static int read_numbers(report *r, double *y) {
     size_t rows = lth_table_rows(d->table);
     int code = EXIT_DONE;
     for (size_t t = 0; t < d->targets.count && !code; ++t)
-        code = truth_read_numbers(r->session, d->table, d->path, d->targets.at[t], y + t * rows);
+        code = truth_read_numbers(r->session, r->model, d->table, d->path, d->targets.at[t],
+                                  y + t * rows);
     return code;
 }
 

@@ -328,12 +328,26 @@ static outcome left_out_at(const report *r, size_t target) {
     return o;
 }
 
+size_t keep_known_rows(size_t count, double *y, double *mean, double *sd, size_t *row) {
+    size_t known = 0;
+    for (size_t i = 0; i < count; ++i) {
+        if (isnan(y[i])) continue;
+        y[known] = y[i];
+        mean[known] = mean[i];
+        if (sd) sd[known] = sd[i];
+        row[known++] = row[i];
+    }
+    return known;
+}
+
 /* Each costs the inverse of a matrix, and two sections want them all. */
 static int leave_out(report *r) {
     size_t n = lth_model_rows(r->model), targets = lth_model_targets(r->model);
     int code = session_allocate(r->session, "the leave-one-out prediction", arrays_of(r) * targets,
                                 n, 1, &r->left_out);
     lth_error err = {0};
+    r->left_rows = calloc(targets * (n + 1), sizeof *r->left_rows);
+    if (!code && !r->left_rows) code = out_of_memory();
     for (size_t t = 0; t < targets && !code; ++t) {
         outcome o = left_out_at(r, t);
         lth_gp_prediction to = {.point = o.mean,
@@ -343,16 +357,24 @@ static int leave_out(report *r) {
                                 .log_density = o.log_density,
                                 .cdf = o.cdf,
                                 .crps = o.crps};
+        size_t *row = r->left_rows + t * (n + 1);
+        for (size_t i = 0; i < n; ++i) row[i + 1] = i + 1;
         if (lth_gp_left_out(lth_model_gp(r->model), t, o.y, &to, sizeof to, &err) != LTH_OK)
             code = session_fail(r->session, &err);
+        else
+            row[0] = keep_known_rows(n, o.y, o.mean, o.sd, row + 1);
     }
     return code;
 }
 
 int report_left_out(report *r, size_t target, outcome *out) {
     int code = r->left_out ? EXIT_DONE : leave_out(r);
-    if (!code) *out = left_out_at(r, target);
-    return code;
+    if (code) return code;
+    const size_t *row = r->left_rows + target * (lth_model_rows(r->model) + 1);
+    *out = left_out_at(r, target);
+    out->count = row[0];
+    out->row = row + 1;
+    return EXIT_DONE;
 }
 
 int write_leave_one_out(report *r) {

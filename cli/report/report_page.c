@@ -151,6 +151,7 @@ int make_report(session *s, lth_model *m, const char *title, const held_out *dat
     bool lost = ferror(r.out) != 0;
     if ((fclose(r.out) != 0 || lost) && !code) code = out_of_memory();
     free(r.left_out);
+    free(r.left_rows);
     if (code)
         free(text);
     else

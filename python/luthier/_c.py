@@ -82,7 +82,8 @@ class GpOptions(Structure):
                 ("gram", c_char_p), ("on_disk", c_bool), ("warp", c_char_p), ("lower", c_double),
                 ("upper", c_double), ("noise_by", c_char_p), ("weights", c_char_p),
                 ("exposure", c_char_p), ("point", Enum), ("mean", c_char_p),
-                ("intervals", c_bool), ("average", c_size_t)]
+                ("intervals", c_bool), ("average", c_size_t),
+                ("coregion", c_size_t)]
 
 
 class ClassRows(Structure):
@@ -129,7 +130,7 @@ class GpPrediction(Structure):
                 ("lower", c_void_p), ("upper", c_void_p), ("level", c_double),
                 ("latent_mean", c_void_p), ("latent_sd", c_void_p), ("probability", c_void_p),
                 ("y", c_void_p), ("log_density", c_void_p), ("cdf", c_void_p),
-                ("crps", c_void_p)]
+                ("crps", c_void_p), ("given", POINTER(c_char_p)), ("given_count", c_size_t)]
 
 
 class GpSampleOptions(Structure):
@@ -346,6 +347,7 @@ FUNCTIONS = {
     "lth_gp_reported": (POINTER(GpReport), [_object]),
     "lth_gp_use_vectors": (Status, [_object, c_char_p, _error]),
     "lth_gp_predict": (Status, [_object, _object, c_bool, _array, _array, _error]),
+    "lth_gp_coregion": (c_size_t, [_object]),
     "lth_gp_classify": (Status, [_object, _object, _array, _error]),
     "lth_gp_save": (Status, [_object, c_char_p, _error]),
     "lth_gp_load": (Status, [_object, c_char_p, _out, _error]),

@@ -239,6 +239,9 @@ class GPRegressor(RegressorMixin, Predicted, _GP):
         `gram` is read for every product.
     tolerance : float, optional
         The relative residual at which conjugate gradients stop; None = 1e-8.
+    coregion : int, optional
+        Several targets learn from each other, by so many numbers that each has; NaN in y is then a
+        number that is not known. None = each is by itself.
     probes : int, optional
         Random vectors by which conjugate gradients know variances; None = 128.
     intervals : bool
@@ -297,9 +300,9 @@ class GPRegressor(RegressorMixin, Predicted, _GP):
                  fix=None, prior=None, learn=True, zero_mean=False, unscaled=False, mean=None,
                  likelihood="gaussian", warp=None, lower=None, upper=None, point="mean",
                  posterior="auto", inducing=None, learn_rows=None, bound=None, gram=None,
-                 store="double", tolerance=None, probes=None, intervals=False, average=None,
-                 n_jobs=None, random_state=None, verbose=0, precision="double", device="cpu",
-                 cluster="none"):
+                 store="double", tolerance=None, probes=None, coregion=None, intervals=False,
+                 average=None, n_jobs=None, random_state=None, verbose=0, precision="double",
+                 device="cpu", cluster="none"):
         self.kernel = kernel
         self.vectors = vectors
         self.restarts = restarts
@@ -324,6 +327,7 @@ class GPRegressor(RegressorMixin, Predicted, _GP):
         self.store = store
         self.tolerance = tolerance
         self.probes = probes
+        self.coregion = coregion
         self.intervals = intervals
         self.average = average
         self.n_jobs = n_jobs
@@ -381,13 +385,14 @@ class GPRegressor(RegressorMixin, Predicted, _GP):
     def _task(self, X, y, known):
         context, parsed, columns = self._begin(X)
         count = next(iter(columns.values())).count
-        targets, self._several = labels.numbers(y, count, columns.keys(), self)
+        rank = 0 if self.coregion is None else model.positive(self.coregion, "coregion", 1)
+        targets, self._several = labels.numbers(y, count, columns.keys(), self, gaps=rank > 0)
         noise = 0.0 if self.noise is None else float(self.noise)
         if not noise >= 0:
             raise Error(f"noise wants a variance of at least 0, not {self.noise!r}")
         more, names = rows.columns(X, count, columns.keys() | targets.keys(), **known)
         options = {"task": _REGRESSION, "noise": noise, "zero_mean": bool(self.zero_mean),
-                   "unscaled": bool(self.unscaled), **self._seen(), **names}
+                   "unscaled": bool(self.unscaled), "coregion": rank, **self._seen(), **names}
         return context, parsed, {**columns, **more}, targets, options
 
     def _read(self):

@@ -466,3 +466,17 @@ def test_mean():
         lt.GPRegressor(kernel, mean="zs + 3").fit(X, y)
     with pytest.raises(lt.Error, match="mean wants"):
         lt.GPRegressor(kernel, mean=3).fit(X, y)
+
+
+def test_targets_learn_from_each_other(texts, scores):
+    y = np.column_stack([scores, 100 - 10 * scores])
+    known = y.copy()
+    known[::2, 1] = np.nan
+    model = lt.GPRegressor(KERNEL, coregion=1, restarts=0).fit(texts, known)
+    assert {"w[y1,1]", "w[y2,1]", "own", "noise"} <= set(model.hyperparameters_)
+    assert model.hyperparameters_["w[y1,1]"] * model.hyperparameters_["w[y2,1]"] < 0
+    assert np.corrcoef(model.predict(texts)[::2, 1], y[::2, 1])[0, 1] > 0.9
+    with pytest.raises(lt.Error, match="NaN"):
+        lt.GPRegressor(KERNEL, restarts=0).fit(texts, known)
+    with pytest.raises(lt.Error, match="rank 3"):
+        lt.GPRegressor(KERNEL, coregion=3).fit(texts, known)

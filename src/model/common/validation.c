@@ -161,6 +161,7 @@ static void copy_part(const lth__validated *t, const size_t *fold, size_t wanted
     p->count = 0;
     for (size_t i = 0; i < t->rows; i++) {
         if (wanted != LTH_NONE && fold[i] != wanted) continue;
+        if (t->y && isnan(t->y[i])) continue; /* the row does not have this target */
         size_t to = p->count++;
         for (size_t k = 0; k < BY_ROW; k++) {
             if (of[k]) p->by_row[k][to] = of[k][i];

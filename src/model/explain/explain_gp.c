@@ -8,6 +8,7 @@
 #include "model/explain/explain_text.h"
 #include "model/gp/gp_classes.h"
 #include "model/gp/gp_trend.h"
+#include "model/gp/outputs.h"
 
 /* ---- The model ---- */
 
@@ -111,7 +112,7 @@ static lth_status judge(const lth_gp *gp, size_t target, const lth__explaining *
     LTH_TRY(vary(gp, latent, x, &prior, &mean, &variance, err));
     LTH_TRY(lth__gp_trend_at(gp, latent, x->row.items, &s->trend, err));
     s->trend *= unit;
-    s->prior = fabs(unit) * sqrt(prior);
+    s->prior = fabs(unit) * sqrt(prior * (gp->classes ? 1 : lth__outputs_size(gp, target)));
     s->distance = fabs(unit) * sqrt(variance);
     if (gp->classes) return classify(gp, target, x, &s->probability, err);
     LTH_TRY(expect(gp, target, mean, variance, x, &s->predicted, err));

@@ -30,6 +30,8 @@ typedef struct lth__gp_how {
     lth_precision store;
     bool on_disk;
     lth_bound bound;
+    size_t coregion;    /* rank of what targets have in common; 0 = each is by itself */
+    double known_cells; /* targets that a row has, on average                        */
 } lth__gp_how;
 
 struct lth_gp {
@@ -46,9 +48,9 @@ struct lth_gp {
     char *vectors;           /* file for words that training did not have, or NULL */
 
     size_t rows, latents, target_count; /* rows: of items and y */
-    double *y;                          /* [latent][row]: as the likelihood sees them */
-    double *unwarped;                   /* likewise, before the warp; NULL = there is none */
-    double *warp_by;                    /* [param][latent][row]: dy by the warp's parameters */
+    double *y;        /* [latent][row]: as the likelihood sees them; NaN = not known (outputs.h) */
+    double *unwarped; /* likewise, before the warp; NULL = there is none */
+    double *warp_by;  /* [param][latent][row]: dy by the warp's parameters */
     double warp_jacobian, warp_jacobian_by[LTH__WARP_PARAMS]; /* of all rows */
     lth__known known;
     char *noise_by, *weights, *exposure; /* the columns it is from */
@@ -63,7 +65,8 @@ struct lth_gp {
     const lth__likelihood *likelihood;
     const lth__warp *warp; /* NULL = none */
     bool piled;            /* targets pile up at a value, so that it is kept gentle */
-    /* Parameters beside the kernel's: the likelihood's, the warp's, then `scale`. */
+    /* Parameters beside the kernel's: the likelihood's, the warp's or those of outputs.h, then
+     * `scale`. */
     double own[LTH__MOST_OWN];
     lth__own_param own_list[LTH__MOST_OWN];
     size_t likelihood_params, own_count;
@@ -204,8 +207,8 @@ lth_status lth__gp_begin_classes(const lth__source *s, lth_items *items,
                                  struct lth__classes *classes, const lth__known *known,
                                  const char *name, const lth_gp_options *options, lth_gp **out,
                                  lth_error *err);
-/* Of the target columns of a table, whatever they hold. */
-lth_status lth__gp_begin(const lth__source *s, const lth_table *table, const char *const *targets,
+/* Of the target columns of a table, whatever they hold. Rows without any may leave `s`. */
+lth_status lth__gp_begin(lth__source *s, const lth_table *table, const char *const *targets,
                          size_t count, const lth_gp_options *options, lth_gp **out, lth_error *err);
 
 /* Learn its parameters, and condition it on all rows. */
@@ -261,9 +264,10 @@ lth_status lth__gp_expression(lth_ctx *ctx, const char *kernel, lth_gp_options *
 
 /* ---- Predictions ---- */
 
-/* What is asked of every item, by [target][item]; `known` of the items, or NULL. */
+/* What is asked of every item, by [target][item]; `known` of the items, or NULL; likewise `given`,
+ * targets in their own units by [target][item], NaN = not known (outputs.h). */
 lth_status lth__gp_predict_items(const lth_gp *gp, const lth_items *items, const lth__known *known,
-                                 const lth_gp_prediction *to, lth_error *err);
+                                 const double *given, const lth_gp_prediction *to, lth_error *err);
 /* What is expected of a target where f has this mean and variance; `row` of `known`. */
 lth__predictive lth__gp_predictive(const lth_gp *gp, size_t target, double mean, double variance,
                                    const lth__known *known, size_t row, double *room);

@@ -5,6 +5,7 @@
 
 #include "data/table.h"
 #include "model/gp/gp_classes.h"
+#include "model/gp/outputs.h"
 
 void lth_gp_options_init(lth_gp_options *options) {
     *options = (lth_gp_options){.size = sizeof *options,
@@ -32,8 +33,8 @@ lth__source_files lth__gp_files(const lth_gp_options *options) {
 /* ---- Targets ---- */
 
 /* Mean and standard deviation of a target; a constant one keeps the scale 1. */
-static void measure_target(const lth_gp *gp, const double *y, bool unscaled, lth__target *target) {
-    size_t rows = gp->rows;
+static void measure_target(const lth_gp *gp, const double *y, size_t rows, bool unscaled,
+                           lth__target *target) {
     double mean = lth__mean_constant.fit(y, rows), square = 0;
     target->shift = gp->mean->fit ? gp->mean->fit(y, rows) : 0;
     for (size_t i = 0; i < rows; i++) {
@@ -79,6 +80,27 @@ static void write_targets(lth_gp *gp, const double *y, size_t t) {
         to[i] = gp->grades ? (double)grade_of(gp, y[i]) : (y[i] - target->shift) / target->scale;
 }
 
+/* The numbers that are known; returns how many. */
+static size_t gather(const double *y, size_t rows, double *to) {
+    size_t count = 0;
+    for (size_t i = 0; i < rows; i++) {
+        if (!isnan(y[i])) to[count++] = y[i];
+    }
+    return count;
+}
+
+static lth_status measure_known(lth_gp *gp, const double *y, const lth_gp_options *options,
+                                lth__target *target, lth_error *err) {
+    double *known = lth__alloc(gp->rows, sizeof *known);
+    if (!known) return lth__fail_memory(err, gp->rows * sizeof *known);
+    size_t count = gather(y, gp->rows, known);
+    if (count > 0) measure_target(gp, known, count, options->unscaled, target);
+    lth__free(known);
+    gp->how.known_cells += (double)count / (double)gp->rows;
+    if (count > 0) return LTH_OK;
+    return lth__fail(err, LTH_EFORMAT, "the target \"%s\" has no number in any row", target->name);
+}
+
 /* gp->y is room until it is known. */
 static void find_pile(lth_gp *gp, const double *y) {
     if (!gp->warp) return;
@@ -101,8 +123,10 @@ static lth_status take_numbers(lth_gp *gp, const double *y, const lth_gp_options
         return lth__fail_memory(err, (2 + warp) * cells * sizeof *gp->y);
     for (size_t t = 0; t < gp->latents; t++) {
         lth__target *target = &gp->targets[t];
-        if (gp->likelihood->of == LTH__OF_NUMBERS) {
-            measure_target(gp, y + t * n, options->unscaled, target);
+        if (gp->how.coregion > 0) {
+            LTH_TRY(measure_known(gp, y + t * n, options, target, err));
+        } else if (gp->likelihood->of == LTH__OF_NUMBERS) {
+            measure_target(gp, y + t * n, n, options->unscaled, target);
             measure_origin(gp, y + t * n, target);
         }
         write_targets(gp, y + t * n, t);
@@ -136,7 +160,8 @@ static lth__gp_how ask(const lth_gp_options *options) {
                          .tolerance = options->tolerance > 0 ? options->tolerance : 1e-8,
                          .store = options->store,
                          .on_disk = options->on_disk,
-                         .bound = options->bound};
+                         .bound = options->bound,
+                         .coregion = options->coregion};
 }
 
 /* Texts of its own. */
@@ -246,14 +271,16 @@ lth__known_columns lth__gp_known_columns(const lth_gp_options *options) {
         .noise_by = options->noise_by, .weights = options->weights, .exposure = options->exposure};
 }
 
-static lth_status begin_numbers(const lth__source *s, const lth_table *table,
-                                const char *const *targets, size_t count, const lth__known *known,
+static lth_status begin_numbers(lth__source *s, const lth_table *table, const char *const *targets,
+                                size_t count, const lth__known *known,
                                 const lth_gp_options *options, lth_gp **out, lth_error *err) {
     double *y = NULL;
     LTH_TRY(lth__gp_read_numbers(table, targets, count, options, &y, err));
     lth__gp_numbers numbers = {.y = y, .known = known};
-    lth_status status =
-        lth__gp_begin_numbers(s, s->items, &numbers, targets, count, options, out, err);
+    lth_status status = LTH_OK;
+    if (options->coregion > 0) status = lth__outputs_drop_empty(s, y, count, err);
+    if (status == LTH_OK)
+        status = lth__gp_begin_numbers(s, s->items, &numbers, targets, count, options, out, err);
     lth__free(y);
     return status;
 }
@@ -277,7 +304,7 @@ static lth_status begin_labels(const lth__source *s, const lth_table *table, con
     return lth__gp_begin_classes(s, s->items, classes, known, target, options, out, err);
 }
 
-lth_status lth__gp_begin(const lth__source *s, const lth_table *table, const char *const *targets,
+lth_status lth__gp_begin(lth__source *s, const lth_table *table, const char *const *targets,
                          size_t count, const lth_gp_options *options, lth_gp **out,
                          lth_error *err) {
     bool labels = false;

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "model/common/validation.h"
 #include "model/gp/gp_classes.h"
+#include "model/gp/outputs.h"
 
 typedef struct cv {
     lth__source source;
@@ -19,20 +20,28 @@ typedef struct cv {
     const lth_gp_options *options;
     /* Of the fold at hand: */
     size_t *row;    /* rows to learn from, then those to judge */
+    size_t used;    /* of these: all but those without any target */
     double *buffer; /* 9 x rows */
     lth_validation *validation;
 } cv;
 
+/* A row without any target has nothing to say. */
+static bool is_learned(const cv *c, size_t row, size_t fold) {
+    bool empty = c->options->coregion > 0 && !lth__outputs_has_any(c->y, c->rows, c->targets, row);
+    return c->fold[row] != fold && !empty;
+}
+
 /* Rows outside of the fold first; returns how many they are. */
-static size_t split_rows(const cv *c, size_t fold) {
+static size_t split_rows(cv *c, size_t fold) {
     size_t inside = 0, outside = 0;
-    for (size_t i = 0; i < c->rows; i++) outside += c->fold[i] != fold;
+    for (size_t i = 0; i < c->rows; i++) outside += is_learned(c, i, fold);
     for (size_t i = 0, learn = 0; i < c->rows; i++) {
-        if (c->fold[i] != fold)
+        if (is_learned(c, i, fold))
             c->row[learn++] = i;
-        else
+        else if (c->fold[i] == fold)
             c->row[outside + inside++] = i;
     }
+    c->used = outside + inside;
     return outside;
 }
 
@@ -92,7 +101,7 @@ static lth_status judge(cv *c, size_t t, size_t fold, size_t learn, lth_items *t
     if (status == LTH_OK)
         status = lth__known_pick(&c->known, c->row + learn, c->rows - learn, &known_test, err);
     lth_gp_prediction to = prediction_of(c, learn, !v->cdf);
-    if (status == LTH_OK) status = lth__gp_predict_items(gp, test, &known_test, &to, err);
+    if (status == LTH_OK) status = lth__gp_predict_items(gp, test, &known_test, NULL, &to, err);
     if (status == LTH_OK) status = check_interrupt(gp, err);
     if (gp) v->evidence[fold] = gp->report.evidence;
     lth_gp_free(gp);
@@ -105,6 +114,48 @@ static lth_status judge(cv *c, size_t t, size_t fold, size_t learn, lth_items *t
     }
     write_distribution(c, learn, &to, v);
     return LTH_OK;
+}
+
+/* ---- Targets that learn from each other: one model for all ---- */
+
+static lth_status learn_together(cv *c, size_t fold, size_t learn, lth_items *train,
+                                 lth_items *test, const double *y, const lth_gp_prediction *to,
+                                 lth_error *err) {
+    lth_gp *gp = NULL;
+    lth__gp_numbers numbers = {.y = y};
+    lth_status status = lth__gp_begin_numbers(&c->source, train, &numbers, c->names, c->targets,
+                                              c->options, &gp, err);
+    if (status == LTH_OK) status = lth__gp_learn(gp, c->options, err);
+    if (status == LTH_OK) status = lth__gp_predict_items(gp, test, NULL, NULL, to, err);
+    if (status == LTH_OK) status = check_interrupt(gp, err);
+    for (size_t t = 0; gp && t < c->targets; t++)
+        c->validation->targets[t].evidence[fold] = gp->report.evidence;
+    lth_gp_free(gp);
+    size_t tests = c->used - learn;
+    for (size_t i = 0; i < c->targets * tests && status == LTH_OK; i++) {
+        lth__validated *v = &c->validation->targets[i / tests];
+        v->value[c->row[learn + i % tests]] = to->point[i];
+        v->sd[c->row[learn + i % tests]] = to->sd[i];
+    }
+    return status;
+}
+
+static lth_status judge_together(cv *c, size_t fold, size_t learn, lth_items *train,
+                                 lth_items *test, lth_error *err) {
+    size_t tests = c->used - learn, size = c->targets * (learn + 2 * tests);
+    double *y = lth__alloc(size, sizeof *y), began = lth__seconds();
+    if (!y) return lth__fail_memory(err, size * sizeof *y);
+    for (size_t i = 0; i < c->targets * learn; i++)
+        y[i] = c->y[i / learn * c->rows + c->row[i % learn]];
+    lth_gp_prediction to = {.point = y + c->targets * learn};
+    to.sd = to.point + c->targets * tests;
+    reset_kernel(c);
+    lth_status status = learn_together(c, fold, learn, train, test, y, &to, err);
+    lth__free(y);
+    LTH_TRY(status);
+    for (size_t t = 0; t < c->targets; t++)
+        c->validation->targets[t].seconds[fold] = (lth__seconds() - began) / (double)c->targets;
+    return lth__tell(c->source.ctx, "cross-validation", (double)fold + 1, (double)c->folds, err);
 }
 
 /* ---- Labels ---- */
@@ -193,14 +244,16 @@ static lth_status run_target(cv *c, size_t t, size_t fold, size_t learn, lth_ite
 
 static lth_status run_fold(cv *c, size_t fold, lth_error *err) {
     size_t learn = split_rows(c, fold);
-    if (learn == 0 || learn == c->rows)
+    if (learn == 0 || learn == c->used)
         return lth__fail(err, LTH_EARG, "fold %zu is empty, or holds all rows", fold + 1);
     lth_items *train = NULL, *test = NULL;
     lth_status status = lth__items_learn(c->source.items, c->row, learn, err);
     if (status == LTH_OK) status = lth__items_pick(c->source.items, c->row, learn, &train, err);
     if (status == LTH_OK)
-        status = lth__items_pick(c->source.items, c->row + learn, c->rows - learn, &test, err);
-    for (size_t t = 0; t < c->targets && status == LTH_OK; t++)
+        status = lth__items_pick(c->source.items, c->row + learn, c->used - learn, &test, err);
+    bool together = c->options->coregion > 0;
+    if (together && status == LTH_OK) status = judge_together(c, fold, learn, train, test, err);
+    for (size_t t = 0; t < c->targets && status == LTH_OK && !together; t++)
         status = run_target(c, t, fold, learn, train, test, err);
     lth_items_free(train);
     lth_items_free(test);
@@ -279,7 +332,8 @@ static lth_status run(cv *c, lth_ctx *ctx, const char *expression, const lth_tab
     c->rows = lth_table_rows(table);
     LTH_TRY(check_folds(c->fold, c->rows, c->folds, err));
     LTH_TRY(lth__source_open(&c->source, ctx, expression, table, lth__gp_files(c->options), err));
-    LTH_TRY(lth__gp_takes_labels(table, c->names, 1, c->options, &labels, err));
+    size_t together = c->options->coregion > 0 ? c->targets : 1;
+    LTH_TRY(lth__gp_takes_labels(table, c->names, together, c->options, &labels, err));
     lth__known_columns columns = lth__gp_known_columns(c->options);
     LTH_TRY(lth__known_read(table, &columns, true, &c->known, err));
     LTH_TRY(lth__validation_create(c->targets, c->folds, &c->validation, err));

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "model/gp/gp.h"
+#include "model/gp/outputs.h"
 
 /* ---- Parameters ---- */
 
@@ -15,6 +15,7 @@ void lth__gp_list_own(lth_gp *gp) {
     gp->likelihood_params = count;
     if (gp->warp) lth__warp_list(gp->warp, gp->piled, list + count);
     count += warp;
+    count += lth__outputs_list(gp, list + count);
     if (gp->likelihood->own_units) list[count++] = scale_param;
     gp->own_count = count;
 }

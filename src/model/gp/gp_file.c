@@ -11,6 +11,7 @@
 #include "engine/cluster.h"
 #include "model/gp/gp_average.h"
 #include "model/gp/gp_classes.h"
+#include "model/gp/outputs.h"
 
 /* The report as an array of numbers, in this order. */
 enum { REPORT_NUMBERS = 18 };
@@ -146,6 +147,7 @@ static void save_texts(lth__saver *s, const lth_gp *gp) {
     if (s->ok) lth__saver_put_list(s, "targets", names, gp->target_count);
     s->ok = s->ok && lth__tensors_put_text(s->writer, "posterior", gp->posterior->name);
     save_likelihood(s, gp);
+    lth__outputs_save_rank(s, gp);
     const lth__classes *c = gp->classes;
     if (!s->ok || !c) return;
     s->ok = lth__tensors_put_text(s->writer, "multi", c->multi ? "yes" : "no");
@@ -446,6 +448,7 @@ static lth_status load_solution(const loader *l) {
     LTH_TRY(load_likelihood(l, labels));
     LTH_TRY(load_columns(l));
     LTH_TRY(load_grades(l));
+    LTH_TRY(lth__outputs_load_rank(gp, &l->in));
     LTH_TRY(load_posterior(l));
     lth__gp_list_own(gp);
     if (labels) return load_classes(l);
@@ -478,6 +481,7 @@ static lth_status load_numbers(const loader *l) {
     gp->jitter = ((const double *)t->data)[own];
     bool good = isfinite(gp->jitter);
     for (size_t i = 0; i < own; i++) good = good && is_possible(gp, i);
+    if (gp->how.coregion > 0) good = good && gp->own[0] > 0 && gp->own[own - 1] > 0;
     if (gp->likelihood->own_units)
         good = good && gp->own[own - 1] > 0 && gp->jitter >= 0 && gp->jitter <= 1;
     return good ? LTH_OK : lth__loader_damaged(&l->in, "noise");
@@ -566,6 +570,7 @@ static lth_status load_all(loader *l) {
     LTH_TRY(load_targets(l));
     LTH_TRY(load_solution(l));
     LTH_TRY(load_numbers(l));
+    if (gp->posterior->restore) LTH_TRY(gp->posterior->restore(gp, l->in.err));
     LTH_TRY(load_more_of_targets(l));
     LTH_TRY(load_known(l));
     LTH_TRY(load_report(l));

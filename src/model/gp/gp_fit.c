@@ -6,6 +6,7 @@
 #include "engine/cluster.h"
 #include "model/gp/gp_average.h"
 #include "model/gp/gp_journal.h"
+#include "model/gp/outputs.h"
 
 /* ---- Starts ---- */
 
@@ -35,6 +36,8 @@ static lth_status set_starts(lth_gp *gp, const lth_gp_options *options, lth_erro
     LTH_TRY(lth__gp_hold(gp, options, err));
     for (size_t i = 0; i < gp->own_count; i++) gp->own[i] = gp->own_list[i].start;
     if (gp->likelihood->has_noise) gp->own[0] = start_of_noise(gp, options);
+    if (gp->how.coregion > 0) /* a kernel without a size has k(x,x) = 1 or so */
+        lth__outputs_start(gp, lth__kernel_has_size(gp->kernel, gp->held) ? 1 : 0.5);
     lth__terms terms = lth__gp_terms(gp, 0);
     if (gp->likelihood->start) gp->likelihood->start(&terms, gp->y, gp->rows, gp->own);
     if (gp->likelihood->own_units) {

@@ -49,6 +49,17 @@ static lth_gp_prediction left_out_in(const lth_gp *gp, double *room) {
     return to;
 }
 
+/* Rows without the target have nothing to be judged by; returns how many are left. */
+static size_t keep_known(const lth_gp *gp, double *room, size_t n) {
+    size_t count = 0, arrays = lth__gp_is_normal(gp) ? 3 : LEFT_OUT;
+    for (size_t i = 0; i < n; i++) {
+        if (isnan(gp->y[i])) continue;
+        for (size_t k = 0; k < arrays; k++) room[k * n + count] = room[k * n + i];
+        count++;
+    }
+    return count;
+}
+
 lth_status lth__gp_report_left_out(lth_gp *gp, const double *mean, const double *variance,
                                    lth_error *err) {
     size_t n = gp->rows;
@@ -56,7 +67,8 @@ lth_status lth__gp_report_left_out(lth_gp *gp, const double *mean, const double 
     if (!room) return lth__fail_memory(err, LEFT_OUT * n * sizeof *room);
     lth_gp_prediction to = left_out_in(gp, room);
     judge_left_out(gp, 0, mean, variance, room, &to);
-    lth_status status = lth_metrics_with(&to, sizeof to, n, &gp->loo, sizeof gp->loo, err);
+    size_t count = keep_known(gp, room, n);
+    lth_status status = lth_metrics_with(&to, sizeof to, count, &gp->loo, sizeof gp->loo, err);
     if (status == LTH_OK) gp->report.loo = &gp->loo;
     lth__free(room);
     return status;
@@ -83,6 +95,9 @@ lth_status lth_gp_leave_one_out(const lth_gp *gp, size_t target, double *y, doub
                                 double *sd, lth_error *err) {
     LTH_TRY(leave_out(gp, target, mean, sd, err));
     judge_left_out(gp, target, mean, sd, y, &(lth_gp_prediction){.point = mean, .sd = sd});
+    for (size_t i = 0; i < gp->rows; i++) {
+        if (isnan(y[i])) mean[i] = sd[i] = NAN; /* there was nothing to leave out */
+    }
     return LTH_OK;
 }
 

@@ -99,6 +99,7 @@ static void put_options(lth__string *to, const lth_gp *gp, const lth_gp_options 
                        (int)o->bound);
     lth__string_format(to, "tolerance %a\nprobes %zu\nstore %d\n", o->tolerance, o->probes,
                        (int)plan->store);
+    if (o->coregion > 0) lth__string_format(to, "coregion %zu\n", o->coregion);
     if (gp->warp) lth__string_format(to, "warp %s\n", gp->warp->name);
     if (gp->likelihood == &lth__censored)
         lth__string_format(to, "lower %a\nupper %a\n", gp->lower, gp->upper);

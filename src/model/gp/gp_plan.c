@@ -26,6 +26,7 @@ static const double device_speed = 1000; /* a GPU beside such a core */
 enum { LEAST_LEARN_ROWS = 500, MOST_LAPLACE_ROWS = 10000 };
 
 const lth__posterior *lth__gp_posterior(const lth_gp *gp, lth_posterior which) {
+    if (gp->how.coregion > 0) return &lth__coregional;
     if (which == LTH_POSTERIOR_CG) return &lth__cg;
     if (which == LTH_POSTERIOR_INDUCING) return &lth__inducing;
     if (which == LTH_POSTERIOR_LAPLACE) return &lth__laplace_posterior;
@@ -77,6 +78,9 @@ static double available_to(const lth_gp *gp) {
 
 /* Factors and inverses of an evaluation: Newton's method takes several, and so do sites. */
 static double problems_of(const lth_gp *gp) {
+    bool whole = gp->how.known_cells == (double)gp->latents;
+    if (gp->how.coregion > 0)
+        return whole ? (double)gp->how.coregion + 1 : pow(gp->how.known_cells, 3);
     return lth__gp_is_gaussian(gp) ? 1 : 4 * (double)gp->latents;
 }
 
@@ -144,6 +148,10 @@ static void choose_posterior(const lth_gp *gp, const lth_gp_options *options, lt
     plan->posterior = options->posterior;
     plan->store = options->store;
     if (plan->posterior != LTH_POSTERIOR_AUTO) return;
+    if (gp->how.coregion > 0) {
+        plan->posterior = LTH_POSTERIOR_EXACT;
+        return;
+    }
     bool exact = fits(gp, LTH_POSTERIOR_EXACT, gp->rows, plan->store, plan->available);
     if (exact && !(factors && gp->rows > MOST_LAPLACE_ROWS)) {
         plan->posterior = LTH_POSTERIOR_EXACT;

@@ -8,6 +8,7 @@
 #include "model/gp/gp_average.h"
 #include "model/gp/gp_classes.h"
 #include "model/gp/mixture.h"
+#include "model/gp/outputs.h"
 
 enum { SLICE = 512, PIECE = 32 };
 
@@ -61,13 +62,19 @@ typedef struct slice_room {
     double *K, *self, *mean, *variance;
 } slice_room;
 
-static lth_status predict_slice(const lth_gp *gp, const lth_items *items, const slice_room *s,
-                                size_t model, lth_error *err) {
+/* `given` of all items of the call, of which these are those from `first` on. */
+static lth_status predict_slice(const lth_gp *gp, const lth_items *items, size_t first,
+                                const double *given, size_t all, const slice_room *s, size_t model,
+                                lth_error *err) {
     size_t rows = items->count, before = model * rows * gp->latents;
     double *self = s->variance ? s->self : NULL;
     LTH_TRY(lth__gram_against(gp->prepared, items, s->K, gp->rows, self, err));
     lth__gp_prior(gp, s->K, rows * gp->rows);
     if (self) lth__gp_prior(gp, self, rows);
+    if (given)
+        return lth__outputs_predict_given(gp, lth__items_ctx(items), rows, s->K, self,
+                                          given + first, all, s->mean + before,
+                                          s->variance + before, err);
     return gp->posterior->predict(gp, lth__items_ctx(items), rows, s->K, s->self, s->mean + before,
                                   s->variance ? s->variance + before : NULL, err);
 }
@@ -83,9 +90,9 @@ static lth_status make_ready(const lth__averaged *by, lth_error *err) {
     return first->posterior->ready && by->itself ? first->posterior->ready(first, err) : LTH_OK;
 }
 
-/* Those of this rank. */
+/* Those of this rank; `given` by [target][item], or NULL. */
 static lth_status predict_slices(const lth__averaged *by, const lth_items *items, bool variances,
-                                 take_fn *take, void *user, lth_error *err) {
+                                 const double *given, take_fn *take, void *user, lth_error *err) {
     const lth_gp *gp = lth__averaged_at(by, 0); /* of all of them the same rows and latents */
     size_t most = items->count < SLICE ? items->count : SLICE, of_f = most * gp->latents;
     slice_room s = {.K = lth__alloc(most * gp->rows, sizeof *s.K),
@@ -102,7 +109,8 @@ static lth_status predict_slices(const lth__averaged *by, const lth_items *items
         if (!is_own(gp, items, first / SLICE)) continue;
         status = lth__items_slice(items, first, rows, &slice, err);
         for (size_t m = 0; m < by->count && status == LTH_OK; m++)
-            status = predict_slice(lth__averaged_at(by, m), slice, &s, m, err);
+            status = predict_slice(lth__averaged_at(by, m), slice, first, given, items->count, &s,
+                                   m, err);
         if (status == LTH_OK) take(user, first, rows, s.mean, s.variance);
         lth_items_free(slice);
     }
@@ -236,7 +244,7 @@ static size_t list_arrays(const lth_gp_prediction *to, double *out[ARRAYS]) {
 }
 
 lth_status lth__gp_predict_items(const lth_gp *gp, const lth_items *items, const lth__known *known,
-                                 const lth_gp_prediction *to, lth_error *err) {
+                                 const double *given, const lth_gp_prediction *to, lth_error *err) {
     lth__averaged by;
     LTH_TRY(find_models(gp, items, &by, err));
     numbers n = {.gp = gp,
@@ -252,9 +260,10 @@ lth_status lth__gp_predict_items(const lth_gp *gp, const lth_items *items, const
     size_t count = list_arrays(to, arrays);
     for (size_t i = 0; i < count; i++) memset(arrays[i], 0, cells * sizeof **arrays);
     if (to->probability) memset(to->probability, 0, grades * sizeof *to->probability);
+    bool variances = given || needs_variance(gp, to);
     lth_status status = n.part && n.room ? LTH_OK : lth__fail_memory(err, 0);
     if (status == LTH_OK)
-        status = predict_slices(&by, items, needs_variance(gp, to), take_numbers, &n, err);
+        status = predict_slices(&by, items, variances, given, take_numbers, &n, err);
     lth__free(n.part);
     lth__free(n.room);
     status = lth__cluster_agree(c, status, err);
@@ -308,7 +317,7 @@ lth_status lth__gp_classify_items(const lth_gp *gp, const lth_items *items, doub
                  .of_model = lth__alloc(classes, sizeof *to.of_model)};
     memset(probability, 0, cells * sizeof *probability);
     lth_status status = to.of_model ? LTH_OK : lth__fail_memory(err, 0);
-    if (status == LTH_OK) status = predict_slices(&by, items, true, take_labels, &to, err);
+    if (status == LTH_OK) status = predict_slices(&by, items, true, NULL, take_labels, &to, err);
     lth__free(to.of_model);
     return lth__cluster_join(lth__items_ctx(items)->cluster, status, probability, cells, err);
 }
@@ -346,7 +355,12 @@ static lth_status read_and_predict(const lth_gp *gp, const lth_table *table,
     LTH_TRY(lth__known_read(table, &columns, false, known, err));
     lth__reading r;
     LTH_TRY(lth__reading_open(gp->encoder, table, gp->vectors, &r, err));
-    lth_status status = lth__gp_predict_items(gp, r.items, known, to, err);
+    double *given = NULL;
+    lth_status status = LTH_OK;
+    if (to->given_count > 0)
+        status = lth__outputs_read_given(gp, table, to->given, to->given_count, &given, err);
+    if (status == LTH_OK) status = lth__gp_predict_items(gp, r.items, known, given, to, err);
+    lth__free(given);
     lth__reading_close(&r);
     return status;
 }

@@ -1,4 +1,5 @@
 /* Learning from some of the rows: a stratified draw, and the same model of the rows drawn. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,7 +19,9 @@ static int compare(const void *a, const void *b) {
     const lth_gp *gp = x->gp;
     for (size_t i = 0; i < gp->latents; i++) {
         double u = gp->y[i * gp->rows + x->row], v = gp->y[i * gp->rows + y->row];
-        if (u != v) return u < v ? -1 : 1;
+        bool unknown = isnan(u); /* these come last */
+        if (unknown != isnan(v)) return unknown ? 1 : -1;
+        if (!unknown && u != v) return u < v ? -1 : 1;
     }
     return x->row < y->row ? -1 : x->row > y->row;
 }

@@ -5,6 +5,7 @@
 
 #include "data/table.h"
 #include "model/gp/gp_classes.h"
+#include "model/gp/outputs.h"
 
 /* ---- What goes together ---- */
 
@@ -73,6 +74,7 @@ lth_status lth__gp_check(const char *const *targets, size_t count, bool labels,
                          const lth_gp_options *options, lth_error *err) {
     const lth__likelihood *l = lth__likelihood_of(options->likelihood, labels);
     if (!l) return lth__fail(err, LTH_EARG, "there is no such likelihood");
+    LTH_TRY(lth__outputs_check(targets, count, labels, options, err));
     return labels ? check_labels(targets[0], count, l, options, err)
                   : check_numbers(targets[0], l, options, err);
 }
@@ -124,7 +126,7 @@ static lth_status check_target(const lth_table *table, const char *target, const
 lth_status lth__gp_read_numbers(const lth_table *table, const char *const *targets, size_t count,
                                 const lth_gp_options *options, double **out, lth_error *err) {
     double *y = NULL;
-    LTH_TRY(lth__read_targets(table, targets, count, &y, err));
+    LTH_TRY(lth__read_targets(table, targets, count, options->coregion > 0, &y, err));
     size_t rows = lth_table_rows(table);
     lth_status status = LTH_OK;
     for (size_t t = 0; t < count && status == LTH_OK; t++)

@@ -12,7 +12,7 @@ enum { LTH__MOST_OWN = 128, LTH__MOST_GRADES = 100, LTH__LIKELIHOOD_PARAMS = 4 }
 
 /* A parameter of a model beside those of its kernel. */
 typedef struct lth__own_param {
-    char path[16]; /* "" = there is none */
+    char path[64]; /* "" = there is none */
     double lo, hi, start;
     bool linear;   /* learned as it is, and may be negative; others by their logarithm     */
     bool variance; /* in units of y^2: the bounds are for targets of variance 1             */

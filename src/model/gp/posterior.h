@@ -36,6 +36,10 @@ typedef struct lth__posterior {
      * mean[row * latents + i] and, unless NULL, variance likewise. From many threads at once. */
     lth_status (*predict)(const lth_gp *gp, lth_ctx *ctx, size_t rows, double *K,
                           const double *self, double *mean, double *variance, lth_error *err);
+    /* Optional: mean likewise, and the covariances [row][latent][latent], of what is not
+     * independent in the latent functions. K stays as it is. */
+    lth_status (*covary)(const lth_gp *gp, lth_ctx *ctx, size_t rows, const double *K,
+                         const double *self, double *mean, double *covariance, lth_error *err);
     /* w[a]: the mean of latent function i at x is sum_a w_a covariance(x, a). */
     void (*weigh)(const lth_gp *gp, size_t i, double *w);
     /* f of each row from all the others; NULL = not known. */
@@ -45,9 +49,15 @@ typedef struct lth__posterior {
     void (*save)(const lth_gp *gp, lth__saver *s);
     /* Sets gp->rows and gp->y too. */
     lth_status (*load)(lth_gp *gp, const lth__loader *l);
+    /* Optional: after that, once the parameters are known. */
+    lth_status (*restore)(lth_gp *gp, lth_error *err);
 } lth__posterior;
 
 extern const lth__posterior lth__exact, lth__laplace_posterior, lth__sites_posterior, lth__cg,
-    lth__inducing;
+    lth__inducing, lth__coregional;
+
+/* A packed factor of n rows in a file, as NAME.packed and NAME.height. */
+void lth__factor_save(lth__saver *s, const char *name, size_t n, const double *L);
+lth_status lth__factor_load(const lth__loader *l, const char *name, size_t n, double **out);
 
 #endif

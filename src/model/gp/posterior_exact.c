@@ -10,6 +10,7 @@
  *     mean = y_i - alpha_i / (G^-1)_ii      variance = 1 / (G^-1)_ii
  */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "engine/blas.h"
@@ -164,6 +165,25 @@ static void transpose(const double *from, size_t rows, size_t cols, double *to) 
     }
 }
 
+enum { NAME = 32 };
+
+static void name_part(const char *name, const char *part, char out[NAME]) {
+    snprintf(out, NAME, "%.16s.%.8s", name, part);
+}
+
+void lth__factor_save(lth__saver *s, const char *name, size_t n, const double *L) {
+    char key[NAME];
+    uint32_t *height = lth__saver_keep(s, lth__alloc(1, sizeof *height));
+    s->ok = s->ok && height;
+    if (!s->ok) return;
+    lth__packed layout = lth__packed_layout(n);
+    *height = (uint32_t)lth__packed_height(&layout);
+    name_part(name, "height", key);
+    lth__saver_put(s, key, LTH__U32, 1, 0, height);
+    name_part(name, "packed", key);
+    lth__saver_put(s, key, LTH__F64, lth__packed_count(n), 0, L);
+}
+
 static void save(const lth_gp *gp, lth__saver *s) {
     const exact *e = gp->solution;
     size_t n = gp->rows, t = gp->latents;
@@ -173,45 +193,40 @@ static void save(const lth_gp *gp, lth__saver *s) {
     transpose(gp->y, t, n, y);
     lth__saver_put(s, "y", LTH__F64, n, t, y);
     lth__saver_put(s, "alpha", LTH__F64, n, t, e->alpha);
-    uint32_t *height = lth__saver_keep(s, lth__alloc(1, sizeof *height));
-    s->ok = s->ok && height;
-    if (!s->ok) return;
-    lth__packed layout = lth__packed_layout(n);
-    *height = (uint32_t)lth__packed_height(&layout);
-    lth__saver_put(s, "factor.height", LTH__U32, 1, 0, height);
-    lth__saver_put(s, "factor.packed", LTH__F64, lth__packed_count(n), 0, e->L);
+    lth__factor_save(s, "factor", n, e->L);
 }
 
 /* Row i of the file's factor, which is packed in panels of some height, or whole. */
-static lth_status find_factor(const lth_gp *gp, const lth__loader *l, lth__packed *out) {
+static lth_status find_factor(const lth__loader *l, const char *name, size_t n, lth__packed *out) {
     const lth__tensor *t, *height;
-    size_t n = gp->rows;
+    char packed[NAME], key[NAME];
+    name_part(name, "packed", packed);
+    name_part(name, "height", key);
     *out = (lth__packed){.n = n, .ld = n};
-    if (lth__tensors_find(l->file, "factor.packed")) {
-        LTH_TRY(lth__loader_get(l, "factor.height", LTH__U32, 1, 1, 0, &height));
+    if (lth__tensors_find(l->file, packed)) {
+        LTH_TRY(lth__loader_get(l, key, LTH__U32, 1, 1, 0, &height));
         uint32_t rows = *(const uint32_t *)height->data;
-        if (rows == 0 || (rows & (rows - 1)) != 0) return lth__loader_damaged(l, "factor.height");
+        if (rows == 0 || (rows & (rows - 1)) != 0) return lth__loader_damaged(l, key);
         *out = (lth__packed){.n = n, .shift = (unsigned)__builtin_ctz(rows)};
-        LTH_TRY(lth__loader_get(l, "factor.packed", LTH__F64, 1, lth__packed_row(out, n - 1) + n, 0,
-                                &t));
+        LTH_TRY(lth__loader_get(l, packed, LTH__F64, 1, lth__packed_row(out, n - 1) + n, 0, &t));
     } else { /* as 0.1.0 wrote it */
-        LTH_TRY(lth__loader_get(l, "factor", LTH__F64, 2, n, n, &t));
+        LTH_TRY(lth__loader_get(l, name, LTH__F64, 2, n, n, &t));
     }
     out->cells = (double *)t->data;
     return LTH_OK;
 }
 
 /* What is above the diagonal means nothing. */
-static lth_status load_factor(const lth_gp *gp, const lth__loader *l, double **out) {
-    lth__packed from, to = lth__packed_layout(gp->rows);
-    LTH_TRY(find_factor(gp, l, &from));
+lth_status lth__factor_load(const lth__loader *l, const char *name, size_t n, double **out) {
+    lth__packed from, to = lth__packed_layout(n);
+    LTH_TRY(find_factor(l, name, n, &from));
     to.cells = *out = lth__calloc(lth__packed_count(to.n), sizeof *to.cells);
     if (!to.cells) return lth__fail_memory(l->err, lth__packed_bytes(to.n, sizeof *to.cells));
     for (size_t i = 0; i < to.n; i++) {
         const double *row = from.cells + lth__packed_row(&from, i);
         bool good = row[i] > 0;
         for (size_t j = 0; j <= i; j++) good = good && isfinite(row[j]);
-        if (!good) return lth__loader_damaged(l, "factor");
+        if (!good) return lth__loader_damaged(l, name);
         memcpy(to.cells + lth__packed_row(&to, i), row, (i + 1) * sizeof *row);
     }
     return LTH_OK;
@@ -229,7 +244,7 @@ static lth_status load(lth_gp *gp, const lth__loader *l) {
     if (!e) return lth__fail_memory(l->err, sizeof *e);
     LTH_TRY(lth__loader_get(l, "alpha", LTH__F64, 2, gp->rows, gp->latents, &t));
     LTH_TRY(lth__loader_copy(l, t, &e->alpha));
-    return load_factor(gp, l, &e->L);
+    return lth__factor_load(l, "factor", gp->rows, &e->L);
 }
 
 const lth__posterior lth__exact = {.name = "exact",
