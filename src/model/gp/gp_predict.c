@@ -6,6 +6,7 @@
 #include "engine/cluster.h"
 #include "model/common/linalg.h"
 #include "model/gp/gp_classes.h"
+#include "model/gp/softmax.h"
 
 enum { SLICE = 512, PIECE = 32 };
 
@@ -50,7 +51,8 @@ lth_status lth__gp_variances(lth_ctx *ctx, size_t n, const double *L, size_t row
 
 /* ---- Slices of the rows ---- */
 
-/* Mean and variance of the latent functions, [row][latent], of rows first .. first + rows - 1. */
+/* Mean and variance of the latent functions, [row][latent], of rows first .. first + rows - 1;
+ * where they are coupled, their covariances [row][latent][latent]. */
 typedef void take_fn(void *user, size_t first, size_t rows, const double *mean,
                      const double *variance);
 
@@ -65,8 +67,9 @@ static lth_status predict_slice(const lth_gp *gp, const lth_items *items, const 
     LTH_TRY(lth__gram_against(gp->prepared, items, s->K, gp->rows, self, err));
     lth__gp_prior(gp, s->K, rows * gp->rows);
     if (self) lth__gp_prior(gp, self, rows);
-    return gp->posterior->predict(gp, lth__items_ctx(items), rows, s->K, s->self, s->mean,
-                                  s->variance, err);
+    const lth__posterior *p = gp->posterior;
+    return (gp->likelihood->coupled ? p->predict_coupled : p->predict)(
+        gp, lth__items_ctx(items), rows, s->K, s->self, s->mean, s->variance, err);
 }
 
 static bool is_own(const lth_gp *gp, const lth_items *items, size_t slice) {
@@ -78,10 +81,11 @@ static bool is_own(const lth_gp *gp, const lth_items *items, size_t slice) {
 static lth_status predict_slices(const lth_gp *gp, const lth_items *items, bool variances,
                                  take_fn *take, void *user, lth_error *err) {
     size_t most = items->count < SLICE ? items->count : SLICE;
+    size_t spread = gp->latents * (gp->likelihood->coupled ? gp->latents : 1); /* of a row */
     slice_room s = {.K = lth__alloc(most * gp->rows, sizeof *s.K),
                     .self = lth__alloc(most, sizeof *s.self),
                     .mean = lth__alloc(most * gp->latents, sizeof *s.mean)};
-    if (variances) s.variance = lth__alloc(most * gp->latents, sizeof *s.variance);
+    if (variances) s.variance = lth__alloc(most * spread, sizeof *s.variance);
     lth_status status = LTH_OK;
     if (!s.K || !s.self || !s.mean || (variances && !s.variance))
         status = lth__fail_memory(err, most * gp->rows * sizeof *s.K);
@@ -221,6 +225,7 @@ lth_status lth__gp_predict_items(const lth_gp *gp, const lth_items *items, const
 
 typedef struct labels {
     const lth_gp *gp;
+    lth__softmax_points points;
     double *probability; /* [row][class] */
 } labels;
 
@@ -239,12 +244,25 @@ static void take_labels(void *user, size_t first, size_t rows, const double *mea
     }
 }
 
+static void take_coupled(void *user, size_t first, size_t rows, const double *mean,
+                         const double *covariance) {
+    const labels *to = user;
+    size_t n = to->gp->latents;
+    for (size_t r = 0; r < rows; r++)
+        lth__softmax_probability(&to->points, mean + r * n, covariance + r * n * n,
+                                 to->probability + (first + r) * n);
+}
+
 lth_status lth__gp_classify_items(const lth_gp *gp, const lth_items *items, double *probability,
                                   lth_error *err) {
     labels to = {.gp = gp, .probability = probability};
     size_t cells = items->count * gp->classes->class_count;
+    bool coupled = gp->likelihood->coupled;
     memset(probability, 0, cells * sizeof *probability);
-    lth_status status = predict_slices(gp, items, true, take_labels, &to, err);
+    lth_status status = coupled ? lth__softmax_points_make(gp->latents, &to.points, err) : LTH_OK;
+    if (status == LTH_OK)
+        status = predict_slices(gp, items, true, coupled ? take_coupled : take_labels, &to, err);
+    lth__softmax_points_free(&to.points);
     return lth__cluster_join(lth__items_ctx(items)->cluster, status, probability, cells, err);
 }
 

@@ -36,6 +36,12 @@ typedef struct lth__posterior {
      * mean[row * latents + i] and, unless NULL, variance likewise. From many threads at once. */
     lth_status (*predict)(const lth_gp *gp, lth_ctx *ctx, size_t rows, double *K,
                           const double *self, double *mean, double *variance, lth_error *err);
+    /* Of coupled latent functions, the same but with covariance[row][latent][latent]; elsewhere
+     * NULL.
+     */
+    lth_status (*predict_coupled)(const lth_gp *gp, lth_ctx *ctx, size_t rows, double *K,
+                                  const double *self, double *mean, double *covariance,
+                                  lth_error *err);
     /* w[a]: the mean of latent function i at x is sum_a w_a covariance(x, a). */
     void (*weigh)(const lth_gp *gp, size_t i, double *w);
     /* f of each row from all the others; NULL = not known. */
@@ -47,7 +53,7 @@ typedef struct lth__posterior {
     lth_status (*load)(lth_gp *gp, const lth__loader *l);
 } lth__posterior;
 
-extern const lth__posterior lth__exact, lth__laplace_posterior, lth__sites_posterior, lth__cg,
-    lth__inducing;
+extern const lth__posterior lth__exact, lth__laplace_posterior, lth__sites_posterior,
+    lth__softmax_posterior, lth__cg, lth__inducing;
 
 #endif
