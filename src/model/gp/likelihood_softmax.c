@@ -77,11 +77,12 @@ static void centre(size_t n, const double *covariance, double *C) {
 /* L L^T = C, a column at a time, the class with the most variance left first: points are spread
  * most evenly in their first dimensions. C is used up. Returns how many there are. */
 static size_t factor(size_t n, double *C, double *L) {
+    const double tie = 1 + 1e-9; /* as the last two classes are: rounding shall not choose */
     double least = 0;
     for (size_t i = 0; i < n; i++) least = fmax(least, 1e-12 * C[i * n + i]);
     for (size_t k = 0; k < n; k++) {
         size_t at = 0;
-        for (size_t i = 1; i < n; i++) at = C[i * n + i] > C[at * n + at] ? i : at;
+        for (size_t i = 1; i < n; i++) at = C[i * n + i] > tie * C[at * n + at] ? i : at;
         if (!(C[at * n + at] > least)) return k;
         double *column = L + k * n, root = sqrt(C[at * n + at]);
         for (size_t i = 0; i < n; i++) column[i] = C[i * n + at] / root;

@@ -83,33 +83,41 @@ static lth_status add_square(lth__matrix *M, size_t m, const double *A, double b
     return M->table->weigh(M, m, A, err);
 }
 
-/* A = v (X b + by Y / b) / 2, where b makes columns equally long: so little is lost of the
- * difference of their squares, X Y^T + Y X^T. */
-static void mix(const weighing *w, size_t m, double by, double *A) {
-    for (size_t j = 0; j < m; j++) {
-        double x = 0, y = 0;
-        for (size_t i = 0; i < w->n; i++) {
-            x += w->X[i * m + j] * w->X[i * m + j];
-            y += w->Y[i * m + j] * w->Y[i * m + j];
+/* What makes the columns of X and Y equally long, when X is multiplied with it and Y divided. */
+static void balance(const weighing *w, size_t m, double *b) {
+    double x[LTH__SOFTMAX_BLOCK] = {0}, y[LTH__SOFTMAX_BLOCK] = {0};
+    for (size_t i = 0; i < w->n; i++) {
+        for (size_t j = 0; j < m; j++) {
+            x[j] += w->X[i * m + j] * w->X[i * m + j];
+            y[j] += w->Y[i * m + j] * w->Y[i * m + j];
         }
-        double b = x > 0 && y > 0 ? sqrt(sqrt(y / x)) : 1;
-        for (size_t i = 0; i < w->n; i++)
-            A[i * m + j] =
-                0.5 * root_weight(w->l, i) * (w->X[i * m + j] * b + by * w->Y[i * m + j] / b);
+    }
+    for (size_t j = 0; j < m; j++) b[j] = x[j] > 0 && y[j] > 0 ? sqrt(sqrt(y[j] / x[j])) : 1;
+}
+
+/* Z = v (X b + by Y / b) / 2: X Y^T + Y X^T is a difference of two squares, of which little is lost
+ * where columns are equally long. */
+static void mix(const weighing *w, size_t m, const double *b, double by) {
+    for (size_t i = 0; i < w->n; i++) {
+        double root = root_weight(w->l, i);
+        for (size_t j = 0; j < m; j++)
+            w->Z[i * m + j] = 0.5 * root * (w->X[i * m + j] * b[j] + by * w->Y[i * m + j] / b[j]);
     }
 }
 
 /* M += v F S^-1 F v / 2 of each class, as far as these rows are in the middle of the product. */
 static lth_status add_products(const weighing *w, size_t m, const size_t *row, double *sign,
                                lth_error *err) {
+    double b[LTH__SOFTMAX_BLOCK];
     for (size_t c = 0; c < w->l->classes; c++) {
         const lth__matrix *F = &w->l->F[c];
         LTH_TRY(lth__matrix_columns(w->l->S, m, row, w->Z, w->X, err));
         LTH_TRY(F->table->multiply(F, m, w->X, w->Y, err));
         LTH_TRY(lth__matrix_columns(F, m, row, w->Z, w->X, err));
-        mix(w, m, 1, w->Z);
+        balance(w, m, b);
+        mix(w, m, b, 1);
         LTH_TRY(add_square(w->M, m, w->Z, 1, sign, err));
-        mix(w, m, -1, w->Z);
+        mix(w, m, b, -1);
         LTH_TRY(add_square(w->M, m, w->Z, -1, sign, err));
     }
     return LTH_OK;
