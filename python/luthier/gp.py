@@ -11,7 +11,7 @@ from ._context import StatusLine
 from ._library import lib
 from .errors import Error
 
-_LIKELIHOODS = {"logit": 0, "probit": 1}
+_LIKELIHOODS = {"logit": 0, "probit": 1, "softmax": 10}
 _REGRESSION, _CLASSIFICATION = 1, 2
 _POSTERIORS = ("auto", "exact", "cg", "inducing", "laplace", "sites")
 _BOUNDS = {None: 0, "fitc": 1, "titsias": 2}
@@ -335,16 +335,17 @@ class GPRegressor(RegressorMixin, _GP):
 class GPClassifier(ClassifierMixin, model.Classes, _GP):
     """Gaussian process classification, by Laplace's approximation.
 
-    Two classes are one problem, several are one for each class against the rest. A y of two
-    dimensions, of 0 and 1, has several labels a row.
+    Two classes are one problem, several are one for each class against the rest, or one model of
+    all classes (softmax). A y of two dimensions, of 0 and 1, has several labels a row.
 
     Parameters
     ----------
     kernel, vectors, restarts, max_iter, fix, prior, learn, mean, posterior, inducing, learn_rows,
     bound, gram, n_jobs, random_state, verbose, precision, device, cluster
         As for `GPRegressor`; "exact" is Laplace's approximation here, and there is no "cg".
-    likelihood : {"logit", "probit"}
-        How the latent function becomes a probability.
+    likelihood : {"logit", "probit", "softmax"}
+        How the latent function becomes a probability. With "softmax" all classes are one model,
+        of rows that have one label each; its posterior is "exact".
 
     Attributes
     ----------
@@ -380,7 +381,8 @@ class GPClassifier(ClassifierMixin, model.Classes, _GP):
 
     def _task(self, X, y):
         if self.likelihood not in _LIKELIHOODS:
-            raise Error(f'likelihood wants "logit" or "probit", not {self.likelihood!r}')
+            raise Error(f'likelihood wants one of {", ".join(_LIKELIHOODS)}, not '
+                        f'{self.likelihood!r}')
         context, parsed, columns = self._begin(X)
         rows = next(iter(columns.values())).count
         self._labels, targets = labels.labels(y, rows, columns.keys(), self)

@@ -81,7 +81,8 @@ def _gp(pointer, model):
     lines.append(f"log evidence\t{number(r.evidence)}")
     classes = lib.lth_gp_classes(pointer)
     if classes:
-        lines.append("likelihood\t" + ("probit" if lib.lth_gp_likelihood(pointer) else "logit"))
+        likelihood = lib.lth_gp_likelihood(pointer)
+        lines.append("likelihood\t" + lib.lth_likelihood_name(likelihood).decode())
         lines.append("labels\t" + ("several a row" if lib.lth_gp_is_multi_label(pointer)
                                    else "one a row"))
     else:
