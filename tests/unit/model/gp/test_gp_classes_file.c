@@ -161,6 +161,7 @@ static void hostile_softmax(void **state) {
     save_model("three", LTH_SOFTMAX);
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++)
         hostile_refused(ctx, "m", &changes[i], hostile_gp);
+    unlink("hostile");
     unlink("m");
 }
 
