@@ -185,7 +185,7 @@ static lth_status search(const newton *s, lth_error *err) {
         memset(l->f, 0, s->cells * sizeof *l->f);
         now = height(s);
     }
-    /* The digits of f double with each step: after one of 1e-8 all are there. */
+    /* The digits of f double with each step: after one of 1e-6 all are there. */
     for (int i = 0, flat = 0; i < MOST_STEPS && flat < 3; i++) {
         double from = now;
         find_slope(s);
@@ -193,7 +193,7 @@ static lth_status search(const newton *s, lth_error *err) {
         LTH_TRY(find_step(s, err));
         LTH_TRY(climb(s, &now, err));
         if (!isfinite(now)) return LTH_ENUMERIC;
-        if (moved(s) <= 1e-8) break;
+        if (moved(s) <= 1e-6) break;
         if (now - from <= 1e-9 * (1 + fabs(now))) flat++;
     }
     find_slope(s);
