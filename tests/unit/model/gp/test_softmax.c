@@ -170,7 +170,7 @@ static void gradient_is_right(void **state) {
  * two classes, by a sum over a grid of their factor's coordinates. */
 static void near_the_integral(void **state) {
     (void)state;
-    enum { GRID = 41 };
+    enum { GRID = 25 };
     double K[3] = {0.1, 0.06, 0.1}, y[4] = {1, -1, -1, 1}, a[4] = {0}, f[4], root[4], room[3][4];
     double cells[4];
     lth__matrix on_K = lth__matrix_on_host(ctx, 2, cells), S = lth__matrix_on_host(ctx, 2, room[2]);
@@ -283,7 +283,7 @@ static void probabilities(void **state) {
         assert_int_equal(lth__softmax_points_make(n, &points, NULL), LTH_OK);
         for (int trial = 0; trial < 6; trial++) {
             double mean[6], L[36] = {0}, C[36] = {0}, p[6], draws[6] = {0}, f[6], z[6], sum = 0;
-            enum { DRAWS = 1000000 };
+            enum { DRAWS = 400000 };
             for (size_t i = 0; i < n; i++) {
                 mean[i] = 2 * lth__random_normal(&random);
                 for (size_t j = 0; j <= i; j++)
