@@ -322,6 +322,7 @@ FUNCTIONS = {
     "lth_gp_class": (POINTER(ClassRows), [_object, c_size_t]),
     "lth_gp_is_multi_label": (c_bool, [_object]),
     "lth_gp_likelihood": (Enum, [_object]),
+    "lth_likelihood_name": (c_char_p, [Enum]),
     "lth_gp_param_at": (POINTER(GpParam), [_object, c_size_t]),
     "lth_gp_symbol_at": (POINTER(GpSymbol), [_object, c_size_t]),
     "lth_gp_trend": (Status, [_object, c_size_t, _out, _error]),

@@ -416,8 +416,8 @@ class GPRegressor(RegressorMixin, Predicted, _GP):
 class GPClassifier(ClassifierMixin, model.Classes, _GP):
     """Gaussian process classification, by Laplace's approximation.
 
-    Two classes are one problem, several are one for each class against the rest. A y of two
-    dimensions, of 0 and 1, has several labels a row.
+    Two classes are one problem, several are one for each class against the rest, or one model of
+    all classes (softmax). A y of two dimensions, of 0 and 1, has several labels a row.
 
     Parameters
     ----------
@@ -425,7 +425,8 @@ class GPClassifier(ClassifierMixin, model.Classes, _GP):
     bound, gram, intervals, average, n_jobs, random_state, verbose, precision, device, cluster
         As for `GPRegressor`; "exact" is Laplace's approximation here, and there is no "cg".
     likelihood : {"logit", "probit", "softmax"}
-        How the latent function becomes a probability; "softmax" has all classes in one problem.
+        How the latent function becomes a probability. With "softmax" all classes are one model,
+        of rows that have one label each; its posterior is "exact".
 
     Attributes
     ----------

@@ -219,6 +219,7 @@ typedef struct question {
     const char *expression, *target;
     lth_posterior posterior;
     lth_precision store;
+    lth_likelihood likelihood;
 } question;
 
 static bool fit(lth_ctx *ctx, const question *q, const conformance_tables *t, model_answers *out) {
@@ -232,6 +233,7 @@ static bool fit(lth_ctx *ctx, const question *q, const conformance_tables *t, mo
     options.vectors = t->vectors;
     options.posterior = q->posterior;
     options.store = q->store;
+    options.likelihood = q->likelihood;
     *out = (model_answers){0};
     lth_status status = lth_table_read(ctx, t->a, NULL, &table, &err);
     if (!status) status = lth_gp_fit(ctx, q->expression, table, &q->target, 1, &options, &gp, &err);
@@ -274,6 +276,9 @@ static void check_models(const contexts *c, const conformance_options *o,
         {.expression = "normalize(ssk(text, order=2))",
          .target = "kind",
          .posterior = LTH_POSTERIOR_SITES},
+        {.expression = "normalize(ssk(text, order=2))",
+         .target = "kind",
+         .likelihood = LTH_SOFTMAX},
         {.expression = "normalize(ssk(text, order=3))",
          .target = "y",
          .posterior = LTH_POSTERIOR_CG},

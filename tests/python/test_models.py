@@ -239,6 +239,20 @@ def test_wrong_options_of_classifiers(texts, moods):
             lt.SVC(KERNEL).fit(texts, y)
 
 
+def test_softmax(texts, moods, tmp_path, capsys):
+    y = np.where(np.arange(len(texts)) % 4 == 0, "calm", moods)
+    model = lt.GPClassifier(KERNEL, likelihood="softmax", restarts=0).fit(texts, y)
+    p = model.predict_proba(texts)
+    assert p.shape == (len(texts), 3) and np.allclose(p.sum(axis=1), 1)
+    assert (model.classes_[p.argmax(axis=1)] == model.predict(texts)).all()
+    model.show()
+    assert "likelihood\tsoftmax" in capsys.readouterr().out
+    model.save(tmp_path / "m")
+    assert np.allclose(lt.load(tmp_path / "m").predict_proba(texts), p)
+    with pytest.raises(lt.Error, match="one label a row"):
+        lt.GPClassifier(KERNEL, likelihood="softmax").fit(texts, np.tile([[0, 1], [1, 1]], (12, 1)))
+
+
 def test_labels_with_commas(texts, moods):
     y = np.where(moods == "glad", "New York, NY", "Rome")
     model = lt.SVC(KERNEL).fit(texts, y)

@@ -236,6 +236,14 @@ static const lth__matrix_table on_host = {.reserve = reserve,
 
 /* ---- Anywhere ---- */
 
+lth_status lth__matrix_columns(const lth__matrix *A, size_t m, const size_t *at, double *room,
+                               double *Y, lth_error *err) {
+    if (A->table->columns) return A->table->columns(A, m, at, Y, err);
+    memset(room, 0, A->n * m * sizeof *room);
+    for (size_t c = 0; c < m; c++) room[at[c] * m + c] = 1;
+    return A->table->multiply(A, m, room, Y, err);
+}
+
 lth__matrix lth__matrix_beside(lth_ctx *ctx, const lth__gram *gram, size_t n) {
     lth__device_eval *device = lth__gram_device(gram);
     return (lth__matrix){

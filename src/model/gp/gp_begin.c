@@ -252,6 +252,12 @@ lth_status lth__gp_begin_numbers(const lth__source *s, lth_items *items,
 lth_status lth__gp_begin_classes(const lth__source *s, lth_items *items, lth__classes *classes,
                                  const lth__known *known, const char *name,
                                  const lth_gp_options *options, lth_gp **out, lth_error *err) {
+    const lth__likelihood *likelihood = lth__likelihood_of(options->likelihood, true);
+    lth_status status = likelihood->coupled ? lth__classes_couple(classes, err) : LTH_OK;
+    if (status != LTH_OK) {
+        lth__classes_free(classes);
+        return status;
+    }
     lth_gp model = {.ctx = *s->ctx,
                     .kernel = s->kernel,
                     .encoder = s->encoder,
@@ -260,7 +266,7 @@ lth_status lth__gp_begin_classes(const lth__source *s, lth_items *items, lth__cl
                     .latents = lth__classes_latents(classes),
                     .classes = classes,
                     .mean = &lth__mean_unknown,
-                    .likelihood = lth__likelihood_of(options->likelihood, true)};
+                    .likelihood = likelihood};
     return begin(model, NULL, known, &name, options, out, err);
 }
 

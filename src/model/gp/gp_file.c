@@ -408,7 +408,8 @@ static lth_status load_posterior(const loader *l) {
     for (int which = LTH_POSTERIOR_EXACT; which <= LTH_POSTERIOR_SITES; which++) {
         const lth__posterior *p = lth__gp_posterior(l->gp, (lth_posterior)which);
         bool others = which == LTH_POSTERIOR_LAPLACE || which == LTH_POSTERIOR_SITES;
-        bool apt = which != LTH_POSTERIOR_CG || gaussian;
+        bool apt = l->gp->likelihood->coupled ? p == &lth__softmax_posterior
+                                              : which != LTH_POSTERIOR_CG || gaussian;
         if (!apt || (others && gaussian) || (name && strcmp(name, p->name) != 0)) continue;
         l->gp->posterior = p;
         l->gp->report.posterior = lth__gp_posterior_number(l->gp);
@@ -437,6 +438,8 @@ static lth_status load_classes(const loader *l) {
     if (!c) return lth__fail_memory(l->in.err, sizeof *c);
     LTH_TRY(load_class_names(l, c));
     gp->mean = &lth__mean_unknown;
+    c->coupled = gp->likelihood->coupled;
+    if (c->coupled && c->multi) return lth__loader_damaged(&l->in, "multi");
     gp->latents = lth__classes_latents(c);
     LTH_TRY(gp->posterior->load(gp, &l->in));
     return count_classes(l, c);

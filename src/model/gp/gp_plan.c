@@ -29,6 +29,7 @@ const lth__posterior *lth__gp_posterior(const lth_gp *gp, lth_posterior which) {
     if (gp->how.coregion > 0) return &lth__coregional;
     if (which == LTH_POSTERIOR_CG) return &lth__cg;
     if (which == LTH_POSTERIOR_INDUCING) return &lth__inducing;
+    if (gp->likelihood->coupled && which != LTH_POSTERIOR_SITES) return &lth__softmax_posterior;
     if (which == LTH_POSTERIOR_LAPLACE) return &lth__laplace_posterior;
     if (which == LTH_POSTERIOR_SITES) return &lth__sites_posterior;
     if (lth__gp_is_gaussian(gp)) return &lth__exact;
@@ -47,7 +48,8 @@ lth_posterior lth__gp_posterior_number(const lth_gp *gp) {
 
 static double bytes_of(const lth_gp *gp, lth_posterior which, size_t rows, lth_precision store,
                        bool on_disk) {
-    lth_gp asked = {.rows = rows, .latents = gp->latents, .how = gp->how};
+    lth_gp asked = {
+        .rows = rows, .latents = gp->latents, .likelihood = gp->likelihood, .how = gp->how};
     asked.how.store = store;
     asked.how.on_disk = on_disk;
     return (double)lth__gp_posterior(gp, which)->bytes(&asked);
@@ -76,11 +78,13 @@ static double available_to(const lth_gp *gp) {
     return least == SIZE_MAX ? INFINITY : (double)least;
 }
 
-/* Factors and inverses of an evaluation: Newton's method takes several, and so do sites. */
+/* Factors and inverses of an evaluation: Newton's method takes several, and so do sites. Products
+ * of classes that are coupled come to as much again. */
 static double problems_of(const lth_gp *gp) {
     bool whole = gp->how.known_cells == (double)gp->latents;
     if (gp->how.coregion > 0)
         return whole ? (double)gp->how.coregion + 1 : pow(gp->how.known_cells, 3);
+    if (gp->likelihood->coupled) return 12 * (double)gp->latents;
     return lth__gp_is_gaussian(gp) ? 1 : 4 * (double)gp->latents;
 }
 
@@ -153,7 +157,7 @@ static void choose_posterior(const lth_gp *gp, const lth_gp_options *options, lt
         return;
     }
     bool exact = fits(gp, LTH_POSTERIOR_EXACT, gp->rows, plan->store, plan->available);
-    if (exact && !(factors && gp->rows > MOST_LAPLACE_ROWS)) {
+    if (gp->likelihood->coupled || (exact && !(factors && gp->rows > MOST_LAPLACE_ROWS))) {
         plan->posterior = LTH_POSTERIOR_EXACT;
     } else if (!factors && (gp->items->stored ||
                             fits(gp, LTH_POSTERIOR_CG, gp->rows, LTH_F32, plan->available))) {
@@ -193,6 +197,10 @@ static bool is_by_sites(lth_posterior which) {
 static lth_status check(const lth_gp *gp, const lth_gp_options *options, const lth_gp_plan *plan,
                         lth_error *err) {
     bool gaussian = lth__gp_is_gaussian(gp);
+    if (gp->likelihood->coupled &&
+        lth__gp_posterior(gp, plan->posterior) != &lth__softmax_posterior)
+        return lth__fail(err, LTH_EARG,
+                         "softmax takes the exact posterior; for many rows take logit");
     if (gaussian && is_by_sites(plan->posterior))
         return lth__fail(
             err, LTH_EARG,

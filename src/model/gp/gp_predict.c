@@ -9,6 +9,7 @@
 #include "model/gp/gp_classes.h"
 #include "model/gp/mixture.h"
 #include "model/gp/outputs.h"
+#include "model/gp/softmax.h"
 
 enum { SLICE = 512, PIECE = 32 };
 
@@ -54,7 +55,7 @@ lth_status lth__gp_variances(lth_ctx *ctx, size_t n, const double *L, size_t row
 /* ---- Slices of the rows ---- */
 
 /* Mean and variance of the latent functions, [model][row][latent], of rows first .. first + rows -
- * 1; variance may be NULL. */
+ * 1; variance may be NULL. Where they are coupled, covariances [model][row][latent][latent]. */
 typedef void take_fn(void *user, size_t first, size_t rows, const double *mean,
                      const double *variance);
 
@@ -62,21 +63,29 @@ typedef struct slice_room {
     double *K, *self, *mean, *variance;
 } slice_room;
 
+/* Variances of a row. */
+static size_t spread_of(const lth_gp *gp) {
+    return gp->likelihood->coupled ? gp->latents * gp->latents : gp->latents;
+}
+
 /* `given` of all items of the call, of which these are those from `first` on. */
 static lth_status predict_slice(const lth_gp *gp, const lth_items *items, size_t first,
                                 const double *given, size_t all, const slice_room *s, size_t model,
                                 lth_error *err) {
-    size_t rows = items->count, before = model * rows * gp->latents;
+    size_t rows = items->count;
     double *self = s->variance ? s->self : NULL;
     LTH_TRY(lth__gram_against(gp->prepared, items, s->K, gp->rows, self, err));
     lth__gp_prior(gp, s->K, rows * gp->rows);
     if (self) lth__gp_prior(gp, self, rows);
+    lth_ctx *ctx = lth__items_ctx(items);
+    double *mean = s->mean + model * rows * gp->latents;
+    double *variance = s->variance ? s->variance + model * rows * spread_of(gp) : NULL;
     if (given)
-        return lth__outputs_predict_given(gp, lth__items_ctx(items), rows, s->K, self,
-                                          given + first, all, s->mean + before,
-                                          s->variance + before, err);
-    return gp->posterior->predict(gp, lth__items_ctx(items), rows, s->K, s->self, s->mean + before,
-                                  s->variance ? s->variance + before : NULL, err);
+        return lth__outputs_predict_given(gp, ctx, rows, s->K, self, given + first, all, mean,
+                                          variance, err);
+    if (gp->likelihood->coupled)
+        return gp->posterior->covary(gp, ctx, rows, s->K, s->self, mean, variance, err);
+    return gp->posterior->predict(gp, ctx, rows, s->K, s->self, mean, variance, err);
 }
 
 static bool is_own(const lth_gp *gp, const lth_items *items, size_t slice) {
@@ -98,7 +107,7 @@ static lth_status predict_slices(const lth__averaged *by, const lth_items *items
     slice_room s = {.K = lth__alloc(most * gp->rows, sizeof *s.K),
                     .self = lth__alloc(most, sizeof *s.self),
                     .mean = lth__alloc(by->count * of_f, sizeof *s.mean)};
-    if (variances) s.variance = lth__alloc(by->count * of_f, sizeof *s.variance);
+    if (variances) s.variance = lth__alloc(by->count * most * spread_of(gp), sizeof *s.variance);
     lth_status status = LTH_OK;
     if (!s.K || !s.self || !s.mean || (variances && !s.variance))
         status = lth__fail_memory(err, most * gp->rows * sizeof *s.K);
@@ -279,13 +288,18 @@ lth_status lth__gp_predict_items(const lth_gp *gp, const lth_items *items, const
 typedef struct labels {
     const lth_gp *gp;
     const lth__averaged *by;
-    double *probability; /* [row][class], 0 at first */
-    double *of_model;    /* room for one row         */
+    lth__softmax_points points; /* of classes that are coupled */
+    double *probability;        /* [row][class], 0 at first */
+    double *of_model;           /* room for one row         */
 } labels;
 
 /* Of one model. */
-static void classify_row(const lth_gp *gp, const double *mean, const double *variance,
-                         double *out) {
+static void classify_row(const labels *to, const lth_gp *gp, const double *mean,
+                         const double *variance, double *out) {
+    if (gp->likelihood->coupled) {
+        lth__softmax_probability(&to->points, mean, variance, out);
+        return;
+    }
     lth__terms terms = lth__gp_terms(gp, 0);
     for (size_t i = 0; i < gp->latents; i++) /* no more than classes */
         out[i] = gp->likelihood->probability(&terms, mean[i], variance[i]);
@@ -295,12 +309,13 @@ static void classify_row(const lth_gp *gp, const double *mean, const double *var
 static void take_labels(void *user, size_t first, size_t rows, const double *mean,
                         const double *variance) {
     const labels *to = user;
-    size_t classes = to->gp->classes->class_count, stride = rows * to->gp->latents;
+    size_t classes = to->gp->classes->class_count;
     for (size_t r = 0; r < rows; r++) {
         double *out = to->probability + (first + r) * classes;
         for (size_t m = 0; m < to->by->count; m++) {
-            size_t at = m * stride + r * to->gp->latents;
-            classify_row(lth__averaged_at(to->by, m), mean + at, variance + at, to->of_model);
+            size_t row = m * rows + r;
+            classify_row(to, lth__averaged_at(to->by, m), mean + row * to->gp->latents,
+                         variance + row * spread_of(to->gp), to->of_model);
             for (size_t k = 0; k < classes; k++) out[k] += to->by->weight[m] * to->of_model[k];
         }
     }
@@ -317,7 +332,10 @@ lth_status lth__gp_classify_items(const lth_gp *gp, const lth_items *items, doub
                  .of_model = lth__alloc(classes, sizeof *to.of_model)};
     memset(probability, 0, cells * sizeof *probability);
     lth_status status = to.of_model ? LTH_OK : lth__fail_memory(err, 0);
+    if (status == LTH_OK && gp->likelihood->coupled)
+        status = lth__softmax_points_make(gp->latents, &to.points, err);
     if (status == LTH_OK) status = predict_slices(&by, items, true, NULL, take_labels, &to, err);
+    lth__softmax_points_free(&to.points);
     lth__free(to.of_model);
     return lth__cluster_join(lth__items_ctx(items)->cluster, status, probability, cells, err);
 }

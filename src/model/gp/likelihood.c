@@ -16,6 +16,7 @@ static const lth__likelihood *const likelihoods[] = {
     [LTH_POISSON] = &lth__poisson,
     [LTH_NEGBINOMIAL] = &lth__negbinomial,
     [LTH_BETA] = &lth__beta,
+    [LTH_SOFTMAX] = &lth__softmax_likelihood,
 };
 enum { COUNT = sizeof likelihoods / sizeof *likelihoods };
 

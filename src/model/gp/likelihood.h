@@ -53,6 +53,8 @@ typedef struct lth__likelihood {
     bool has_noise; /* theta[0] is the variance of noise, or its square scale              */
     bool by_sites;  /* where there is a choice: Laplace's approximation is poor            */
     bool quadratic; /* log p is, in f: the posterior is normal                             */
+    bool coupled;   /* of all latent functions of a row at once (softmax.h): none of what
+                     * follows is there, and it has no parameters                          */
     lth__own_param params[LTH__LIKELIHOOD_PARAMS]; /* theta, in this order */
 
     lth__log_p (*at)(const lth__terms *t, double y, double f);
@@ -93,7 +95,7 @@ typedef struct lth__likelihood {
 } lth__likelihood;
 
 extern const lth__likelihood lth__gaussian, lth__logit, lth__probit, lth__student, lth__warped,
-    lth__censored, lth__ordinal, lth__poisson, lth__negbinomial, lth__beta;
+    lth__censored, lth__ordinal, lth__poisson, lth__negbinomial, lth__beta, lth__softmax_likelihood;
 
 /* What all likelihoods of counts have in common. */
 double lth__counts_link(const lth__terms *t, const double *y, size_t rows, double exposure);

@@ -13,12 +13,6 @@ static void forget_unless_finite(double *a, size_t n) {
     if (!finite) memset(a, 0, n * sizeof *a);
 }
 
-static double *carried(const lth_gp *gp, size_t *count) {
-    const lth__site_model *s = gp->solution;
-    *count = gp->latents * gp->rows;
-    return s->a;
-}
-
 static lth_status of_latent(const lth_gp *gp, size_t latent, double *out, double *by_params,
                             lth_error *err) {
     lth__site_model *s = gp->solution;
@@ -44,4 +38,4 @@ static lth_status evidence(lth_gp *gp, lth__gram *gram, double *out, double *gra
 
 const lth__posterior lth__laplace_posterior = {LTH__SITE_MODEL, .name = "laplace",
                                                .open = lth__site_model_open, .evidence = evidence,
-                                               .carried = carried};
+                                               .carried = lth__site_model_carried};

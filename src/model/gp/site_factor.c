@@ -24,15 +24,6 @@ void lth__site_factor_free(lth__site_factor *s) {
 
 /* ---- Columns of some rows ---- */
 
-/* X (n x count) = the columns of K. */
-static lth_status take_columns(const lth__matrix *K, size_t count, const size_t *row, double *room,
-                               double *X, lth_error *err) {
-    if (K->table->columns) return K->table->columns(K, count, row, X, err);
-    memset(room, 0, K->n * count * sizeof *room);
-    for (size_t c = 0; c < count; c++) room[row[c] * count + c] = 1;
-    return K->table->multiply(K, count, room, X, err);
-}
-
 /* out = R+ X for X of n x m. */
 static lth_status apply_positive(const lth__matrix *L, const double *root, size_t m,
                                  const double *X, double *out, lth_error *err) {
@@ -90,7 +81,7 @@ static lth_status add_negative(lth__site_factor *s, const lth__matrix *K, const 
     const lth__blas *blas;
     size_t m = s->count;
     LTH_TRY(lth__blas_get(&blas, err));
-    LTH_TRY(take_columns(K, m, s->row, s->Q, X, err));
+    LTH_TRY(lth__matrix_columns(K, m, s->row, s->Q, X, err));
     LTH_TRY(apply_positive(s->L, root, m, X, s->Q, err));
     fill_small(s, blas, K->n, root, X, C);
     LTH_TRY(lth__cholesky(K->ctx, m, C, err));
@@ -152,7 +143,7 @@ static lth_status vary_columns(const lth__site_factor *s, const lth__matrix *K, 
                                lth_error *err) {
     size_t n = K->n;
     double *X = room, *RX = room + n * count;
-    LTH_TRY(take_columns(K, count, row, RX, X, err));
+    LTH_TRY(lth__matrix_columns(K, count, row, RX, X, err));
     LTH_TRY(s->inverted ? s->L->table->multiply(s->L, count, X, RX, err)
                         : apply_positive(s->L, root, count, X, RX, err));
     for (size_t c = 0; c < count; c++) variance[row[c]] = X[row[c] * count + c];

@@ -9,6 +9,9 @@
 typedef lth__site_model solution;
 
 static void free_matrices(solution *s) {
+    for (size_t i = 0; s->F && i < s->latents; i++) lth__matrix_free(&s->F[i]);
+    lth__free(s->F);
+    s->F = NULL;
     lth__matrix_free(&s->K);
     lth__matrix_free(&s->M);
     lth__matrix_free(&s->B);
@@ -21,7 +24,9 @@ static void free_factors(solution *s) {
     lth__free(s->L);
     lth__free(s->Q);
     lth__free(s->negative);
+    lth__free(s->sum);
     s->L = s->Q = NULL;
+    s->sum = NULL;
     s->negative = NULL;
 }
 
@@ -57,14 +62,22 @@ lth_status lth__site_model_open(lth_gp *gp, lth_error *err) {
     return s->a && s->f && s->root_w ? LTH_OK : lth__fail_memory(err, 3 * cells * sizeof *s->a);
 }
 
-/* Three while it learns; then the covariances and a factor for each latent function. */
+/* Three while it learns, and one more for each latent function where they are coupled; then the
+ * covariances and a factor for each latent function. */
 static size_t bytes_of(const lth_gp *gp, size_t each) {
     size_t count = gp->latents > 2 ? gp->latents + 1 : 3;
+    if (gp->likelihood->coupled) count = gp->latents + 3;
     return each > SIZE_MAX / count ? SIZE_MAX : count * each;
 }
 
 size_t lth__site_model_bytes(const lth_gp *gp) {
     return bytes_of(gp, lth__gp_matrix_bytes(gp));
+}
+
+double *lth__site_model_carried(const lth_gp *gp, size_t *count) {
+    const solution *s = gp->solution;
+    *count = gp->latents * gp->rows;
+    return s->a;
 }
 
 /* ---- Evidence ---- */
@@ -80,7 +93,7 @@ lth_status lth__site_model_evidence(lth_gp *gp, lth__gram *gram, lth__site_evide
         LTH_TRY(s->M.table->reserve(&s->M, err));
         LTH_TRY(s->M.table->fill(&s->M, 0, err));
     }
-    for (size_t i = 0; i < gp->latents; i++) {
+    for (size_t i = 0; i < (gp->likelihood->coupled ? 1 : gp->latents); i++) {
         LTH_TRY(one(gp, i, &part, by_params, err));
         sum += part;
     }
@@ -137,7 +150,9 @@ static lth_status factor_each(const lth_gp *gp, const lth__matrix *K, lth_error 
     if (!gp->classes && !s->without) s->without = lth__calloc(cells, sizeof *s->without);
     bool ok = s->L && s->Q && s->negative && (gp->classes || s->without);
     lth_status status = ok ? LTH_OK : lth__fail_memory(err, cells * sizeof *s->without);
-    for (size_t i = 0; i < gp->latents && status == LTH_OK; i++) status = factor(gp, K, i, err);
+    if (status == LTH_OK && gp->likelihood->coupled) status = lth__softmax_keep(gp, K, err);
+    for (size_t i = 0; i < gp->latents && status == LTH_OK && !gp->likelihood->coupled; i++)
+        status = factor(gp, K, i, err);
     if (status != LTH_OK || K->tiles) free_factors(s);
     return status;
 }
@@ -168,6 +183,7 @@ lth_status lth__site_model_settle(lth_gp *gp, lth_error *err) {
     free_factors(s);
     lth__matrix_free(&s->M);
     lth__matrix_free(&s->B);
+    for (size_t i = 0; s->F && i < s->latents; i++) lth__matrix_free(&s->F[i]);
     bool later = s->K.tiles && gp->classes; /* nothing is to be measured */
     lth_status status = later ? LTH_OK : factor_each(gp, &s->K, err);
     free_matrices(s);

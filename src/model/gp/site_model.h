@@ -23,19 +23,26 @@ typedef struct lth__site_model {
     double *sites;          /* [latent][l, W][row], while it learns, where they are carried */
     double lack;            /* what their bound may lack then                               */
     lth__matrix K, M, B;    /* then: covariances, weights; one latent's B                   */
+    lth__matrix *F;         /* then, of coupled latents, one for each (softmax.h); B is S   */
     /* By latent; of a model from a file when first asked: */
     double **L;           /* packed                   */
     double **Q;           /* [row][negative], or NULL */
     size_t *negative;     /* of its sites             */
+    double *sum;          /* of coupled latents: S^-1 */
     pthread_mutex_t lock; /* of these                 */
 } lth__site_model;
 
 lth_status lth__site_model_open(lth_gp *gp, lth_error *err);
 void lth__site_model_free(void *solution);
 size_t lth__site_model_bytes(const lth_gp *gp);
+/* The search for a mode begins where it ended last. */
+double *lth__site_model_carried(const lth_gp *gp, size_t *count);
+/* Of coupled latents, from root_w: L and `sum`, unless ranks hold K together. */
+lth_status lth__softmax_keep(const lth_gp *gp, const lth__matrix *K, lth_error *err);
 
-/* One latent function's part of the evidence; unless `by_params` is NULL its weights are added to
- * M, and its derivatives by the likelihood's parameters to these. */
+/* One latent function's part of the evidence, or that of all where they are coupled; unless
+ * `by_params` is NULL its weights are added to M, and its derivatives by the likelihood's
+ * parameters to these. */
 typedef lth_status lth__site_evidence_fn(const lth_gp *gp, size_t latent, double *evidence,
                                          double *by_params, lth_error *err);
 lth_status lth__site_model_evidence(lth_gp *gp, lth__gram *gram, lth__site_evidence_fn *one,
