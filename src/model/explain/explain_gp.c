@@ -8,7 +8,7 @@
 #include "model/explain/explain_text.h"
 #include "model/gp/gp_classes.h"
 #include "model/gp/gp_trend.h"
-#include "model/gp/outputs.h"
+#include "model/posterior/outputs.h"
 
 /* ---- The model ---- */
 

@@ -13,10 +13,10 @@
 #include "kernel/core/gram.h"
 #include "model/common/any_model.h"
 #include "model/common/source.h"
-#include "model/gp/known.h"
 #include "model/gp/mean.h"
-#include "model/gp/posterior.h"
-#include "model/gp/predictive.h"
+#include "model/likelihood/known.h"
+#include "model/likelihood/predictive.h"
+#include "model/posterior/posterior.h"
 
 struct lth__classes;
 struct lth__interval;

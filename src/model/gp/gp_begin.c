@@ -5,7 +5,7 @@
 
 #include "data/table.h"
 #include "model/gp/gp_classes.h"
-#include "model/gp/outputs.h"
+#include "model/posterior/outputs.h"
 
 void lth_gp_options_init(lth_gp_options *options) {
     *options = (lth_gp_options){.size = sizeof *options,

@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "model/common/validation.h"
 #include "model/gp/gp_classes.h"
-#include "model/gp/outputs.h"
+#include "model/posterior/outputs.h"
 
 typedef struct cv {
     lth__source source;

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "model/gp/outputs.h"
+#include "model/posterior/outputs.h"
 
 /* ---- Parameters ---- */
 

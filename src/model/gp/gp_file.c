@@ -11,7 +11,7 @@
 #include "engine/cluster.h"
 #include "model/gp/gp_average.h"
 #include "model/gp/gp_classes.h"
-#include "model/gp/outputs.h"
+#include "model/posterior/outputs.h"
 
 /* The report as an array of numbers, in this order. */
 enum { REPORT_NUMBERS = 18 };

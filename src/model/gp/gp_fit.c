@@ -6,7 +6,7 @@
 #include "engine/cluster.h"
 #include "model/gp/gp_average.h"
 #include "model/gp/gp_journal.h"
-#include "model/gp/outputs.h"
+#include "model/posterior/outputs.h"
 
 /* ---- Starts ---- */
 

@@ -7,9 +7,9 @@
 #include "model/common/linalg.h"
 #include "model/gp/gp_average.h"
 #include "model/gp/gp_classes.h"
-#include "model/gp/mixture.h"
-#include "model/gp/outputs.h"
-#include "model/gp/softmax.h"
+#include "model/likelihood/mixture.h"
+#include "model/posterior/outputs.h"
+#include "model/posterior/softmax.h"
 
 enum { SLICE = 512, PIECE = 32 };
 

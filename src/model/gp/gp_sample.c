@@ -228,6 +228,10 @@ lth_status lth_gp_sample_as(const lth_kernel *kernel, const lth_items *items,
     if (given) lth__copy_struct(&o, sizeof o, given, given->size);
     sampled s = {.likelihood = lth__likelihood_of(o.likelihood, true)};
     if (!s.likelihood) return lth__fail(err, LTH_EARG, "there is no such likelihood");
+    if (!s.likelihood->draw)
+        return lth__fail(err, LTH_EARG,
+                         "the likelihood %s has several functions a row, and no draws of one",
+                         s.likelihood->name);
     if (s.likelihood == &lth__warped) s.warp = lth__warp_find(o.warp ? o.warp : "log");
     s.terms = (lth__terms){.theta = s.own,
                            .lower = isnan(o.lower) ? -INFINITY : o.lower,

@@ -16,7 +16,7 @@
 #include "hostile.h"
 #include "model/gp/gp_average.h"
 #include "model/gp/gp_uncertain.h"
-#include "model/gp/mixture.h"
+#include "model/likelihood/mixture.h"
 
 enum { ROWS = 16, NEW = 9, GRID = 41 };
 
