@@ -39,6 +39,8 @@ int session_load_model(session *s, const char *path, lth_model **out) {
     lth_status status =
         strcmp(path, "-") == 0 ? load_stdin(s, out, &err) : lth_model_load(s->ctx, path, out, &err);
     if (status != LTH_OK) return session_fail_input(s, &err, path);
+    const lth_gp *gp = lth_model_gp(*out);
+    s->optional = gp ? lth_gp_noise_by(gp) : NULL;
     return session_check_interrupt(s);
 }
 

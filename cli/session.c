@@ -346,6 +346,7 @@ static lth_table_options table_options(const session *s) {
     if (s->options->format >= 0) wanted.format = (lth_table_format)(s->options->format + 1);
     wanted.where = s->options->where.at;
     wanted.where_count = s->options->where.count;
+    wanted.optional = s->optional;
     return wanted;
 }
 

@@ -18,9 +18,10 @@ typedef struct session {
         int width;        /* characters now on the line */
         const char *unit; /* of what is done: how many of them are told; NULL = percent */
     } bar;
-    bool resumable; /* the same command goes on where a signal stopped this one */
-    bool learning;  /* has something to lose: Ctrl-C does not cancel calls of the library, and the
-                       line is session_status()'s instead of the bar's */
+    const char *optional; /* a column to read where a table has it, or NULL */
+    bool resumable;       /* the same command goes on where a signal stopped this one */
+    bool learning; /* has something to lose: Ctrl-C does not cancel calls of the library, and the
+                      line is session_status()'s instead of the bar's */
 } session;
 
 int session_open(session *s, const options *o);

@@ -193,6 +193,7 @@ typedef struct lth_table_options {
     size_t column_count;        /* entries of `columns`                                     */
     const char *const *where;   /* "COL=VALUE[,VALUE...]": rows to keep must match each     */
     size_t where_count;         /* entries of `where`                                       */
+    const char *optional;       /* a column that is kept too where there is one; NULL = none */
 } lth_table_options;
 
 LTH_API void lth_table_options_init(lth_table_options *options);
@@ -751,6 +752,8 @@ LTH_API size_t lth_gp_grades(const lth_gp *gp, const double **out);
  * none.
  */
 LTH_API const char *lth_gp_exposure(const lth_gp *gp);
+/* The same of the noise, which it reads where a table has it: without the "1/" of repeats. */
+LTH_API const char *lth_gp_noise_by(const lth_gp *gp);
 
 /* The same for a classifier: probability[row * classes + class]. They sum to 1 in each row; for
  * several labels a row each stands for itself, and a row has a label where it is above 1/2. */

@@ -35,7 +35,7 @@ class CtxOptions(Structure):
 class TableOptions(Structure):
     _fields_ = [("size", c_size_t), ("format", Enum), ("columns", POINTER(c_char_p)),
                 ("column_count", c_size_t), ("where", POINTER(c_char_p)),
-                ("where_count", c_size_t)]
+                ("where_count", c_size_t), ("optional", c_char_p)]
 
 
 class Column(Structure):
@@ -338,6 +338,7 @@ FUNCTIONS = {
     "lth_gp_warp": (c_char_p, [_object]),
     "lth_gp_grades": (c_size_t, [_object, _out]),
     "lth_gp_exposure": (c_char_p, [_object]),
+    "lth_gp_noise_by": (c_char_p, [_object]),
     "lth_gp_predict_all": (Status, [_object, _object, POINTER(GpPrediction), c_size_t, _error]),
     "lth_gp_left_out": (Status, [_object, c_size_t, _array, POINTER(GpPrediction), c_size_t,
                                  _error]),

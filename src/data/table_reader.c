@@ -260,7 +260,9 @@ static lth_status wanted_columns(const lth__reader *r, size_t line, size_t **out
     for (size_t i = 0; i < o->column_count; i++)
         LTH_TRY(lth__columns_find(r->header, o->columns[i], lth__input_name(r->in), line, out,
                                   count, &capacity, err));
-    return LTH_OK;
+    lth__symbol found = o->optional ? lth__symbols_find(r->header, o->optional, strlen(o->optional))
+                                    : LTH__NO_SYMBOL;
+    return found == LTH__NO_SYMBOL ? LTH_OK : push(found, out, count, &capacity, err);
 }
 
 static lth_status keep_columns(lth__reader *r, size_t line, lth_error *err) {

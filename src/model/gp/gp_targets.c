@@ -2,6 +2,7 @@
  * go with them, and whether the likelihood can have made them. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "data/table.h"
 #include "model/gp/gp_classes.h"
@@ -180,6 +181,11 @@ size_t lth_gp_grades(const lth_gp *gp, const double **out) {
 
 lth_point lth_gp_point(const lth_gp *gp) {
     return gp->point;
+}
+
+const char *lth_gp_noise_by(const lth_gp *gp) {
+    bool repeats = gp->noise_by && strncmp(gp->noise_by, "1/", 2) == 0;
+    return repeats ? gp->noise_by + 2 : gp->noise_by;
 }
 
 const char *lth_gp_exposure(const lth_gp *gp) {
