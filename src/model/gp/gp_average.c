@@ -64,7 +64,7 @@ static void free_model(lth_gp *d) {
 
 static void *copy_of(const void *from, size_t count, size_t size) {
     void *to = lth__alloc(count, size);
-    if (to) memcpy(to, from, count * size);
+    if (to && count > 0) memcpy(to, from, count * size);
     return to;
 }
 
