@@ -83,6 +83,54 @@ static int fill_posterior(const options *o, lth_gp_options *to) {
     return code ? code : parse_tolerance(o, &to->tolerance);
 }
 
+/* A number, NaN where none is given. */
+static int parse_bound(const options *o, const char *name, const char *text, double *out) {
+    char *end;
+    *out = NAN;
+    if (!text) return EXIT_DONE;
+    *out = strtod(text, &end);
+    if (end != text && !*end && isfinite(*out)) return EXIT_DONE;
+    return usage_error(o->command, "--%s wants a number, not \"%s\"", name, text);
+}
+
+int fill_likelihood(const options *o, lth_gp_options *to) {
+    if (o->likelihood >= 0) to->likelihood = (lth_likelihood)o->likelihood;
+    if (o->point >= 0) to->point = (lth_point)o->point;
+    if (o->warp >= 0) to->warp = lth_warp_name((size_t)o->warp, NULL);
+    to->noise_by = o->noise_by;
+    to->weights = o->weights;
+    to->exposure = o->exposure;
+    if (o->coregion != NOT_GIVEN) to->coregion = (size_t)o->coregion;
+    if (o->coregion == 0) return usage_error(o->command, "--coregion wants at least 1");
+    if (o->warp >= 0 && o->likelihood != LTH_WARPED)
+        return usage_error(o->command, "--warp goes with --likelihood warped");
+    if ((o->lower || o->upper) && o->likelihood != LTH_CENSORED)
+        return usage_error(o->command, "--%s goes with --likelihood censored",
+                           o->lower ? "lower" : "upper");
+    if (!o->lower && !o->upper && o->likelihood == LTH_CENSORED)
+        return usage_error(o->command, "--likelihood censored wants --lower V or --upper V");
+    int code = parse_bound(o, "lower", o->lower, &to->lower);
+    return code ? code : parse_bound(o, "upper", o->upper, &to->upper);
+}
+
+/* How sure the parameters are. */
+static int fill_uncertainty(const options *o, lth_gp_options *to) {
+    bool average = o->average != NOT_GIVEN;
+    to->intervals = o->intervals;
+    if (average) to->average = (size_t)o->average;
+    if (average && o->average < 2)
+        return usage_error(o->command, "--average wants at least 2 draws");
+    const char *wanted = average ? "average" : o->intervals ? "intervals" : NULL;
+    if (wanted && (o->no_learn || o->max_iter == 0))
+        return usage_error(o->command, "--%s goes with learning, not with --%s", wanted,
+                           o->no_learn ? "no-learn" : "max-iter 0");
+    if (average && (to->posterior == LTH_POSTERIOR_CG || to->posterior == LTH_POSTERIOR_INDUCING))
+        return usage_error(o->command,
+                           "--average wants a factor of all rows: it does not go with --%s",
+                           to->posterior == LTH_POSTERIOR_CG ? "posterior cg" : "inducing");
+    return EXIT_DONE;
+}
+
 static int fill_options(learning *l) {
     const options *o = l->options;
     lth_gp_options *to = &l->gp_options;
@@ -90,7 +138,7 @@ static int fill_options(learning *l) {
     if (o->max_iter != NOT_GIVEN) to->max_iter = (size_t)o->max_iter;
     if (o->restarts != NOT_GIVEN) to->restarts = (size_t)o->restarts;
     to->learn = !o->no_learn;
-    to->zero_mean = o->mean == 0;
+    to->mean = o->mean;
     to->unscaled = o->unscaled;
     to->fix = l->fix.at;
     to->fix_count = l->fix.count;
@@ -100,8 +148,9 @@ static int fill_options(learning *l) {
     to->journal = o->journal;
     to->gram = o->gram;
     if (o->task >= 0) to->task = (lth_task)o->task;
-    if (o->likelihood >= 0) to->likelihood = (lth_likelihood)o->likelihood;
-    int code = fill_posterior(o, to);
+    int code = fill_likelihood(o, to);
+    if (!code) code = fill_posterior(o, to);
+    if (!code) code = fill_uncertainty(o, to);
     if (!code && o->noise) code = parse_noise(o, 5e-324, &to->noise, &to->noise_held);
     return code;
 }
@@ -128,9 +177,15 @@ void learning_close(learning *l) {
 
 /* ---- Input ---- */
 
+static bool is_of_labels(int likelihood) {
+    return likelihood == LTH_LOGIT || likelihood == LTH_PROBIT || likelihood == LTH_SOFTMAX;
+}
+
 static int check_labels(learning *l) {
     const options *o = l->options;
     lth_error err = {0};
+    if (o->likelihood >= 0 && o->task < 0 && !is_of_labels(o->likelihood))
+        l->gp_options.task = LTH_TASK_REGRESSION;
     for (size_t i = 0; i < l->targets.count; ++i) {
         bool labels;
         lth_status status =
@@ -146,28 +201,48 @@ static int check_labels(learning *l) {
     /* Found once: the fit need not look at every cell again. */
     l->gp_options.task = l->labels ? LTH_TASK_CLASSIFICATION : LTH_TASK_REGRESSION;
     const char *name = l->targets.at[0];
-    const char *wrong = o->noise       ? "noise"
-                        : o->mean >= 0 ? "mean"
-                        : o->unscaled  ? "unscaled"
-                                       : NULL;
+    const char *wrong = o->noise           ? "noise"
+                        : l->only_constant ? "mean"
+                        : o->unscaled      ? "unscaled"
+                                           : NULL;
     if (l->labels && wrong)
         return usage_error(o->command, "--%s is for numbers, but \"%s\" has labels", wrong, name);
-    if (!l->labels && o->likelihood >= 0)
-        return usage_error(o->command, "--likelihood is for labels, but \"%s\" has numbers", name);
+    if (!l->labels && is_of_labels(o->likelihood))
+        return usage_error(o->command,
+                           "--likelihood %s is for labels, but \"%s\" has numbers; "
+                           "--task classification reads them as labels",
+                           lth_likelihood_name((lth_likelihood)o->likelihood), name);
     return EXIT_DONE;
+}
+
+/* "1/COL" is COL too. */
+static const char *noise_column(const char *noise_by) {
+    return noise_by && strncmp(noise_by, "1/", 2) == 0 ? noise_by + 2 : noise_by;
+}
+
+static int parse_mean(learning *l) {
+    const options *o = l->options;
+    size_t params = lth_kernel_params(l->kernel);
+    int code = session_parse_mean(&l->session, o->kernel, o->mean, &l->kernel);
+    l->only_constant = !code && lth_kernel_params(l->kernel) == params;
+    return code;
 }
 
 int learning_read(learning *l, const char *also) {
     const options *o = l->options;
     int code = session_parse_kernel(&l->session, o->kernel, &l->kernel);
+    if (!code && o->mean) code = parse_mean(l);
     if (!code) code = session_check_vectors(&l->session, l->kernel);
     if (code) return code;
     if (lth_kernel_needs_vectors(l->kernel))
         l->gp_options.vectors = l->svm_options.vectors = o->vectors;
-    const char *columns[l->targets.count + 1];
+    const char *const others[] = {also, noise_column(o->noise_by), o->weights, o->exposure};
+    enum { OTHERS = sizeof others / sizeof *others };
+    const char *columns[l->targets.count + OTHERS];
     memcpy(columns, l->targets.at, l->targets.count * sizeof *columns);
-    columns[l->targets.count] = also;
-    list more = {columns, l->targets.count + (also != NULL)};
+    list more = {columns, l->targets.count};
+    for (size_t i = 0; i < OTHERS; ++i)
+        if (others[i]) columns[more.count++] = others[i];
     code = session_read_table(&l->session, o->arguments[0], l->kernel, &more, &l->table);
     if (!code && !l->svm) code = check_labels(l);
     return code;
@@ -189,9 +264,20 @@ void show_start_end(learning *l) {
                  at->start + 1, at->evidence, at->iteration, at->gradient, at->seconds);
 }
 
+/* Told once more, for evaluations after the search. */
+static bool is_after_search(const lth_gp_step *last, const lth_gp_step *step) {
+    return last->evaluations > 0 && step->evaluations > last->evaluations &&
+           step->start == last->start && step->iteration == last->iteration;
+}
+
 int show_step(void *user, const lth_gp_step *step) {
     learning *l = user;
     l->session.learning = true;
+    if (is_after_search(&l->last, step)) {
+        session_status(&l->session, "how sure the hyperparameters are: evaluation %zu",
+                       step->evaluations - l->last.evaluations);
+        return was_interrupted();
+    }
     if (step->start != l->last.start) show_start_end(l);
     l->last = *step;
     const char *format = "start %zu of %zu, iteration %zu, evidence %.6g, gradient %.2g, %.1f s";

@@ -14,8 +14,9 @@ typedef struct learning {
     list fix;         /* the paths of --fix, one by one          */
     lth_gp_step last; /* the step reported last                  */
     lth_gp_options gp_options;
-    bool labels; /* a Gaussian process for labels, once the table was read */
-    bool svm;    /* --model svm */
+    bool labels;        /* a Gaussian process for labels, once the table was read */
+    bool only_constant; /* --mean names no column */
+    bool svm;           /* --model svm */
     lth_svm_options svm_options;
     double *numbers[3]; /* the lists of --C, --epsilon and --nu */
 } learning;
@@ -34,6 +35,9 @@ int learning_fail(learning *l, const lth_error *err);
 
 /* A variance as it is given to --noise; `held` NULL = no "!" is allowed. */
 int parse_noise(const options *o, double least, double *noise, bool *held);
+
+/* --likelihood and what goes with it. */
+int fill_likelihood(const options *o, lth_gp_options *to);
 
 /* For --model svm: the options that do not go with the model, and those that do, in l->svm_options.
  */

@@ -178,6 +178,16 @@ static void print_option_words(const command *c) {
     }
 }
 
+/* Of "zero|constant|COL" the words. */
+static void print_choices(const char *value) {
+    while (*value) {
+        size_t length = strcspn(value, "|");
+        if (strspn(value, "abcdefghijklmnopqrstuvwxyz0123456789") == length)
+            printf("%.*s ", (int)length, value);
+        value += length + (value[length] == '|');
+    }
+}
+
 /* What may follow an option: its choices, a file, or something only the user knows. */
 static void print_value_cases(void) {
     for (const option *o = option_table; o->name; ++o) {
@@ -187,9 +197,9 @@ static void print_value_cases(void) {
         printf("--%s) ", o->name);
         if (o->kind == OPTION_FILE) {
             printf("COMPREPLY=($(compgen -f -- \"$word\"));");
-        } else if (o->kind == OPTION_CHOICE) {
+        } else if (o->kind == OPTION_CHOICE || o->kind == OPTION_TEXT) {
             printf("COMPREPLY=($(compgen -W '");
-            for (const char *v = o->value; *v; ++v) putchar(*v == '|' ? ' ' : *v);
+            print_choices(o->value);
             printf("' -- \"$word\"));");
         }
         printf(" return ;;\n");

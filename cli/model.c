@@ -39,6 +39,8 @@ int session_load_model(session *s, const char *path, lth_model **out) {
     lth_status status =
         strcmp(path, "-") == 0 ? load_stdin(s, out, &err) : lth_model_load(s->ctx, path, out, &err);
     if (status != LTH_OK) return session_fail_input(s, &err, path);
+    const lth_gp *gp = lth_model_gp(*out);
+    s->optional = gp ? lth_gp_noise_by(gp) : NULL;
     return session_check_interrupt(s);
 }
 
@@ -75,12 +77,43 @@ static void decide(const lth_gp *gp, size_t rows, const double *probability, boo
         has[i * classes + most_probable(probability + i * classes, classes)] = true;
 }
 
+bool model_is_normal(lth_model *m) {
+    const lth_gp *gp = lth_model_gp(m);
+    return !gp || (lth_gp_likelihood(gp) == LTH_GAUSSIAN && lth_gp_reported(gp)->draws == 0);
+}
+
+list model_columns(lth_model *m, const char *room[1]) {
+    const lth_gp *gp = lth_model_gp(m);
+    room[0] = gp ? lth_gp_exposure(gp) : NULL;
+    return (list){room, room[0] != NULL};
+}
+
+static lth_status predict_numbers(const lth_gp *gp, const lth_table *table, bool latent,
+                                  const model_prediction *to, lth_error *err) {
+    lth_gp_prediction all = {.mean = latent ? NULL : to->mean,
+                             .sd = latent ? NULL : to->sd,
+                             .latent_mean = latent ? to->mean : NULL,
+                             .latent_sd = latent ? to->sd : NULL,
+                             .given = to->given ? to->given->at : NULL,
+                             .given_count = to->given ? to->given->count : 0,
+                             .median = to->median,
+                             .lower = to->lo,
+                             .upper = to->hi,
+                             .probability = to->grades,
+                             .y = to->y,
+                             .point = to->point,
+                             .log_density = to->log_density,
+                             .cdf = to->cdf,
+                             .crps = to->crps};
+    return lth_gp_predict_all(gp, table, &all, sizeof all, err);
+}
+
 lth_status model_predict(lth_model *m, const lth_table *table, bool latent,
                          const model_prediction *to, lth_error *err) {
     lth_gp *gp = lth_model_gp(m);
     lth_svm_prediction by_svm = {.value = to->mean, .has = to->has, .probability = to->probability};
     if (!gp) return lth_svm_predict(lth_model_svm(m), table, &by_svm, sizeof by_svm, err);
-    if (to->mean) return lth_gp_predict(gp, table, latent, to->mean, to->sd, err);
+    if (to->mean) return predict_numbers(gp, table, latent, to, err);
     lth_status status = lth_gp_classify(gp, table, to->probability, err);
     if (status == LTH_OK) decide(gp, lth_table_rows(table), to->probability, to->has);
     return status;

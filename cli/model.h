@@ -17,12 +17,20 @@ size_t model_find_class(const lth_model *m, const char *name, size_t length); /*
 static const double sds_95 = 1.959964;
 
 bool model_has_probabilities(lth_model *m); /* of labels */
+bool model_is_normal(lth_model *m);         /* what it predicts are numbers with normal noise */
+/* A column that it reads beside those of its kernel, as a list for session_read_table(). */
+list model_columns(lth_model *m, const char *room[1]);
 
 /* What it says of rows. Arrays that are NULL are not asked for, or not had. */
 typedef struct model_prediction {
-    double *mean, *sd;   /* numbers: [target * rows + row]   */
+    double *mean, *sd;        /* numbers: [target * rows + row]   */
+    double *median, *lo, *hi; /* likewise, where the distribution is not normal */
+    const double *y;          /* the truth, likewise, for the rest: */
+    double *point, *log_density, *cdf, *crps;
+    double *grades;      /* [row * grades + grade]           */
     bool *has;           /* labels: [row * classes + class]  */
     double *probability; /* likewise                         */
+    const list *given;   /* targets whose numbers the table has, or NULL */
 } model_prediction;
 
 /* `latent`: without the noise of numbers. */

@@ -28,12 +28,15 @@ const command commands[] = {
     {"predict", "M TABLE [options]", "mean, standard deviation and 95% interval for each row",
      "Prints for each row of TABLE what the model M expects: mean and standard deviation, and the "
      "interval from lo to hi that holds 95% of the values. With several targets the columns are "
-     "TARGET.mean and so on. For labels: label and, if the model has them, the probabilities "
+     "TARGET.mean and so on. Where the distribution is not normal there is the median too, and of "
+     "grades their probabilities, p[GRADE]. For labels: label and, if the model has them, the "
+     "probabilities "
      "p[CLASS]; a support vector machine for numbers prints the mean alone. Rows count from 1 in "
      "the file. The model "
      "holds the vectors of the words it was trained on; --vectors finds those of others.",
      "luthier predict score new.tsv\n"
-     "luthier predict score new.csv --json -o predictions.jsonl",
+     "luthier predict score new.csv --json -o predictions.jsonl\n"
+     "luthier predict score test.tsv --score",
      2, 2, run_predict},
     {"explain", "M [TABLE] [options]",
      "what a prediction comes from: words, patterns, training rows",
@@ -54,10 +57,12 @@ const command commands[] = {
      "Prints the negative log predictive density (nlpd), the mean absolute and the root mean "
      "square error (mae, rmse), Pearson's r, the explained variance (r2) and the share of values "
      "inside their 95% interval (coverage), in the target's own units: for each fold, as mean "
-     "over folds, and for all rows together (pooled). For labels, accuracy, micro and macro F1 "
-     "(and with two classes the area under the ROC curve, auc), then precision, recall and F1 of "
-     "each class, and which class was taken for which; of a Gaussian process also the mean of "
-     "-log P of the true labels (log_loss).",
+     "over folds, and for all rows together (pooled); then how well the rows are ordered "
+     "(spearman, "
+     "kendall, ndcg, recall), crps, calibration and qwk. For labels, accuracy, micro and macro F1, "
+     "with two classes auc and auprc, with grades qwk, of a Gaussian process log_loss, brier and "
+     "calibration; then precision, recall and F1 of each class, and which class was taken for "
+     "which. docs/models.md says what each figure is.",
      "luthier cv reviews.tsv --target score --kernel 'ssk(text)' --folds 5\n"
      "luthier cv t.tsv --target joy,fear --kernel 'ssk(text)' --fold-by fold --json",
      1, 1, run_cv},
@@ -91,9 +96,12 @@ const command commands[] = {
     {"sample", "TABLE --kernel EXPR --noise V [options]",
      "labels drawn from the prior, for synthetic experiments",
      "Draws values for the rows of TABLE from a Gaussian process with the kernel EXPR as it is "
-     "written and noise of variance V. Prints one line for each row, one column for each draw.",
+     "written and noise of variance V. Prints one line for each row, one column for each draw. "
+     "With --likelihood, what that shows of the function: grades count from 0, labels are -1 and "
+     "1; only those with noise want --noise, other parameters are given by --set.",
      "luthier sample reviews.tsv --kernel 'ssk(text, gap=0.3)' --noise 0.1\n"
-     "luthier sample reviews.tsv --kernel 'ssk(text)' --noise 0.1 --draws 20",
+     "luthier sample reviews.tsv --kernel 'ssk(text)' --noise 0.1 --draws 20\n"
+     "luthier sample t.tsv --kernel 'rbf(x)' --likelihood poisson --set mean=2",
      1, 1, run_sample},
     {"gram", "TABLE --kernel EXPR -o K.npy [options]",
      "the Gram matrix of a table's rows, as NumPy or Zarr",
@@ -185,12 +193,41 @@ const option option_table[] = {
     {0, "task", OPTION_CHOICE, "auto|regression|classification", FIELD(task), LEARNING, 0,
      "how to read the target: as numbers, or as labels, several of them separated by commas "
      "(default auto: numbers if every cell is one; for gp, if the first one is)"},
-    {0, "likelihood", OPTION_CHOICE, "logit|probit", FIELD(likelihood), LEARNING, 0,
-     "gp: how labels become probable, by the logistic (default logit) or the normal distribution"},
-    {0, "posterior", OPTION_CHOICE, "auto|exact|cg|inducing", FIELD(posterior), LEARNING, 0,
+    {0, "likelihood", OPTION_CHOICE,
+     "logit|probit|gaussian|student|warped|censored|ordinal|poisson|negbinomial|beta|softmax",
+     FIELD(likelihood), LEARNING | SAMPLE, 0,
+     "gp: what is seen of the function. Numbers: with normal noise (default gaussian), with heavy "
+     "tails (student), after a learned warp (warped, see --warp), with bounds at which they pile "
+     "up (censored, see --lower), few grades in order (ordinal), counts (poisson, or with more "
+     "spread negbinomial), shares between 0 and 1 (beta). Labels: by the logistic (default logit) "
+     "or the normal distribution function (probit), one class against the rest, or all together "
+     "(softmax)"},
+    {0, "warp", OPTION_CHOICE, "log|boxcox|sinh|tanh", FIELD(warp), LEARNING | SAMPLE, 0,
+     "gp: the warp of --likelihood warped, whose parameters are learned: log(y + c) (default log), "
+     "Box and Cox's power, sinh(a asinh(y) - b) for tails on both sides, or a sum of steps"},
+    {0, "lower", OPTION_TEXT, "V", FIELD(lower), LEARNING | SAMPLE, 0,
+     "gp: with --likelihood censored, what is at or below V may be anything below"},
+    {0, "upper", OPTION_TEXT, "V", FIELD(upper), LEARNING | SAMPLE, 0, "gp: the same above"},
+    {0, "noise-by", OPTION_TEXT, "COL|1/COL", FIELD(noise_by), LEARNING, 0,
+     "gp: a column with the known variance of each row's noise, which is added to the learned one; "
+     "1/COL: with the number of repeats that each number is the mean of"},
+    {0, "weights", OPTION_TEXT, "COL", FIELD(weights), LEARNING, 0,
+     "gp: a column that says how often each row counts"},
+    {0, "exposure", OPTION_TEXT, "COL", FIELD(exposure), LEARNING, 0,
+     "gp: a column that counts are in proportion to: hours, length, population"},
+    {0, "coregion", OPTION_NUMBER, "R", FIELD(coregion), LEARNING, 1000,
+     "gp: several targets learn from each other, by R numbers that each has; their cells may be "
+     "empty"},
+    {0, "point", OPTION_CHOICE, "mean|median", FIELD(point), LEARNING, 0,
+     "gp: the number that stands for a prediction, by which errors are counted (default mean); the "
+     "median has the least absolute error"},
+    {0, "posterior", OPTION_CHOICE, "auto|exact|cg|inducing|laplace|sites", FIELD(posterior),
+     LEARNING, 0,
      "gp: how all rows are taken into account: exact, by a factor of their matrix; cg, by "
      "conjugate "
      "gradients over the stored matrix (numbers only); inducing, by some rows that stand for all; "
+     "laplace or sites, of likelihoods that are not normal: around the mode, or the best normal "
+     "distribution; "
      "auto (default), the most exact that fits into memory"},
     {0, "inducing", OPTION_NUMBER, "M", FIELD(inducing), LEARNING, 1000000,
      "gp: rows that stand for all; makes --posterior inducing (default: an eighth of the rows, "
@@ -219,9 +256,10 @@ const option option_table[] = {
      "svm: errors of numbers up to this are free (default 0.1); several are a grid"},
     {0, "nu", OPTION_TEXT, "V[,V...]", FIELD(nu), LEARNING, 0,
      "svm: with --svm nu, the least share of support rows (default 0.5); several are a grid"},
-    {0, "set", OPTION_PAIRS, "PATH=V[,V...]", FIELD(set), LEARNING, 0,
+    {0, "set", OPTION_PAIRS, "PATH=V[,V...]", FIELD(set), LEARNING | SAMPLE, 0,
      "svm: values of the kernel to try, such as ssk.gap=0.1,0.5 or ssk.order=3,4,5; may be "
-     "repeated"},
+     "repeated. For sample, parameters of --likelihood and --warp: dof=4, gap=1,1,0.5 (of five "
+     "grades), dispersion=0.5, c=1; mean=2 is added to the function"},
     {0, "solver", OPTION_CHOICE, "auto|kernel|linear|origin", FIELD(solver), LEARNING, 0,
      "svm: kernel: from the Gram matrix; linear: for inner products of sparse features, a weight "
      "for each; origin: labels, without a threshold (default auto: linear where it can be, for "
@@ -241,8 +279,9 @@ const option option_table[] = {
      "iterations of the optimiser (default 200)"},
     {0, "restarts", OPTION_NUMBER, "N", FIELD(restarts), LEARNING, 1000000,
      "random starts beside the informed one (default 4); the best of them is finished"},
-    {0, "mean", OPTION_CHOICE, "zero|constant", FIELD(mean), LEARNING, 0,
-     "zero, or take the mean of the target out first (default constant)"},
+    {0, "mean", OPTION_TEXT, "zero|constant|COL[+COL...]", FIELD(mean), LEARNING, 0,
+     "zero, or take the mean of the target out first (default constant); and a linear model of "
+     "number columns, as in 'score + f1..f17'"},
     {0, "unscaled", OPTION_FLAG, NULL, FIELD(unscaled), LEARNING, 0,
      "keep the target's own scale: kernel values are then in its units squared"},
     {0, "noise", OPTION_TEXT, "V[!]", FIELD(noise), LEARNING | SAMPLE, 0,
@@ -257,10 +296,23 @@ const option option_table[] = {
     {0, "journal", OPTION_FILE, "FILE", FIELD(journal), FIT, 0,
      "gp: keep every evaluation of the search in FILE; the same command goes on where it was "
      "killed. FILE is removed when the model is written, unless by Ctrl-C"},
+    {0, "intervals", OPTION_FLAG, NULL, FIELD(intervals), FIT, 0,
+     "find 95% intervals of the hyperparameters, which show prints: two evaluations more for each "
+     "of them"},
+    {0, "average", OPTION_NUMBER, "S", FIELD(average), LEARNING, 1000,
+     "predict by the average over S draws of the hyperparameters, not by the best ones alone; "
+     "finds the intervals too"},
     {0, "no-learn", OPTION_FLAG, NULL, FIELD(no_learn), LEARNING, 0,
      "keep all hyperparameters as they are given"},
     {0, "latent", OPTION_FLAG, NULL, FIELD(latent), PREDICT, 0,
      "standard deviation and interval of the function, without the noise"},
+    {0, "score", OPTION_FLAG, NULL, FIELD(score), PREDICT, 0,
+     "TABLE has the true values too: print how good the predictions are, the figures of cv, "
+     "instead "
+     "of them; with -o FILE they are written there"},
+    {0, "given", OPTION_LIST, "COL[,COL...]", FIELD(given), PREDICT, 0,
+     "targets of a model with --coregion whose numbers TABLE has: predict the others from these "
+     "too, of each row by itself; cells may be empty"},
     {0, "row", OPTION_LIST, "N[,N...]", FIELD(row), EXPLAIN, 0,
      "only these rows, by their number in the file; may be repeated"},
     {0, "class", OPTION_TEXT, "NAME", FIELD(class_name), EXPLAIN, 0,
@@ -280,7 +332,8 @@ const option option_table[] = {
     {0, "fold-by", OPTION_TEXT, "COL", FIELD(fold_by), CV, 0,
      "rows with the same value in this column are a fold"},
     {0, "predictions", OPTION_FILE, "FILE", FIELD(predictions), CV, 0,
-     "also write what was predicted for each row: row, target, fold, y, mean, sd"},
+     "also write what was predicted for each row: row, target, fold, y, mean, sd; where the "
+     "distribution is not normal, also median, lo, hi"},
     {0, "draws", OPTION_NUMBER, "N", FIELD(draws), SAMPLE, 1000000,
      "how many labels to draw for each row (default 1)"},
     {0, "against", OPTION_FILE, "TABLE2", FIELD(against), GRAM, 0,
@@ -559,11 +612,13 @@ int options_parse(int argc, char **argv, options *out) {
                      .dropping = -1,
                      .format = -1,
                      .progress = -1,
-                     .mean = -1,
                      .likelihood = -1,
+                     .warp = -1,
+                     .point = -1,
                      .posterior = -1,
                      .bound = -1,
                      .store = -1,
+                     .coregion = NOT_GIVEN,
                      .inducing = NOT_GIVEN,
                      .probes = NOT_GIVEN,
                      .task = -1,
@@ -584,8 +639,10 @@ int options_parse(int argc, char **argv, options *out) {
                      .timeout = 30,
                      .max_iter = NOT_GIVEN,
                      .restarts = NOT_GIVEN,
+                     .average = NOT_GIVEN,
                      .folds = NOT_GIVEN};
-    list *lists[] = {&out->where, &out->target, &out->fix, &out->prior, &out->set, &out->row};
+    list *lists[] = {&out->where, &out->target, &out->fix,  &out->prior,
+                     &out->set,   &out->row,    &out->given};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; ++i) {
         lists[i]->at = calloc((size_t)argc + 1, sizeof *lists[i]->at);
         if (lists[i]->at) continue;
@@ -604,4 +661,5 @@ void options_free(options *o) {
     free(o->prior.at);
     free(o->set.at);
     free(o->row.at);
+    free(o->given.at);
 }

@@ -45,11 +45,16 @@ typedef struct options {
     bool probability;
     uint64_t inner_folds, features;
     int task, svm, multi, solver;
-    bool per_order, no_learn, latent, unscaled, center;
-    list target, fix, prior;
+    bool per_order, no_learn, latent, score, unscaled, center;
+    list target, fix, prior, given;
     uint64_t max_iter, restarts, folds; /* NOT_GIVEN = the default */
     uint64_t draws;
-    int mean, likelihood;
+    uint64_t coregion; /* NOT_GIVEN = none */
+    uint64_t average;  /* NOT_GIVEN = no draws */
+    bool intervals;
+    int likelihood, warp, point;
+    const char *mean;
+    const char *lower, *upper, *noise_by, *weights, *exposure; /* of targets and their rows */
     int posterior, bound, store; /* of a Gaussian process of many rows */
     uint64_t inducing, probes;   /* NOT_GIVEN = the default */
     const char *learn_rows, *tolerance, *journal;

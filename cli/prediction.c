@@ -17,12 +17,22 @@ static double sd_at(const prediction *p, size_t target, size_t row) {
     return p->values.sd[target * p->rows + row];
 }
 
+static double median_at(const prediction *p, size_t target, size_t row) {
+    return p->values.median[target * p->rows + row];
+}
+
 static double lo_at(const prediction *p, size_t target, size_t row) {
+    if (p->values.lo) return p->values.lo[target * p->rows + row];
     return mean_at(p, target, row) - sds_95 * sd_at(p, target, row);
 }
 
 static double hi_at(const prediction *p, size_t target, size_t row) {
+    if (p->values.hi) return p->values.hi[target * p->rows + row];
     return mean_at(p, target, row) + sds_95 * sd_at(p, target, row);
+}
+
+static double grade_at(const prediction *p, size_t grade, size_t row) {
+    return p->values.grades[row * p->grade_count + grade];
 }
 
 static double probability_at(const prediction *p, size_t class, size_t row) {
@@ -44,6 +54,7 @@ static bool add_target(prediction *p, size_t target) {
     const char *of = p->targets > 1 ? lth_model_target(p->model, target) : "",
                *dot = *of ? "." : "";
     if (!add_column(p, of, dot, "mean", target, mean_at)) return false;
+    if (p->values.median && !add_column(p, of, dot, "median", target, median_at)) return false;
     return !p->values.sd || (add_column(p, of, dot, "sd", target, sd_at) &&
                              add_column(p, of, dot, "lo", target, lo_at) &&
                              add_column(p, of, dot, "hi", target, hi_at));
@@ -52,11 +63,16 @@ static bool add_target(prediction *p, size_t target) {
 static bool make_columns(prediction *p) {
     size_t size = 1;
     bool ok = true;
-    p->columns = calloc(4 * p->targets + p->classes, sizeof *p->columns);
+    p->columns = calloc(5 * p->targets + p->classes + p->grade_count, sizeof *p->columns);
     if (!p->columns) return false;
     for (size_t c = 0; c < p->classes; ++c) size += strlen(lth_model_class(p->model, c)) + 1;
     if (p->classes > 0 && !(p->labels = malloc(size))) return false;
     for (size_t t = 0; ok && p->values.mean && t < p->targets; ++t) ok = add_target(p, t);
+    for (size_t g = 0; ok && p->values.grades && g < p->grade_count; ++g) {
+        char name[32];
+        double_text(p->grades[g], name);
+        ok = add_column(p, "p[", name, "]", g, grade_at);
+    }
     for (size_t c = 0; ok && p->values.probability && c < p->classes; ++c)
         ok = add_column(p, "p[", lth_model_class(p->model, c), "]", c, probability_at);
     return ok;
@@ -76,7 +92,22 @@ static const char *labels_of(const prediction *p, size_t row) {
 
 /* ---- The prediction ---- */
 
-static lth_status allocate(prediction *p, lth_error *err) {
+/* What a distribution has that is not normal, and with the truth what that is under it. */
+static lth_status allocate_distribution(prediction *p, lth_error *err) {
+    const char *what = "the prediction";
+    model_prediction *to = &p->values;
+    double **const arrays[] = {&to->median, &to->lo,          &to->hi,  &to->point,
+                               &to->cdf,    &to->log_density, &to->crps};
+    lth_status status = LTH_OK;
+    for (size_t i = 0; i < (to->y ? 7 : 3) && status == LTH_OK; ++i)
+        status = allocate_doubles(what, p->targets, p->rows, 1, arrays[i], err);
+    p->grade_count = p->targets == 1 ? lth_gp_grades(lth_model_gp(p->model), &p->grades) : 0;
+    if (status == LTH_OK && p->grade_count > 0)
+        status = allocate_doubles(what, 1, p->rows, p->grade_count, &to->grades, err);
+    return status;
+}
+
+static lth_status allocate(prediction *p, bool latent, lth_error *err) {
     const char *what = "the prediction";
     model_prediction *to = &p->values;
     lth_status status = LTH_OK;
@@ -84,6 +115,8 @@ static lth_status allocate(prediction *p, lth_error *err) {
         status = allocate_doubles(what, p->targets, p->rows, 1, &to->mean, err);
         if (status == LTH_OK && lth_model_gp(p->model))
             status = allocate_doubles(what, p->targets, p->rows, 1, &to->sd, err);
+        if (status == LTH_OK && !latent && !model_is_normal(p->model))
+            status = allocate_distribution(p, err);
     } else {
         to->has = calloc(p->rows * p->classes, sizeof *to->has);
         if (!to->has) return err->status = LTH_ENOMEM;
@@ -94,15 +127,32 @@ static lth_status allocate(prediction *p, lth_error *err) {
     return status;
 }
 
-lth_status prediction_make(lth_model *m, const lth_table *table, bool latent, prediction *out,
-                           lth_error *err) {
+static lth_status make(lth_model *m, const lth_table *table, const list *given, bool latent,
+                       const double *y, prediction *out, lth_error *err) {
     *out = (prediction){.model = m,
+                        .values.given = given,
                         .table = table,
                         .rows = lth_table_rows(table),
                         .targets = lth_model_targets(m),
-                        .classes = lth_model_classes(m)};
-    lth_status status = allocate(out, err);
+                        .classes = lth_model_classes(m),
+                        .values.y = y};
+    lth_status status = allocate(out, latent, err);
     return status == LTH_OK ? model_predict(m, table, latent, &out->values, err) : status;
+}
+
+lth_status prediction_make(lth_model *m, const lth_table *table, bool latent, prediction *out,
+                           lth_error *err) {
+    return make(m, table, NULL, latent, NULL, out, err);
+}
+
+lth_status prediction_make_given(lth_model *m, const lth_table *table, const list *given,
+                                 bool latent, prediction *out, lth_error *err) {
+    return make(m, table, given, latent, NULL, out, err);
+}
+
+lth_status prediction_judge(lth_model *m, const lth_table *table, const double *y, prediction *out,
+                            lth_error *err) {
+    return make(m, table, NULL, false, y, out, err);
 }
 
 void prediction_free(prediction *p) {
@@ -111,6 +161,14 @@ void prediction_free(prediction *p) {
     free(p->labels);
     free(p->values.mean);
     free(p->values.sd);
+    free(p->values.median);
+    free(p->values.lo);
+    free(p->values.hi);
+    free(p->values.point);
+    free(p->values.log_density);
+    free(p->values.cdf);
+    free(p->values.crps);
+    free(p->values.grades);
     free(p->values.has);
     free(p->values.probability);
     *p = (prediction){0};

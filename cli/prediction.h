@@ -17,15 +17,23 @@ struct prediction {
     lth_model *model;
     const lth_table *table;
     size_t rows, targets, classes;
+    size_t grade_count;
+    const double *grades; /* their names */
     model_prediction values;
     prediction_column *columns;
     size_t column_count;
     char *labels; /* room for those of a row; NULL = the model is for numbers */
 };
 
-/* Free it in any case. */
+/* Free it in any case. With y, the truth of numbers by [target * rows + row], also what is needed
+ * to judge them; NULL = it is not known. */
+lth_status prediction_judge(lth_model *m, const lth_table *table, const double *y, prediction *out,
+                            lth_error *err);
 lth_status prediction_make(lth_model *m, const lth_table *table, bool latent, prediction *out,
                            lth_error *err);
+/* The same given these targets, which the table has; NULL = none. */
+lth_status prediction_make_given(lth_model *m, const lth_table *table, const list *given,
+                                 bool latent, prediction *out, lth_error *err);
 void prediction_free(prediction *p);
 
 /* The class that stands for a row's labels. */

@@ -302,15 +302,29 @@ static void point_at(const char *expression, size_t column) {
     fprintf(stderr, "\n  %*s^\n", (int)column - 1, "");
 }
 
+static int fail_expression(session *s, lth_error err, const char *flag, const char *text) {
+    size_t column = err.column;
+    snprintf(err.file, sizeof err.file, column ? "--%s: column %zu" : "--%s", flag, column);
+    err.line = err.column = 0;
+    int code = session_fail(s, &err);
+    if (column) point_at(text, column);
+    return code;
+}
+
 int session_parse_kernel(session *s, const char *expression, lth_kernel **out) {
     lth_error err = {0};
     if (lth_kernel_parse(s->ctx, expression, out, &err) == LTH_OK) return EXIT_DONE;
-    size_t column = err.column;
-    snprintf(err.file, sizeof err.file, column ? "--kernel: column %zu" : "--kernel", column);
-    err.line = err.column = 0;
-    int code = session_fail(s, &err);
-    if (column) point_at(expression, column);
-    return code;
+    return fail_expression(s, err, "kernel", expression);
+}
+
+int session_parse_mean(session *s, const char *expression, const char *mean, lth_kernel **kernel) {
+    lth_error err = {0};
+    lth_kernel *both = NULL;
+    if (lth_gp_kernel_parse(s->ctx, expression, mean, &both, &err) != LTH_OK)
+        return fail_expression(s, err, "mean", mean);
+    lth_kernel_free(*kernel);
+    *kernel = both;
+    return EXIT_DONE;
 }
 
 int session_resolve_kernel(session *s, const char *path, const lth_table *table,
@@ -332,6 +346,7 @@ static lth_table_options table_options(const session *s) {
     if (s->options->format >= 0) wanted.format = (lth_table_format)(s->options->format + 1);
     wanted.where = s->options->where.at;
     wanted.where_count = s->options->where.count;
+    wanted.optional = s->optional;
     return wanted;
 }
 
@@ -371,9 +386,10 @@ int session_read_table(session *s, const char *path, const lth_kernel *kernel, c
     return code;
 }
 
-int session_open_rows(session *s, const char *path, const lth_kernel *kernel, row_source *r) {
+int session_open_rows(session *s, const char *path, const lth_kernel *kernel, const list *more,
+                      row_source *r) {
     lth_table_options wanted = table_options(s);
-    *r = (row_source){.path = path, .columns = name_columns(kernel, NULL, &wanted.column_count)};
+    *r = (row_source){.path = path, .columns = name_columns(kernel, more, &wanted.column_count)};
     if (!r->columns) return out_of_memory();
     wanted.columns = r->columns;
     lth_error err = {0};

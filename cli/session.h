@@ -18,9 +18,10 @@ typedef struct session {
         int width;        /* characters now on the line */
         const char *unit; /* of what is done: how many of them are told; NULL = percent */
     } bar;
-    bool resumable; /* the same command goes on where a signal stopped this one */
-    bool learning;  /* has something to lose: Ctrl-C does not cancel calls of the library, and the
-                       line is session_status()'s instead of the bar's */
+    const char *optional; /* a column to read where a table has it, or NULL */
+    bool resumable;       /* the same command goes on where a signal stopped this one */
+    bool learning; /* has something to lose: Ctrl-C does not cancel calls of the library, and the
+                      line is session_status()'s instead of the bar's */
 } session;
 
 int session_open(session *s, const options *o);
@@ -57,6 +58,8 @@ int out_of_memory(void);         /* says so; returns EXIT_FAILED */
 int split_names(const options *o, const char *flag, const list *from, list *out);
 
 int session_parse_kernel(session *s, const char *expression, lth_kernel **out);
+/* That kernel with what --mean adds to it, in the place of *kernel. */
+int session_parse_mean(session *s, const char *expression, const char *mean, lth_kernel **kernel);
 
 /* The parameters of the kernel that depend on the data, by the table read from `path`. */
 int session_resolve_kernel(session *s, const char *path, const lth_table *table,
@@ -75,7 +78,8 @@ typedef struct row_source {
 } row_source;
 
 /* Both: close it also when this fails. *out NULL after the last row. */
-int session_open_rows(session *s, const char *path, const lth_kernel *kernel, row_source *r);
+int session_open_rows(session *s, const char *path, const lth_kernel *kernel, const list *more,
+                      row_source *r);
 int session_next_rows(session *s, row_source *r, size_t most, lth_table **out);
 void close_rows(row_source *r);
 

@@ -109,6 +109,7 @@ static const char *const kernels[] = {
     "rbf(tfidf(text))",
     "linear(ngrams(text)) * rbf(f1)",
     "rbf(mean(text)) + 0.5",
+    "linear(scale(f1..f2))",
 };
 
 static array *add(const char *name, lth__dtype dtype, size_t rank, size_t rows, size_t cols) {
@@ -171,12 +172,17 @@ static void add_text_field(const recipe *r, size_t field, bool vectors) {
 static void add_fields(const recipe *r, const lth_kernel *kernel) {
     for (size_t f = 0; f < kernel->field_count; f++) {
         const lth__field_def *def = &kernel->fields[f];
-        if (def->type != &lth__field_numbers) {
+        bool scaled = def->type == &lth__field_scaled;
+        if (def->type != &lth__field_numbers && !scaled) {
             add_text_field(r, f, def->vectors);
             continue;
         }
-        array *a = add_part(f, "numbers", LTH__F64, 2, r->rows, strstr(def->column, "..") ? 2 : 1);
+        size_t columns = strstr(def->column, "..") ? 2 : 1;
+        array *a = add_part(f, "numbers", LTH__F64, 2, r->rows, columns);
         for (size_t i = 0; i < 2 * r->rows; i++) a->data.f64[i] = (double)i;
+        if (!scaled) continue;
+        add_part(f, "means", LTH__F64, 1, columns, 1);
+        add_part(f, "deviations", LTH__F64, 1, columns, 1)->data.f64[0] = 2;
     }
 }
 

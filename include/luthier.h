@@ -193,6 +193,7 @@ typedef struct lth_table_options {
     size_t column_count;        /* entries of `columns`                                     */
     const char *const *where;   /* "COL=VALUE[,VALUE...]": rows to keep must match each     */
     size_t where_count;         /* entries of `where`                                       */
+    const char *optional;       /* a column that is kept too where there is one; NULL = none */
 } lth_table_options;
 
 LTH_API void lth_table_options_init(lth_table_options *options);
@@ -301,7 +302,8 @@ LTH_API lth_column_kind lth_kernel_column_kind(const lth_kernel *kernel, size_t 
 LTH_API size_t lth_kernel_orders(const lth_kernel *kernel);
 
 /* Give a kernel the parameters that depend on the data: for symbols=all of a tree kernel, the
- * labels that the inner nodes of the table's trees have, by descending frequency. *kernel is
+ * labels that the inner nodes of the table's trees have, by descending frequency; for a coregion
+ * without tasks, those that its column has, sorted. *kernel is
  * replaced by a kernel in which they are spelled out, with the same values; nothing happens when
  * nothing is left open, or on failure. An encoder is made afterwards. lth_gp_fit() and lth_gp_cv()
  * do it themselves. */
@@ -314,7 +316,7 @@ LTH_API bool lth_kernel_needs_vectors(const lth_kernel *kernel);
 /* What an argument does to its kernel, for those that do not know the family by name. */
 typedef enum lth_role {
     LTH_ROLE_OTHER,
-    LTH_ROLE_VARIANCE,    /* the kernel is proportional to it                            */
+    LTH_ROLE_VARIANCE,    /* the kernel is proportional to it, or to all of its rows     */
     LTH_ROLE_WEIGHT,      /* of the i-th order; the kernel is proportional to all of them */
     LTH_ROLE_LENGTHSCALE, /* the distance over which the kernel falls off                */
     LTH_ROLE_GAP,         /* factor for each part that is skipped                        */
@@ -446,14 +448,40 @@ typedef struct lth_gp lth_gp;
  * their names. */
 typedef enum lth_task { LTH_TASK_AUTO = 0, LTH_TASK_REGRESSION, LTH_TASK_CLASSIFICATION } lth_task;
 
-/* How a latent function becomes the probability of a class: 1 / (1 + exp(-f)), or the normal
- * distribution function of f. */
-typedef enum lth_likelihood { LTH_LOGIT = 0, LTH_PROBIT = 1 } lth_likelihood;
+/* What is seen of a latent function f. Of labels: classes by 1 / (1 + exp(-f)) (the default; for
+ * targets of numbers the default is GAUSSIAN), or by the normal distribution function of f. Of
+ * numbers: f and normal noise; f and noise with heavy tails, whose degrees of freedom are learned;
+ * normal noise after a learned monotone warp; normal noise, but what is below or above a bound is
+ * seen as the bound; grades, which are few different numbers, with learned cut points; counts, of
+ * mean exp(f) times the exposure, without and with more variance than that; shares between 0 and 1.
+ */
+typedef enum lth_likelihood {
+    LTH_LOGIT = 0,
+    LTH_PROBIT = 1,
+    LTH_GAUSSIAN,
+    LTH_STUDENT,
+    LTH_WARPED,
+    LTH_CENSORED,
+    LTH_ORDINAL,
+    LTH_POISSON,
+    LTH_NEGBINOMIAL,
+    LTH_BETA,
+    LTH_SOFTMAX
+} lth_likelihood;
+
+/* "logit", "student": as --likelihood names it; NULL past the last. Static. */
+LTH_API const char *lth_likelihood_name(lth_likelihood which);
+/* The i-th warp of LTH_WARPED, "log", and a line about it; NULL past the last. Static. */
+LTH_API const char *lth_warp_name(size_t i, const char **help);
+
+/* The number that stands for a prediction, by which errors are counted. */
+typedef enum lth_point { LTH_POINT_MEAN = 0, LTH_POINT_MEDIAN } lth_point;
 
 /* One step of the optimiser: the evidence (log marginal likelihood) at the best point of this
  * start, the largest component of its gradient, and seconds since the fit began. `start` counts
  * from 0 (the informed one). Return non-zero to stop: the fit then ends well, with the best point
- * so far, marked as interrupted. */
+ * so far, marked as interrupted. After the search, what intervals and averages take tells the last
+ * step again, with more evaluations; a model that is stopped then has neither. */
 typedef struct lth_gp_step {
     size_t start, iteration, evaluations;
     double evidence, gradient, seconds;
@@ -462,12 +490,16 @@ typedef int lth_gp_step_fn(void *user, const lth_gp_step *step);
 
 /* How the posterior of all rows is computed: EXACT by a factor of their matrix; CG, for numbers, by
  * conjugate gradients over the stored matrix, exact up to a tolerance; INDUCING by some rows that
- * stand for all. AUTO is the most exact that fits into memory. */
+ * stand for all. AUTO is the most exact that fits into memory. Where noise is not normal, EXACT is
+ * LAPLACE's approximation, around the mode, or the best normal distribution with a SITE for each
+ * row, by a bound of the evidence: whichever suits the likelihood, unless one is asked for. */
 typedef enum lth_posterior {
     LTH_POSTERIOR_AUTO = 0,
     LTH_POSTERIOR_EXACT,
     LTH_POSTERIOR_CG,
-    LTH_POSTERIOR_INDUCING
+    LTH_POSTERIOR_INDUCING,
+    LTH_POSTERIOR_LAPLACE,
+    LTH_POSTERIOR_SITES
 } lth_posterior;
 
 /* What INDUCING may learn from, all rows, after the search on `learn_rows`. */
@@ -510,6 +542,22 @@ typedef struct lth_gp_options {
                                   all parameters of the kernel are held. NULL = none            */
     bool on_disk;              /* CG reads `gram` for every product instead of keeping it. Without a
                                   word it does so when memory is too small                      */
+    const char *warp;          /* of LTH_WARPED; NULL = "log"                                    */
+    double lower, upper;       /* of LTH_CENSORED; NaN (default), or both 0 = there is none      */
+    const char *noise_by;      /* "COL": the known variance of each row's noise, in the target's
+                                  units squared, beside the learned one; "1/COL": the learned one
+                                  is that of one of so many repeats. NULL = neither             */
+    const char *weights;       /* a column: how often each row counts; NULL = once              */
+    const char *exposure;      /* a column: of counts, mean = exp(f) times this; NULL = 1        */
+    lth_point point;           /* default MEAN                                                  */
+    const char *mean;          /* a linear model of number columns, "zs + f1..f17", see
+                                  lth_gp_kernel_parse(); NULL = none                            */
+    bool intervals;  /* find intervals of the parameters: two evaluations more for each of them  */
+    size_t average;  /* predict by so many draws of the parameters, 2 to 1000, and find the
+                        intervals too; 0 (default) = by the best ones alone. Not with CG or INDUCING
+                      */
+    size_t coregion; /* several targets learn from each other, with so many numbers each;
+                        then empty cells are allowed. 0 (default) = each by itself    */
 } lth_gp_options;
 
 LTH_API void lth_gp_options_init(lth_gp_options *options);
@@ -523,6 +571,14 @@ LTH_API lth_status lth_gp_fit(lth_ctx *ctx, const char *expression, const lth_ta
                               const char *const *targets, size_t target_count,
                               const lth_gp_options *options, lth_gp **out, lth_error *err);
 LTH_API void lth_gp_free(lth_gp *gp);
+
+/* The kernel of a model with options->mean `mean`, which may be NULL. The mean is a sum of number
+ * columns and ranges; their weights are integrated out: it adds linear(scale(zs) + scale(f1..f17))
+ * to the expression, with one variance to be learned. The words zero and constant among them say
+ * whether the mean of each target is taken out, as `zero_mean` does. A mistake is LTH_EFORMAT with
+ * its column: in `expression`, or where that is right by itself, in `mean`. */
+LTH_API lth_status lth_gp_kernel_parse(lth_ctx *ctx, const char *expression, const char *mean,
+                                       lth_kernel **out, lth_error *err);
 
 /* What lth_gp_fit() would do and need. Bytes and pairs (kernel values to compute) of one evaluation
  * of the search, and of the posterior of all rows; cell-orders are 0 where the kernel has none.
@@ -572,6 +628,9 @@ typedef struct lth_gp_param {
     double value, start; /* natural units; the noise in the (first) target's units squared */
     bool held, at_bound;
     const char *tag;
+    double low, high;  /* 95% interval, where options->intervals or average asked for it; NaN = not
+                          known, as of one that is held or at a bound */
+    bool undetermined; /* the rows say next to nothing about it: the interval is made up */
 } lth_gp_param;
 LTH_API const lth_gp_param *lth_gp_param_at(const lth_gp *gp, size_t i);
 
@@ -585,14 +644,42 @@ typedef struct lth_gp_symbol {
 } lth_gp_symbol;
 LTH_API const lth_gp_symbol *lth_gp_symbol_at(const lth_gp *gp, size_t i);
 
+/* The linear part of a model: of a target or class, what its kernel says of number columns by terms
+ * such as linear(scale(zs)), which a mean adds. f = sum_c weight_c x_c + the rest; a model without
+ * such terms has no weights. */
+typedef struct lth_trend lth_trend;
+typedef struct lth_trend_weight {
+    const char *column;
+    double weight;    /* of one unit of the column, in the target's units (of labels, those of the
+                         latent function): its posterior mean                             */
+    double sd;        /* and standard deviation; NaN for a column that does not vary      */
+    double deviation; /* standard deviation of the column: weight * deviation is comparable */
+} lth_trend_weight;
+LTH_API lth_status lth_gp_trend(const lth_gp *gp, size_t target, lth_trend **out, lth_error *err);
+LTH_API void lth_trend_free(lth_trend *trend);
+/* NULL past the last. */
+LTH_API const lth_trend_weight *lth_trend_weight_at(const lth_trend *trend, size_t i);
+/* Its share of the function's variance over training rows (some, where they are many): covariance
+ * over variance, so that those of the rest make up 1. NaN without weights. Neither this nor `sd` is
+ * known to a model whose matrices several ranks of a cluster hold: NaN. */
+LTH_API double lth_trend_share(const lth_trend *trend);
+
 /* Quality of predictions, in the target's own units. nlpd counts the noise; coverage is the share
- * of targets inside their 95% interval. */
+ * of targets inside their 95% interval. The top is a tenth of the rows, at least one. What is not
+ * defined is NaN; docs/models.md has the formulas. */
 typedef struct lth_metrics {
     size_t count;
     double nlpd, mae, rmse, r, r2, coverage;
+    double spearman, kendall; /* correlation of ranks; tau-b. 0 where one side is constant */
+    double ndcg;              /* of the top by prediction, with y less the smallest as gain */
+    double recall;            /* share of that top that is at the top of y too              */
+    double crps;              /* mean continuous ranked probability score                   */
+    double calibration;       /* mean distance of levels .05 .. .95 from the share of y inside */
+    double qwk; /* quadratic weighted kappa; only if y has whole numbers, 100 different at most */
 } lth_metrics;
 
-/* Metrics of predictions with their standard deviations (of y, noise included), or NULL without. */
+/* Metrics of predictions with their standard deviations (of y, noise included), or NULL without.
+ * Takes memory for the rows; where there is none, what needs their order is NaN. */
 LTH_API void lth_metrics_of(const double *y, const double *mean, const double *sd, size_t count,
                             lth_metrics *out, size_t size);
 
@@ -614,6 +701,8 @@ typedef struct lth_gp_report {
     size_t cg_steps;                /* of conjugate gradients; 0 = none                     */
     double cg_residual;             /* relative, the largest                                */
     double evidence_error;          /* its standard error, of CG an estimate; otherwise 0   */
+    size_t draws;           /* of the parameters, over which predictions are averaged; 0 = none */
+    double effective_draws; /* how many equal ones they are worth by their weights              */
 } lth_gp_report;
 LTH_API const lth_gp_report *lth_gp_reported(const lth_gp *gp);
 
@@ -626,6 +715,45 @@ LTH_API lth_status lth_gp_use_vectors(lth_gp *gp, const char *path, lth_error *e
  * function without noise when `latent`. Memory grows with the training rows, not with the table. */
 LTH_API lth_status lth_gp_predict(const lth_gp *gp, const lth_table *table, bool latent,
                                   double *mean, double *sd, lth_error *err);
+
+/* All that a model of numbers says of the rows of a table, into the caller's arrays; NULL = not
+ * wanted. By [target * rows + row], where nothing else is said. */
+typedef struct lth_gp_prediction {
+    double *point, *mean, *median,
+        *sd;                         /* of y; point is the mean or the median, as it was fitted */
+    double *lower, *upper;           /* between them `level` of the probability, as much below  */
+    double level;                    /* 0 = 0.95                                                */
+    double *latent_mean, *latent_sd; /* of f, where that is in units of its own; else of y
+                                        without noise */
+    double *probability;             /* of grades: [row * grades + grade]                       */
+    const double *y;                 /* the truth, for the rest:                                */
+    double *log_density;             /* of what has a probability of its own, its logarithm     */
+    double *cdf;                     /* P(Y < y), and half of P(Y = y)                          */
+    double *crps;                    /* continuous ranked probability score                     */
+    const char *const *given;        /* of targets that learn from each other: those whose numbers
+                                        the table has, where a cell is not empty. The prediction of
+                                        a row is then given these, of that row alone            */
+    size_t given_count;
+} lth_gp_prediction;
+LTH_API lth_status lth_gp_predict_all(const lth_gp *gp, const lth_table *table,
+                                      const lth_gp_prediction *to, size_t size, lth_error *err);
+/* Metrics of such a prediction, or of some of its rows, as arrays of `count`: from y and point, and
+ * what else there is of sd, lower and upper at 0.95, log_density, cdf and crps. What is missing is
+ * taken from a normal distribution with this point and sd. */
+LTH_API lth_status lth_metrics_with(const lth_gp_prediction *from, size_t from_size, size_t count,
+                                    lth_metrics *out, size_t size, lth_error *err);
+/* What it is fitted with. */
+LTH_API size_t lth_gp_coregion(const lth_gp *gp); /* the rank; 0 = targets are by themselves */
+LTH_API lth_point lth_gp_point(const lth_gp *gp);
+LTH_API const char *lth_gp_warp(const lth_gp *gp); /* NULL = none */
+/* The grades of LTH_ORDINAL, ascending; 0 = it has none. Borrowed from the model. */
+LTH_API size_t lth_gp_grades(const lth_gp *gp, const double **out);
+/* The columns beside those of the kernel that it reads of every table: of its exposure. NULL =
+ * none.
+ */
+LTH_API const char *lth_gp_exposure(const lth_gp *gp);
+/* The same of the noise, which it reads where a table has it: without the "1/" of repeats. */
+LTH_API const char *lth_gp_noise_by(const lth_gp *gp);
 
 /* The same for a classifier: probability[row * classes + class]. They sum to 1 in each row; for
  * several labels a row each stands for itself, and a row has a label where it is above 1/2. */
@@ -651,6 +779,22 @@ LTH_API void lth_folds_shuffled(uint64_t seed, size_t rows, size_t folds, size_t
 LTH_API lth_status lth_gp_sample(const lth_kernel *kernel, const lth_items *items, double noise,
                                  size_t draws, double *y, lth_error *err);
 
+/* The same by another likelihood: f, drawn from the prior, and what is seen of it. */
+typedef struct lth_gp_sample_options {
+    size_t size;               /* set by lth_gp_sample_options_init()                           */
+    lth_likelihood likelihood; /* default LTH_GAUSSIAN; labels are drawn as -1 and 1            */
+    const char *warp;          /* of LTH_WARPED; NULL = "log"                                   */
+    double lower, upper;       /* of LTH_CENSORED; NaN (default) = there is no such bound       */
+    const char *const *set;    /* "noise=0.1", "dof=4", "gap=1,1,0.5" (for five grades), of a warp
+                                  "c=0.5", and "mean=2", which is added to f; what is not set has
+                                  the value at which learning starts, the mean is 0             */
+    size_t set_count;
+} lth_gp_sample_options;
+LTH_API void lth_gp_sample_options_init(lth_gp_sample_options *options);
+LTH_API lth_status lth_gp_sample_as(const lth_kernel *kernel, const lth_items *items,
+                                    const lth_gp_sample_options *options, size_t draws, double *y,
+                                    lth_error *err);
+
 /* ---- Labels and cross-validation ----------------------------------------------------------- */
 
 /* Quality of the predictions of one class. `support` counts the rows that have it. */
@@ -669,14 +813,25 @@ typedef struct lth_label_metrics {
     double auc;      /* area under the ROC curve; only with two classes and their decision values */
     double log_loss; /* mean of -log P(the true labels of a row); only with probabilities. None of
                         these counts as less than 1e-15 */
+    double brier;    /* mean over rows of the sum over classes of (P - truth)^2, or with several
+                        labels a row of the mean over classes; only with probabilities */
+    double auprc;    /* average precision of the second class; as auc */
+    double calibration; /* expected calibration error, 10 bins; only with probabilities */
+    double qwk; /* quadratic weighted kappa; only if all names of classes are whole numbers */
 } lth_label_metrics;
 
-/* Metrics of predicted labels: truth[i * classes + c] says whether row i has class c. auc and
- * log_loss are NaN. And those of class `i`. */
+/* Metrics of predicted labels: truth[i * classes + c] says whether row i has class c. auc and what
+ * comes after it are NaN. And those of class `i`. */
 LTH_API void lth_label_metrics_of(const bool *truth, const bool *predicted, size_t count,
                                   size_t classes, lth_label_metrics *out, size_t size);
 LTH_API void lth_class_metrics_of(const bool *truth, const bool *predicted, size_t count,
                                   size_t classes, size_t i, lth_class_metrics *out, size_t size);
+/* All of them, from probability[i * classes + c] and the names of the classes; NULL = not known.
+ * `multi`: a row may have several labels, or none. */
+LTH_API lth_status lth_label_metrics_with(const bool *truth, const bool *predicted,
+                                          const double *probability, const char *const *names,
+                                          size_t count, size_t classes, bool multi,
+                                          lth_label_metrics *out, size_t size, lth_error *err);
 
 /* Folds of a seeded shuffle in which each class of the target has its share of every fold; for a
  * target of numbers or of several labels a row, lth_folds_shuffled(). */
@@ -710,6 +865,10 @@ LTH_API size_t lth_validation_confusion(const lth_validation *v, size_t target, 
  * it; or whether it has class `i`, and whether it really has. */
 LTH_API double lth_validation_value(const lth_validation *v, size_t target, size_t row);
 LTH_API double lth_validation_sd(const lth_validation *v, size_t target, size_t row);
+/* Of numbers whose distribution is not normal, its quantile at 0.025, 0.5 or 0.975; otherwise, and
+ * at other places, NaN. */
+LTH_API double lth_validation_quantile(const lth_validation *v, size_t target, size_t row,
+                                       double share);
 LTH_API bool lth_validation_predicted(const lth_validation *v, size_t target, size_t row, size_t i);
 LTH_API bool lth_validation_true(const lth_validation *v, size_t target, size_t row, size_t i);
 
@@ -931,6 +1090,10 @@ typedef struct lth_reasons_summary {
     double probability;
     bool exact; /* the weights add up but for rounding                    */
     size_t parts, patterns, rows;
+    double trend;     /* what the linear part adds (lth_gp_trend()): part of `mean` - `baseline` */
+    double predicted; /* of numbers: what is expected of y, in its units; else NaN */
+    const char *unit; /* of all the others: "" = those of y, "latent" = those of f, as where counts
+                         are exp(f); their sd and noise are then NaN. Static */
 } lth_reasons_summary;
 LTH_API const lth_reasons_summary *lth_reasons_summarise(const lth_reasons *reasons);
 
@@ -966,7 +1129,7 @@ LTH_API const lth_reasons_pattern *lth_reasons_pattern_at(const lth_reasons *rea
 typedef struct lth_reasons_row {
     size_t row;
     double weight, similarity;
-    double y;          /* its target; NaN for labels */
+    double y;          /* its target; NaN for labels, and where it has none */
     const char *label; /* its labels; NULL for numbers */
 } lth_reasons_row;
 LTH_API const lth_reasons_row *lth_reasons_row_at(const lth_reasons *reasons, size_t i);
@@ -1000,9 +1163,16 @@ LTH_API const char *lth_model_row_text(const lth_model *model, size_t row, size_
 /* ---- A model looked at ----------------------------------------------------------------------- */
 
 /* Leave-one-out predictions of the training rows: y, mean and sd, in the target's units. Not for
- * labels. */
+ * labels. Of targets that learn from each other one number is left out, and the rest of its row
+ * stays known; NaN where the row does not have the target. */
 LTH_API lth_status lth_gp_leave_one_out(const lth_gp *gp, size_t target, double *y, double *mean,
                                         double *sd, lth_error *err);
+/* The same of all that a prediction has, of one target, by row; y gets the truth. */
+LTH_API lth_status lth_gp_left_out(const lth_gp *gp, size_t target, double *y,
+                                   const lth_gp_prediction *to, size_t size, lth_error *err);
+
+/* z = warp(y) of a target, centred and scaled as the model sees it; y itself where none is. */
+LTH_API double lth_gp_warped(const lth_gp *gp, size_t target, double y);
 
 /* The i-th step of the search that the model keeps. */
 LTH_API const lth_gp_step *lth_gp_step_at(const lth_gp *gp, size_t i);

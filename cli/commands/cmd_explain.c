@@ -235,15 +235,19 @@ static int write_all(job *j) {
     return code ? code : closed;
 }
 
+static int read_rows(job *j) {
+    const char *room[1];
+    list more = model_columns(j->model, room);
+    int code = session_read_table(&j->session, j->options->arguments[1], lth_model_kernel(j->model),
+                                  &more, &j->table);
+    return code ? code : choose_rows(j);
+}
+
 static int run_job(job *j) {
     const options *o = j->options;
     int code = o->output ? check_output(o->output) : EXIT_DONE;
     if (!code) code = session_load_model(&j->session, o->arguments[0], &j->model);
-    if (!code && o->argument_count > 1) {
-        code = session_read_table(&j->session, o->arguments[1], lth_model_kernel(j->model), NULL,
-                                  &j->table);
-        if (!code) code = choose_rows(j);
-    }
+    if (!code && o->argument_count > 1) code = read_rows(j);
     if (!code) code = choose_functions(j);
     if (!code && j->table) code = predict(j);
     if (!code) code = write_all(j);

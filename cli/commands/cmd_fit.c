@@ -95,6 +95,9 @@ static void say_gp(learning *l, const lth_gp *gp) {
                 r.iterations, r.iterations == 1 ? "" : "s",
                 unfinished ? " (the most that --max-iter allows)" : "", r.seconds);
     say_posterior(l, &r);
+    if (r.draws > 0)
+        session_say(&l->session, "averaged over %zu draws of the hyperparameters (effective %.1f)",
+                    r.draws, r.effective_draws);
 }
 
 static void say_svm(learning *l, const lth_svm *svm) {

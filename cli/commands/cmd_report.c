@@ -51,10 +51,14 @@ static int read_data(job *j) {
     j->data.path = j->options->data;
     int code = choose_targets(j);
     if (!code) code = use_vectors(j);
-    if (!code)
-        code = session_read_table(&j->session, j->data.path, lth_model_kernel(j->model),
-                                  &j->data.targets, &j->data.table);
-    return code;
+    if (code) return code;
+    const list *targets = &j->data.targets;
+    const char *room[1], *columns[targets->count + 1];
+    list own = model_columns(j->model, room), more = {columns, targets->count + own.count};
+    memcpy(columns, targets->at, targets->count * sizeof *columns);
+    memcpy(columns + targets->count, own.at, own.count * sizeof *columns);
+    return session_read_table(&j->session, j->data.path, lth_model_kernel(j->model), &more,
+                              &j->data.table);
 }
 
 char *report_title(const char *path) {

@@ -1,5 +1,7 @@
 /* luthier sample: labels drawn from the prior, for synthetic experiments. */
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "json.h"
 #include "learning.h"
@@ -13,16 +15,63 @@ typedef struct job {
     lth_table *table;
     lth_items *items;
     size_t rows, draws;
-    double noise;
-    double *labels; /* by draw, then by row */
+    lth_gp_sample_options how;
+    const char **set; /* with the noise */
+    char *noise;      /* "noise=0.1"    */
+    double *labels;   /* by draw, then by row */
 } job;
 
-static int check_usage(const options *o, double *noise) {
+static bool has_noise(int likelihood) {
+    return likelihood < 0 || likelihood == LTH_GAUSSIAN || likelihood == LTH_STUDENT ||
+           likelihood == LTH_WARPED || likelihood == LTH_CENSORED;
+}
+
+static bool sets_noise(const options *o) {
+    for (size_t i = 0; i < o->set.count; ++i)
+        if (strncmp(o->set.at[i], "noise=", 6) == 0) return true;
+    return false;
+}
+
+static int check_usage(const options *o) {
     const command *c = o->command;
+    double noise;
     if (!o->kernel) return usage_error(c, "sample wants --kernel EXPR");
-    if (!o->noise) return usage_error(c, "sample wants --noise V, a variance");
+    if (has_noise(o->likelihood) && !o->noise && !sets_noise(o))
+        return usage_error(c, "sample wants --noise V, a variance");
+    if (!has_noise(o->likelihood) && o->noise)
+        return usage_error(c, "this likelihood has no noise; leave --noise out");
     if (o->draws == 0) return usage_error(c, "--draws wants a number from 1");
-    return parse_noise(o, 0, noise, NULL);
+    return o->noise ? parse_noise(o, 0, &noise, NULL) : EXIT_DONE;
+}
+
+/* --noise is a parameter as those of --set are. */
+static int fill_set(job *j) {
+    const options *o = j->options;
+    lth_gp_sample_options *to = &j->how;
+    j->set = calloc(o->set.count + 1, sizeof *j->set);
+    if (!j->set) return out_of_memory();
+    memcpy(j->set, o->set.at, o->set.count * sizeof *j->set);
+    to->set = j->set;
+    to->set_count = o->set.count;
+    if (!o->noise) return EXIT_DONE;
+    j->noise = malloc(strlen(o->noise) + sizeof "noise=");
+    if (!j->noise) return out_of_memory();
+    stpcpy(stpcpy(j->noise, "noise="), o->noise);
+    j->set[to->set_count++] = j->noise;
+    return EXIT_DONE;
+}
+
+static int fill_options(job *j) {
+    lth_gp_options likelihood;
+    lth_gp_options_init(&likelihood);
+    int code = fill_likelihood(j->options, &likelihood);
+    if (code) return code;
+    lth_gp_sample_options_init(&j->how);
+    if (j->options->likelihood >= 0) j->how.likelihood = likelihood.likelihood;
+    j->how.warp = likelihood.warp;
+    j->how.lower = likelihood.lower;
+    j->how.upper = likelihood.upper;
+    return fill_set(j);
 }
 
 static int encode(job *j) {
@@ -47,7 +96,7 @@ static int draw(job *j) {
     int code = session_allocate(s, "the sample", j->draws, j->rows, 1, &j->labels);
     if (code) return code;
     lth_error err = {0};
-    if (lth_gp_sample(j->kernel, j->items, j->noise, j->draws, j->labels, &err) != LTH_OK)
+    if (lth_gp_sample_as(j->kernel, j->items, &j->how, j->draws, j->labels, &err) != LTH_OK)
         return session_fail(s, &err);
     return session_check_interrupt(s);
 }
@@ -101,10 +150,13 @@ static int run_job(job *j) {
 
 int run_sample(const options *o) {
     job j = {.options = o, .draws = (size_t)o->draws};
-    int code = check_usage(o, &j.noise);
+    int code = check_usage(o);
     if (code) return code;
-    code = session_open(&j.session, o);
+    code = fill_options(&j);
+    if (!code) code = session_open(&j.session, o);
     if (!code) code = run_job(&j);
+    free(j.set);
+    free(j.noise);
     free(j.labels);
     lth_items_free(j.items);
     lth_encoder_free(j.encoder);

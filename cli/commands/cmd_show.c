@@ -1,10 +1,12 @@
 /* luthier show: what a model has learned, and how. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "model.h"
 #include "output.h"
+#include "trend.h"
 
 static size_t symbol_count(const lth_gp *gp) {
     size_t count = 0;
@@ -27,21 +29,23 @@ static lth_gp_symbol *sorted_symbols(const lth_gp *gp, size_t count) {
     return symbols;
 }
 
-/* The i-th hyperparameter of the kernel, and after the last one the noise or the scale. */
+/* Hyperparameters of the kernel, and after the last one the model's own: noise, scale. */
 static lth_gp_param param_at(const lth_gp *gp, size_t i) {
-    return *lth_gp_param_at(gp, i < lth_kernel_params(lth_gp_kernel(gp)) ? i : LTH_NONE);
+    return *lth_gp_param_at(gp, i);
 }
 
 static size_t param_count(const lth_gp *gp) {
-    return lth_kernel_params(lth_gp_kernel(gp)) + 1;
+    size_t count = 0;
+    while (lth_gp_param_at(gp, count)) ++count;
+    return count;
 }
 
 static const char *likelihood_of(const lth_gp *gp) {
-    return lth_gp_likelihood(gp) == LTH_PROBIT ? "probit" : "logit";
+    return lth_likelihood_name(lth_gp_likelihood(gp));
 }
 
 const char *posterior_name(lth_posterior posterior) {
-    static const char *const names[] = {"auto", "exact", "cg", "inducing"};
+    static const char *const names[] = {"auto", "exact", "cg", "inducing", "laplace", "sites"};
     return names[posterior];
 }
 
@@ -58,8 +62,26 @@ static void print_figure(const char *name, double value) {
     putchar('\n');
 }
 
+/* Of one that is learned at least, where they were asked for. */
+static bool has_intervals(const lth_gp *gp) {
+    for (size_t i = 0; i < param_count(gp); ++i)
+        if (!isnan(param_at(gp, i).low)) return true;
+    return false;
+}
+
+/* Two cells, empty where it is not known. */
+static void print_interval(const lth_gp_param *p) {
+    if (isnan(p->low)) {
+        fputs("\t\t", stdout);
+        return;
+    }
+    print_cell(p->low);
+    print_cell(p->high);
+}
+
 static void print_params(const lth_gp *gp) {
-    printf("\nparameter\tvalue\tstart\tstate\n");
+    bool intervals = has_intervals(gp);
+    printf("\nparameter\tvalue\tstart\tstate%s\n", intervals ? "\tlow\thigh" : "");
     for (size_t i = 0; i < param_count(gp); ++i) {
         lth_gp_param p = param_at(gp, i);
         fputs(p.path, stdout);
@@ -68,6 +90,8 @@ static void print_params(const lth_gp *gp) {
         printf("\t%s", p.held ? "held" : "learned");
         if (p.tag) printf(", tied $%s", p.tag);
         if (p.at_bound) printf(", at bound");
+        if (p.undetermined) printf(", not determined");
+        if (intervals) print_interval(&p);
         putchar('\n');
     }
 }
@@ -106,13 +130,18 @@ static const char *ending(const lth_gp_report *r) {
 static void print_posterior(const lth_gp_report *r) {
     if (r->learned_rows > 0 && r->learned_rows < r->rows)
         printf("rows learned from\t%zu\n", r->learned_rows);
+    if (r->draws > 0) {
+        printf("draws\t%zu\n", r->draws);
+        print_figure("effective draws", r->effective_draws);
+    }
     if (r->posterior == LTH_POSTERIOR_EXACT) return;
     printf("posterior\t%s\n", posterior_name(r->posterior));
     if (r->posterior == LTH_POSTERIOR_CG) {
         printf("steps of cg\t%zu\n", r->cg_steps);
         print_figure("residual of cg", r->cg_residual);
         print_figure("standard error of log evidence", r->evidence_error);
-    } else {
+    }
+    if (r->posterior == LTH_POSTERIOR_INDUCING) {
         printf("inducing rows\t%zu\n", r->inducing);
         print_figure("variance left", r->trace_left);
         print_figure("variance left to noise", r->left_to_noise);
@@ -126,6 +155,19 @@ static void print_left_out(const lth_metrics *loo) {
     print_figure("leave-one-out coverage", loo->coverage);
 }
 
+/* Of numbers; normal noise goes without saying. */
+static void print_likelihood(const lth_gp *gp) {
+    if (lth_gp_likelihood(gp) == LTH_GAUSSIAN) return;
+    printf("likelihood\t%s\n", likelihood_of(gp));
+    if (lth_gp_warp(gp)) printf("warp\t%s\n", lth_gp_warp(gp));
+    if (lth_gp_exposure(gp)) printf("exposure\t%s\n", lth_gp_exposure(gp));
+    const double *grades;
+    size_t count = lth_gp_grades(gp, &grades);
+    if (count > 0) printf("grades");
+    for (size_t i = 0; i < count; ++i) print_cell(grades[i]);
+    if (count > 0) putchar('\n');
+}
+
 static void print_training(const lth_gp *gp, const lth_gp_report *r) {
     printf("\nlearning\tvalue\n");
     for (size_t i = 0; i < lth_gp_targets(gp); ++i) printf("target\t%s\n", lth_gp_target(gp, i));
@@ -136,7 +178,8 @@ static void print_training(const lth_gp *gp, const lth_gp_report *r) {
         printf("likelihood\t%s\nlabels\t%s\n", likelihood_of(gp),
                lth_gp_is_multi_label(gp) ? "several a row" : "one a row");
     } else {
-        print_figure("noise", r->noise);
+        print_likelihood(gp);
+        if (r->noise > 0) print_figure("noise", r->noise);
         print_left_out(r->loo);
     }
     if (r->jitter > 0) print_figure("jitter", r->jitter);
@@ -154,11 +197,13 @@ static void print_classes(const lth_gp *gp) {
     }
 }
 
-static int print_gp(const lth_gp *gp) {
+static int print_gp(lth_model *m) {
+    const lth_gp *gp = lth_model_gp(m);
     lth_gp_report r = *lth_gp_reported(gp);
     print_params(gp);
     print_orders(&r);
     int code = print_symbols(gp);
+    if (!code) code = print_trend(m);
     if (code) return code;
     print_training(gp, &r);
     print_classes(gp);
@@ -168,6 +213,7 @@ static int print_gp(const lth_gp *gp) {
 /* ---- JSON ---- */
 
 static void put_params(json_writer *w, const lth_gp *gp) {
+    bool intervals = has_intervals(gp);
     json_begin_list(w, "parameters");
     for (size_t i = 0; i < param_count(gp); ++i) {
         lth_gp_param p = param_at(gp, i);
@@ -178,6 +224,11 @@ static void put_params(json_writer *w, const lth_gp *gp) {
         json_put_bool(w, "held", p.held);
         json_put_bool(w, "at_bound", p.at_bound);
         json_put_text(w, "tag", p.tag);
+        if (intervals) {
+            json_put_double(w, "low", p.low);
+            json_put_double(w, "high", p.high);
+            json_put_bool(w, "undetermined", p.undetermined);
+        }
         json_end(w);
     }
     json_end(w);
@@ -232,6 +283,10 @@ static void put_quality(json_writer *w, const lth_gp_report *r) {
 static void put_posterior(json_writer *w, const lth_gp_report *r) {
     json_put_text(w, "posterior", posterior_name(r->posterior));
     json_put_count(w, "learned_rows", r->learned_rows);
+    if (r->draws > 0) {
+        json_put_count(w, "draws", r->draws);
+        json_put_double(w, "effective_draws", r->effective_draws);
+    }
     if (r->posterior == LTH_POSTERIOR_CG) {
         json_put_count(w, "cg_steps", r->cg_steps);
         json_put_double(w, "cg_residual", r->cg_residual);
@@ -244,8 +299,20 @@ static void put_posterior(json_writer *w, const lth_gp_report *r) {
     }
 }
 
-static void put_classes(json_writer *w, const lth_gp *gp) {
+static void put_likelihood(json_writer *w, const lth_gp *gp) {
+    const double *grades;
+    size_t count = lth_gp_grades(gp, &grades);
     json_put_text(w, "likelihood", likelihood_of(gp));
+    if (lth_gp_warp(gp)) json_put_text(w, "warp", lth_gp_warp(gp));
+    if (lth_gp_exposure(gp)) json_put_text(w, "exposure", lth_gp_exposure(gp));
+    if (lth_gp_point(gp) == LTH_POINT_MEDIAN) json_put_text(w, "point", "median");
+    if (count == 0) return;
+    json_begin_list(w, "grades");
+    for (size_t i = 0; i < count; ++i) json_put_double(w, NULL, grades[i]);
+    json_end(w);
+}
+
+static void put_classes(json_writer *w, const lth_gp *gp) {
     json_put_bool(w, "multi_label", lth_gp_is_multi_label(gp));
     json_begin_list(w, "classes");
     for (size_t i = 0; i < lth_gp_classes(gp); ++i) {
@@ -258,14 +325,17 @@ static void put_classes(json_writer *w, const lth_gp *gp) {
     json_end(w);
 }
 
-static int put_gp(json_writer *w, const lth_gp *gp) {
+static int put_gp(json_writer *w, lth_model *m) {
+    const lth_gp *gp = lth_model_gp(m);
     lth_gp_report r = *lth_gp_reported(gp);
     put_params(w, gp);
     put_orders(w, &r);
     int code = put_symbols(w, gp);
+    if (!code) code = json_put_trend(w, m);
     json_put_count(w, "rows", r.rows);
     put_posterior(w, &r);
     json_put_double(w, "log_evidence", r.evidence);
+    put_likelihood(w, gp);
     if (lth_gp_classes(gp) > 0)
         put_classes(w, gp);
     else
@@ -295,14 +365,14 @@ static int print_json(lth_model *m, const char *kernel) {
     if (lth_model_svm(m))
         json_put_svm(&w, lth_model_svm(m));
     else
-        code = put_gp(&w, lth_model_gp(m));
+        code = put_gp(&w, m);
     json_end(&w);
     return code;
 }
 
 static int print_text(lth_model *m, const char *kernel) {
     puts(kernel);
-    if (lth_model_gp(m)) return print_gp(lth_model_gp(m));
+    if (lth_model_gp(m)) return print_gp(m);
     print_svm(lth_model_svm(m));
     return EXIT_DONE;
 }

@@ -5,44 +5,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "json.h"
+#include "figures.h"
 #include "output.h"
 
 /* ---- Figures ---- */
 
-enum { MOST_FIGURES = 8 };
-static const char *const of_numbers[] = {"nlpd", "mae",      "rmse",    "r",
-                                         "r2",   "coverage", "seconds", "evidence"};
-static const char *const of_labels[] = {"accuracy", "micro_f1", "macro_f1",
-                                        "auc",      "seconds",  "log_loss"};
-
-typedef struct score {
-    size_t count;
-    double figure[MOST_FIGURES];
-} score;
-
-/* Support vector machines predict no probabilities here, so that there is no log loss. */
-static size_t figure_count(const cv_report *r) {
-    return r->labels ? 6 - r->svm : 8;
-}
-
-static const char *figure_name(const cv_report *r, size_t i) {
-    return r->labels ? of_labels[i] : of_numbers[i];
+/* Support vector machines predict no probabilities here. */
+static figure_kind kind_of(const cv_report *r) {
+    return (figure_kind){
+        .labels = r->labels, .svm = r->svm, .probabilities = !r->svm, .fitted = true};
 }
 
 /* `fold` LTH_NONE = all rows together, which have no evidence. */
-static score score_of(const cv_report *r, size_t target, size_t fold) {
+static figures score_of(const cv_report *r, size_t target, size_t fold) {
     const lth_validation *v = r->validation;
     double seconds = lth_validation_seconds(v, target, fold), evidence = NAN;
-    if (r->labels) {
-        const lth_label_metrics *m = lth_validation_label_metrics(v, target, fold);
-        return (score){m->count,
-                       {m->accuracy, m->micro_f1, m->macro_f1, m->auc, seconds, m->log_loss}};
-    }
-    const lth_metrics *m = lth_validation_metrics(v, target, fold);
+    if (r->labels) return figures_of_labels(lth_validation_label_metrics(v, target, fold), seconds);
     if (fold != LTH_NONE) evidence = r->svm ? 0 : lth_validation_evidence(v, target, fold);
-    return (score){m->count,
-                   {m->nlpd, m->mae, m->rmse, m->r, m->r2, m->coverage, seconds, evidence}};
+    return figures_of_numbers(lth_validation_metrics(v, target, fold), seconds, evidence);
 }
 
 /* A mean over those that have the figure: r is not defined on a fold of one row. */
@@ -51,25 +31,27 @@ typedef struct average {
     size_t defined[MOST_FIGURES];
 } average;
 
-static void add_score(average *a, score s) {
+static void add_score(average *a, figures s) {
     for (size_t i = 0; i < MOST_FIGURES; ++i)
-        if (isfinite(s.figure[i])) a->sum[i] += s.figure[i], ++a->defined[i];
+        if (isfinite(s.at[i])) a->sum[i] += s.at[i], ++a->defined[i];
 }
 
-static score mean_of(const cv_report *r, const average *a) {
-    score mean = {.count = lth_table_rows(r->table)};
+static figures mean_of(const cv_report *r, const average *a) {
+    figures mean = {.count = lth_table_rows(r->table)};
     for (size_t i = 0; i < MOST_FIGURES; ++i)
-        mean.figure[i] = a->sum[i] / (double)a->defined[i]; /* or nan */
+        mean.at[i] = a->sum[i] / (double)a->defined[i]; /* or nan */
     return mean;
 }
 
-static score mean_over_folds(const cv_report *r, size_t target) {
+static figures mean_over_folds(const cv_report *r, size_t target) {
     average a = {0};
     for (size_t k = 0; k < r->folds->count; ++k) add_score(&a, score_of(r, target, k));
-    return mean_of(r, &a);
+    figures mean = mean_of(r, &a);
+    mean.count = score_of(r, target, LTH_NONE).count; /* rows that have the target */
+    return mean;
 }
 
-static score mean_over_targets(const cv_report *r) {
+static figures mean_over_targets(const cv_report *r) {
     average a = {0};
     for (size_t t = 0; t < r->targets->count; ++t) add_score(&a, mean_over_folds(r, t));
     return mean_of(r, &a);
@@ -77,18 +59,9 @@ static score mean_over_targets(const cv_report *r) {
 
 /* ---- Text ---- */
 
-/* A figure that a model does not have, or that is not defined. */
-static void print_cell(const cv_report *r, double value) {
-    putchar('\t');
-    if (isnan(value) && (r->labels || r->svm))
-        putchar('-');
-    else
-        write_tsv_double(stdout, value);
-}
-
-static void print_row(const cv_report *r, const char *target, const char *fold, score s) {
+static void print_row(const cv_report *r, const char *target, const char *fold, figures s) {
     printf("%s\t%s\t%zu", target, fold, s.count);
-    for (size_t i = 0; i < figure_count(r); ++i) print_cell(r, s.figure[i]);
+    print_figures(kind_of(r), &s);
     putchar('\n');
 }
 
@@ -97,9 +70,9 @@ static void print_classes(const cv_report *r, size_t target) {
         lth_class_metrics m = *lth_validation_class_metrics(r->validation, target, c);
         printf("%s\t%s\t%zu", r->targets->at[target],
                lth_validation_class(r->validation, target, c), m.support);
-        print_cell(r, m.precision);
-        print_cell(r, m.recall);
-        print_cell(r, m.f1);
+        print_figure(kind_of(r), m.precision);
+        print_figure(kind_of(r), m.recall);
+        print_figure(kind_of(r), m.f1);
         putchar('\n');
     }
 }
@@ -121,7 +94,7 @@ static void print_confusion(const cv_report *r, size_t target) {
 
 int print_cv_text(const cv_report *r) {
     printf("target\tfold\tn");
-    for (size_t i = 0; i < figure_count(r); ++i) printf("\t%s", figure_name(r, i));
+    print_figure_names(kind_of(r));
     putchar('\n');
     for (size_t t = 0; t < r->targets->count; ++t) {
         const char *target = r->targets->at[t];
@@ -140,10 +113,8 @@ int print_cv_text(const cv_report *r) {
 
 /* ---- JSON ---- */
 
-static void put_score(json_writer *w, const char *key, const cv_report *r, score s) {
-    json_begin_object(w, key);
-    for (size_t i = 0; i < figure_count(r); ++i) json_put_double(w, figure_name(r, i), s.figure[i]);
-    json_end(w);
+static void put_score(json_writer *w, const char *key, const cv_report *r, figures s) {
+    json_put_figures(w, key, kind_of(r), &s);
 }
 
 static void put_classes(json_writer *w, const lth_validation *v, size_t target) {
@@ -209,23 +180,34 @@ int print_cv_json(const cv_report *r, const lth_kernel *kernel) {
 
 /* ---- Predictions ---- */
 
-/* A cell that the library has read as a number before, so it is short enough. */
+/* A cell that the library has read as a number before, so it is short enough; NaN where it is
+ * empty, as those of --coregion may be. */
 static double number_at(const lth_table *table, size_t row, size_t column) {
-    char text[2048] = "";
+    char text[2048] = "", *end;
     size_t length;
     const char *cell = lth_table_cell(table, row, column, &length);
     if (length < sizeof text) memcpy(text, cell, length);
-    return strtod(text, NULL);
+    double value = strtod(text, &end);
+    return end == text ? NAN : value;
+}
+
+/* Mean and sd do not say it all. */
+static bool has_quantiles(const cv_report *r) {
+    return !r->labels && !isnan(lth_validation_quantile(r->validation, 0, 0, 0.5));
 }
 
 static void write_numbers(const cv_report *r, size_t target, size_t row, FILE *to) {
+    const lth_validation *v = r->validation;
     size_t column = lth_table_find(r->table, r->targets->at[target]);
     double values[] = {number_at(r->table, row, column),
-                       lth_validation_value(r->validation, target, row),
-                       lth_validation_sd(r->validation, target, row)};
-    for (size_t i = 0; i < 3; ++i) {
+                       lth_validation_value(v, target, row),
+                       lth_validation_sd(v, target, row),
+                       lth_validation_quantile(v, target, row, 0.5),
+                       lth_validation_quantile(v, target, row, 0.025),
+                       lth_validation_quantile(v, target, row, 0.975)};
+    for (size_t i = 0; i < (has_quantiles(r) ? 6 : 3); ++i) {
         putc('\t', to);
-        write_tsv_double(to, values[i]);
+        if (i > 0 || !isnan(values[0])) write_tsv_double(to, values[i]); /* y may be empty */
     }
 }
 
@@ -242,7 +224,11 @@ static void write_labels(const lth_validation *v, size_t target, size_t row, FIL
 }
 
 void write_cv_predictions(const cv_report *r, FILE *to) {
-    fputs(r->labels ? "row\ttarget\tfold\ty\tpredicted\n" : "row\ttarget\tfold\ty\tmean\tsd\n", to);
+    fputs("row\ttarget\tfold\ty", to);
+    fputs(r->labels          ? "\tpredicted\n"
+          : has_quantiles(r) ? "\tmean\tsd\tmedian\tlo\thi\n"
+                             : "\tmean\tsd\n",
+          to);
     for (size_t t = 0; t < r->targets->count; ++t) {
         for (size_t i = 0; i < lth_table_rows(r->table); ++i) {
             fprintf(to, "%zu\t%s\t%s", lth_table_number(r->table, i), r->targets->at[t],

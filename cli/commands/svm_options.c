@@ -22,12 +22,22 @@ static const char *given_for_svm(const options *o) {
 static const char *given_for_gp(const options *o) {
     if (o->max_iter != NOT_GIVEN) return "max-iter";
     if (o->restarts != NOT_GIVEN) return "restarts";
-    if (o->mean >= 0) return "mean";
+    if (o->mean) return "mean";
     if (o->unscaled) return "unscaled";
     if (o->noise) return "noise";
     if (o->fix.count > 0) return "fix";
     if (o->prior.count > 0) return "prior";
+    if (o->intervals) return "intervals";
+    if (o->average != NOT_GIVEN) return "average";
     if (o->likelihood >= 0) return "likelihood";
+    if (o->warp >= 0) return "warp";
+    if (o->point >= 0) return "point";
+    if (o->lower) return "lower";
+    if (o->upper) return "upper";
+    if (o->noise_by) return "noise-by";
+    if (o->weights) return "weights";
+    if (o->exposure) return "exposure";
+    if (o->coregion != NOT_GIVEN) return "coregion";
     if (o->posterior >= 0) return "posterior";
     if (o->inducing != NOT_GIVEN) return "inducing";
     if (o->learn_rows) return "learn-rows";

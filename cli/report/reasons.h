@@ -27,6 +27,8 @@ void explain_html(explain_writer *w, const explanation *x);
 /* The members of the object that explain_json() writes. */
 void json_put_reasons(json_writer *w, const explanation *x);
 
+/* Whether the function that is explained is in units of its own, as where counts are exp(f). */
+bool is_latent(const lth_reasons_summary *s);
 double heaviest_part(const lth_reasons *r); /* the size of its weight */
 
 /* Text in which nothing can do anything to a terminal or a table: control characters, marks that

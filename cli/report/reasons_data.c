@@ -36,9 +36,11 @@ static void write_summary(explain_writer *w, const explanation *x) {
                    {"sd", s.sd},
                    {"baseline", s.baseline},
                    {"missed", s.missed},
+                   {"linear", s.trend},
                    {"noise", s.noise},
                    {"distance", s.distance},
-                   {"probability", s.probability}};
+                   {"probability", s.probability},
+                   {"predicted", is_latent(&s) ? s.predicted : NAN}};
     for (size_t i = 0; i < sizeof figures / sizeof *figures; ++i) {
         if (!isnan(figures[i].value))
             write_line(w, x, figures[i].name, NULL, NULL, figures[i].value, LTH_NONE);
@@ -125,7 +127,12 @@ void json_put_reasons(json_writer *w, const explanation *x) {
         json_put_count(w, "row", lth_table_number(x->table, x->row));
         json_put_double(w, "mean", s.mean);
         json_put_double(w, "sd", s.sd);
+        if (is_latent(&s)) {
+            json_put_double(w, "predicted", s.predicted);
+            json_put_text(w, "unit", s.unit);
+        }
         json_put_double(w, "baseline", s.baseline);
+        if (!isnan(s.trend)) json_put_double(w, "linear", s.trend);
         put_tokens(w, x->reasons);
     }
     put_patterns(w, x->reasons);

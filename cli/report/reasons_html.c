@@ -118,10 +118,15 @@ void explain_html(explain_writer *w, const explanation *x) {
     fputs("<section>\n", out);
     write_heading(out, x);
     if (x->table) {
-        fprintf(out, "<p><strong>%.4g</strong>", s.mean);
+        fprintf(out, "<p><strong>%.4g</strong>", is_latent(&s) ? s.predicted : s.mean);
+        if (is_latent(&s))
+            fprintf(out, ", by a latent function of %.4g, in whose units are all numbers below",
+                    s.mean);
         if (!isnan(s.sd)) fprintf(out, " &plusmn; %.3g", s.sd);
         if (!isnan(s.probability)) fprintf(out, ", probability %.3g", s.probability);
-        fprintf(out, "; baseline %.4g</p>\n", s.baseline);
+        fprintf(out, "; baseline %.4g", s.baseline);
+        if (!isnan(s.trend)) fprintf(out, ", %+.4g by the linear mean", s.trend);
+        fputs("</p>\n", out);
         write_parts(out, x);
     }
     write_patterns(out, x->reasons);

@@ -79,6 +79,10 @@ static void write_bar(FILE *out, double weight, double most) {
     for (long i = 0; i < cells; ++i) putc(weight > 0 ? '+' : '-', out);
 }
 
+bool is_latent(const lth_reasons_summary *s) {
+    return *s->unit != 0;
+}
+
 double heaviest_part(const lth_reasons *r) {
     double most = 0;
     for (size_t i = 0; i < lth_reasons_summarise(r)->parts; ++i)
@@ -226,12 +230,16 @@ static void write_summary(explain_writer *w, const explanation *x) {
     lth_reasons_summary s = *lth_reasons_summarise(x->reasons);
     fprintf(w->out, "row %zu: ", lth_table_number(x->table, x->row));
     write_names(w, x);
-    fprintf(w->out, " %.4g", s.mean);
+    fprintf(w->out, " %.4g", is_latent(&s) ? s.predicted : s.mean);
+    if (is_latent(&s))
+        fprintf(w->out, ", by a latent function of %.4g, in whose units are all numbers below",
+                s.mean);
     if (!isnan(s.sd))
         fprintf(w->out, ", from %.4g to %.4g (95%%)", s.mean - sds_95 * s.sd,
                 s.mean + sds_95 * s.sd);
     if (!isnan(s.probability)) fprintf(w->out, ", probability %.3g", s.probability);
     fprintf(w->out, "\n  baseline %.4g, %+.4g by this row", s.baseline, s.mean - s.baseline);
+    if (!isnan(s.trend)) fprintf(w->out, ", %+.4g of it by the linear mean", s.trend);
     if (!s.exact) fprintf(w->out, " (%+.2g of it not told apart)", s.missed);
     putc('\n', w->out);
 }

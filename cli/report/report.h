@@ -21,6 +21,7 @@ typedef struct report {
     const held_out *data; /* NULL = none */
     size_t charts;        /* drawn so far */
     double *left_out;     /* see report_left_out() */
+    size_t *left_rows;    /* likewise: of each target how many, then their numbers */
 } report;
 
 /* The page, beside and renamed; "-" is standard output. */
@@ -49,11 +50,16 @@ void write_target_head(report *r, size_t target); /* where there are several */
 /* Truth and prediction of some rows; `sd` NULL = none; `row` the number of each, NULL = from 1. */
 typedef struct outcome {
     size_t count;
-    const double *y, *mean, *sd;
+    double *y, *mean, *sd; /* mean: or median, the number that stands for it */
+    /* Of distributions that are not normal, otherwise NULL: the 95% interval, and of y. */
+    double *lo, *hi, *log_density, *cdf, *crps;
     const size_t *row;
 } outcome;
 /* The leave-one-out predictions of a target, which live as long as the report. */
 int report_left_out(report *r, size_t target, outcome *out);
+/* Only rows whose y is known stay, whose numbers are in `row`; returns how many. `sd` may be NULL.
+ */
+size_t keep_known_rows(size_t count, double *y, double *mean, double *sd, size_t *row);
 int write_outcome(report *r, const outcome *o); /* figures, points, calibration, residuals */
 
 /* ---- Sections ---- */
@@ -66,16 +72,21 @@ typedef struct section {
 
 bool is_always(const report *r);
 bool has_string_kernel(const report *r), has_tree_gaps(const report *r);
-bool has_symbols(const report *r);
+bool has_symbols(const report *r), has_trend(const report *r);
+bool has_likelihood(const report *r);
 bool has_steps(const report *r), has_left_out(const report *r);
 bool has_labels(const report *r), has_grid(const report *r), has_held_out(const report *r);
 
 void write_cards(report *r);
 int write_training(report *r);
 int write_hyperparameters(report *r);
+int write_likelihood(report *r);
+/* What a parameter of the model means that is not the kernel's; "" = the noise. */
+const char *own_meaning(const char *path);
 int write_string_kernel(report *r);
 int write_tree_gaps(report *r);
 int write_symbols(report *r);
+int write_trend(report *r);
 int write_steps(report *r);
 int write_leave_one_out(report *r);
 int write_classes(report *r);

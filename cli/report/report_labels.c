@@ -8,6 +8,7 @@
 #include "report/html.h"
 #include "report/report.h"
 #include "report/svg.h"
+#include "truth.h"
 
 enum { MOST_IN_MATRIX = 24, BINS = 10 };
 
@@ -54,34 +55,6 @@ static void free_judged(judged *j) {
     free(j->truth);
     free(j->predicted);
     prediction_free(&j->prediction);
-}
-
-static bool is_blank(char c) {
-    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
-}
-
-/* Labels are separated by commas, where a row may have several; blanks around them do not count. */
-static void read_truth(const report *r, judged *j, size_t column) {
-    bool several = lth_model_is_multi_label(r->model);
-    for (size_t i = 0; i < j->rows; ++i) {
-        size_t length;
-        const char *cell = lth_table_cell(r->data->table, i, column, &length);
-        const char *end = cell + length;
-        while (cell <= end) {
-            const char *comma = several ? memchr(cell, ',', (size_t)(end - cell)) : NULL;
-            const char *from = cell, *to = comma ? comma : end;
-            while (from < to && is_blank(*from)) ++from;
-            while (to > from && is_blank(to[-1])) --to;
-            if (to > from || !several) {
-                size_t class = model_find_class(r->model, from, (size_t)(to - from));
-                if (class == LTH_NONE) class = j->known;
-                j->truth[i * j->classes + class] = true;
-                j->strange |= class == j->known;
-            }
-            if (!comma) break;
-            cell = comma + 1;
-        }
-    }
 }
 
 static int fail_prediction(report *r, lth_status status, const lth_error *err) {
@@ -290,7 +263,7 @@ static int judge_labels(report *r) {
     judged j = {0};
     int code = predict_labels(r, &j);
     if (!code) {
-        read_truth(r, &j, lth_table_find(r->data->table, r->data->targets.at[0]));
+        truth_read_labels(r->model, r->data->table, r->data->targets.at[0], j.truth, &j.strange);
         code = write_quality(r, &j);
     }
     if (!code) {
@@ -301,59 +274,54 @@ static int judge_labels(report *r) {
     return code;
 }
 
-/* A cell as a number, or a message with its place. */
-static int read_number(report *r, size_t row, size_t column, double *out) {
-    const lth_table *table = r->data->table;
-    size_t length;
-    const char *cell = lth_table_cell(table, row, column, &length);
-    char text[64], *end = text;
-    if (length > 0 && length < sizeof text) {
-        memcpy(text, cell, length);
-        text[length] = 0;
-        *out = strtod(text, &end);
-    }
-    if (end > text && end == text + length && isfinite(*out)) return EXIT_DONE;
-    lth_error err = {.status = LTH_EFORMAT, .line = lth_table_line(table, row)};
-    snprintf(err.message, sizeof err.message, "\"%.*s\" in column \"%s\" is not a number",
-             length < 40 ? (int)length : 40, cell, lth_table_column_name(table, column));
-    return session_fail_input(r->session, &err, r->data->path);
-}
-
-static int read_numbers(report *r, size_t target, double *y, size_t *row) {
-    const lth_table *table = r->data->table;
-    size_t column = lth_table_find(table, r->data->targets.at[target]);
-    int code = EXIT_DONE;
-    for (size_t i = 0; i < lth_table_rows(table) && !code; ++i) {
-        row[i] = lth_table_number(table, i);
-        code = read_number(r, i, column, &y[i]);
-    }
-    return code;
+/* The part of an array that is a target's. */
+static double *part_of(double *array, const prediction *p, size_t target) {
+    return array ? array + target * p->rows : NULL;
 }
 
 static int write_numbers(report *r, const prediction *p, double *y, size_t *row) {
+    const model_prediction *v = &p->values;
     int code = EXIT_DONE;
     for (size_t t = 0; t < p->targets && !code; ++t) {
-        code = read_numbers(r, t, y, row);
-        if (code) break;
+        for (size_t i = 0; i < p->rows; ++i) row[i] = lth_table_number(r->data->table, i);
         write_target_head(r, t);
         outcome o = {.count = p->rows,
-                     .y = y,
-                     .mean = p->values.mean + t * p->rows,
-                     .sd = p->values.sd ? p->values.sd + t * p->rows : NULL,
+                     .y = y + t * p->rows,
+                     .mean = part_of(v->point ? v->point : v->mean, p, t),
+                     .sd = part_of(v->sd, p, t),
+                     .lo = part_of(v->lo, p, t),
+                     .hi = part_of(v->hi, p, t),
+                     .log_density = part_of(v->log_density, p, t),
+                     .cdf = part_of(v->cdf, p, t),
+                     .crps = part_of(v->crps, p, t),
                      .row = row};
+        if (truth_has_gaps(r->model)) o.count = keep_known_rows(p->rows, o.y, o.mean, o.sd, row);
         code = write_outcome(r, &o);
     }
     return code;
 }
 
+static int read_numbers(report *r, double *y) {
+    const held_out *d = r->data;
+    size_t rows = lth_table_rows(d->table);
+    int code = EXIT_DONE;
+    for (size_t t = 0; t < d->targets.count && !code; ++t)
+        code = truth_read_numbers(r->session, r->model, d->table, d->path, d->targets.at[t],
+                                  y + t * rows);
+    return code;
+}
+
 static int judge_numbers(report *r) {
-    prediction p;
+    prediction p = {0};
     lth_error err = {0};
-    lth_status status = prediction_make(r->model, r->data->table, false, &p, &err);
-    int code = status == LTH_OK ? EXIT_DONE : fail_prediction(r, status, &err);
-    double *y = calloc(p.rows, sizeof *y);
-    size_t *row = calloc(p.rows, sizeof *row);
-    if (!code && (!y || !row)) code = out_of_memory();
+    size_t rows = lth_table_rows(r->data->table);
+    double *y = calloc(rows * r->data->targets.count + 1, sizeof *y);
+    size_t *row = calloc(rows + 1, sizeof *row);
+    int code = y && row ? read_numbers(r, y) : out_of_memory();
+    if (!code) {
+        lth_status status = prediction_judge(r->model, r->data->table, y, &p, &err);
+        if (status != LTH_OK) code = fail_prediction(r, status, &err);
+    }
     if (!code) code = write_numbers(r, &p, y, row);
     free(y);
     free(row);

@@ -30,6 +30,12 @@ static void count_card(report *r, size_t count, const char *what) {
     close_card(r, what);
 }
 
+static void text_card(report *r, const char *text, const char *what) {
+    open_card(r);
+    html_string(r->out, text);
+    close_card(r, what);
+}
+
 static void left_out_cards(report *r, const lth_metrics *loo) {
     bool several = lth_model_targets(r->model) > 1; /* the report of a model is on the first */
     number_card(r, loo->r,
@@ -48,8 +54,10 @@ static void gp_cards(report *r) {
     if (g.loo) left_out_cards(r, g.loo);
     if (has_labels(r))
         count_card(r, lth_gp_classes(lth_model_gp(r->model)), "classes");
-    else
+    else if (!has_likelihood(r))
         number_card(r, sqrt(g.noise), "noise, standard deviation");
+    else
+        text_card(r, lth_likelihood_name(lth_gp_likelihood(lth_model_gp(r->model))), "likelihood");
     number_card(r, g.evidence, "log evidence");
 }
 
@@ -125,7 +133,7 @@ static void gp_facts(report *r) {
     lth_gp_report g = *lth_gp_reported(gp);
     if (has_labels(r)) {
         text_fact(r, "Labels", lth_gp_is_multi_label(gp) ? "several a row" : "one a row");
-        text_fact(r, "Likelihood", lth_gp_likelihood(gp) == LTH_PROBIT ? "probit" : "logit");
+        text_fact(r, "Likelihood", lth_likelihood_name(lth_gp_likelihood(gp)));
     }
     number_fact(r, "Log evidence", g.evidence);
     if (g.learned_rows > 0 && g.learned_rows < g.rows)
@@ -201,9 +209,10 @@ int write_training(report *r) {
 /* ---- Hyperparameters ---- */
 
 /* NULL = the model's own: noise, or scale of a classifier. */
-static const char *meaning(const report *r, const lth_argument *argument) {
+static const char *meaning(const report *r, const lth_argument *argument, const char *path) {
     if (!argument && lth_gp_classes(lth_model_gp(r->model)) > 0)
         return "how far the kernel can push the classes apart: the variance in front of it";
+    if (!argument && *own_meaning(path)) return own_meaning(path);
     if (!argument)
         return "variance of what the kernel does not explain, in the target's units squared";
     if (argument->role == LTH_ROLE_WEIGHT)
@@ -225,10 +234,15 @@ static void write_value(report *r, const char *path, double value, double start,
             html_string(r->out, p->tag);
             fputs("</code>", r->out);
         }
-        fprintf(r->out, "%s</td>", p->at_bound ? ", at its bound" : "");
+        if (p->at_bound) fputs(", at its bound", r->out);
+        if (p->undetermined)
+            fputs(", not determined", r->out);
+        else if (!isnan(p->low))
+            fprintf(r->out, ", 95%% %.4g to %.4g", p->low, p->high);
+        fputs("</td>", r->out);
     }
     fputs("<td class=\"w\">", r->out);
-    const char *means = meaning(r, argument);
+    const char *means = meaning(r, argument, path);
     if (!*help || strcmp(*help, means) != 0)
         html_string(r->out, means); /* once for all of a group */
     *help = means;
@@ -253,11 +267,13 @@ int write_hyperparameters(report *r) {
               r->out);
     open_table(r, "", gp ? "parameter|value#|start#|state|meaning" : "parameter|value#|meaning");
     const char *help = NULL;
-    for (size_t i = 0; i < count + (gp != NULL); ++i) {
+    size_t all = count;
+    while (gp && lth_gp_param_at(gp, all)) ++all;
+    for (size_t i = 0; i < all; ++i) {
         lth_param own = {.path = NULL};
         if (i < count) own = *lth_kernel_param(kernel, i);
         if (gp) {
-            lth_gp_param p = *lth_gp_param_at(gp, i < count ? i : LTH_NONE);
+            lth_gp_param p = *lth_gp_param_at(gp, i);
             write_value(r, p.path, p.value, p.start, &p, own.argument, &help);
         } else {
             write_value(r, own.path, own.value, NAN, NULL, own.argument, &help);

@@ -27,7 +27,16 @@ static void metric(report *r, const char *name, double value) {
 
 static void write_metrics(report *r, const outcome *o) {
     lth_metrics m;
-    lth_metrics_of(o->y, o->mean, o->sd, o->count, &m, sizeof m);
+    lth_error err = {0};
+    lth_gp_prediction from = {.y = o->y,
+                              .point = o->mean,
+                              .sd = o->sd,
+                              .lower = o->lo,
+                              .upper = o->hi,
+                              .log_density = o->log_density,
+                              .cdf = o->cdf,
+                              .crps = o->crps};
+    if (lth_metrics_with(&from, sizeof from, o->count, &m, sizeof m, &err) != LTH_OK) return;
     fputs("<div class=\"card\"><div class=\"scroll\" tabindex=\"0\"><table><tbody>\n", r->out);
     metric(r, "Rows", (double)o->count);
     metric(r, "Correlation, r", m.r);
@@ -36,6 +45,9 @@ static void write_metrics(report *r, const outcome *o) {
     metric(r, "Root mean square error", m.rmse);
     metric(r, "Negative log predictive density", m.nlpd);
     metric(r, "Inside their 95% interval", m.coverage);
+    metric(r, "Continuous ranked probability score", m.crps);
+    metric(r, "Calibration error", m.calibration);
+    metric(r, "Quadratic weighted kappa", m.qwk);
     close_table(r);
     fputs("</div>\n", r->out);
 }
@@ -69,8 +81,8 @@ static int thin(const outcome *o, cloud *c) {
         c->of[at] = i;
         c->x[at] = o->y[i];
         c->y[at] = o->mean[i];
-        c->lo[at] = o->mean[i] - half;
-        c->hi[at] = o->mean[i] + half;
+        c->lo[at] = o->lo ? o->lo[i] : o->mean[i] - half;
+        c->hi[at] = o->hi ? o->hi[i] : o->mean[i] + half;
     }
     return EXIT_DONE;
 }
@@ -143,10 +155,15 @@ static int write_points(report *r, const outcome *o) {
 
 /* ---- Calibration ---- */
 
+/* The probability of the central interval that just reaches the truth. */
+static double level_of(const outcome *o, size_t i) {
+    return o->cdf ? fabs(2 * o->cdf[i] - 1) : erf(fabs(z_of(o, i)) / sqrt(2));
+}
+
 /* The share of rows whose central interval of probability `expected` holds the truth. */
 static double observed(const outcome *o, double expected) {
     size_t inside = 0;
-    for (size_t i = 0; i < o->count; ++i) inside += erf(fabs(z_of(o, i)) / sqrt(2)) <= expected;
+    for (size_t i = 0; i < o->count; ++i) inside += level_of(o, i) <= expected;
     return (double)inside / (double)o->count;
 }
 
@@ -244,12 +261,50 @@ static void write_residuals(report *r, const outcome *o) {
     close_figure(r);
 }
 
+/* ---- Where the truth is in its distribution ---- */
+
+static void write_shares(report *r, const outcome *o) {
+    enum { SHARES = 20 };
+    double density[SHARES] = {0}, most = 1.2;
+    for (size_t i = 0; i < o->count; ++i) {
+        size_t bin = (size_t)(fmin(fmax(o->cdf[i], 0), 1) * SHARES);
+        density[bin < SHARES ? bin : SHARES - 1] += SHARES / (double)o->count;
+    }
+    for (size_t i = 0; i < SHARES; ++i) most = fmax(most, density[i]);
+    open_figure(r, "Where true values lie in what was predicted",
+                "Level where the model is honest; a hill: too unsure; a valley: too sure");
+    svg_chart c = {.out = r->out,
+                   .number = r->charts,
+                   .title = "Where true values lie",
+                   .description = "Histogram of the probability that was predicted to be below "
+                                  "each true value; the dashed line is what to expect.",
+                   .x = {.label = "probability below", .lo = 0, .hi = 1, .exact = true},
+                   .y = {.label = "density", .lo = 0, .hi = most}};
+    svg_open(&c);
+    for (size_t i = 0; i < SHARES; ++i) {
+        double left = (double)i / SHARES;
+        if (density[i] > 0) svg_column(&c, left + 0.06 / SHARES, left + 0.94 / SHARES, density[i]);
+    }
+    svg_segment(&c, "b dash", 0, 1, 1, 1);
+    svg_close(&c);
+    open_numbers(r, "from#|to#|rows#");
+    for (size_t i = 0; i < SHARES; ++i) {
+        fputs("<tr>", r->out);
+        html_number_cell(r->out, (double)i / SHARES);
+        html_number_cell(r->out, (double)(i + 1) / SHARES);
+        html_number_cell(r->out, round(density[i] * (double)o->count / SHARES));
+        fputs("</tr>\n", r->out);
+    }
+    close_numbers(r);
+    close_figure(r);
+}
+
 int write_outcome(report *r, const outcome *o) {
     fputs("<div class=\"pair\">\n", r->out);
     int code = write_points(r, o);
     if (o->sd) {
         write_calibration(r, o);
-        write_residuals(r, o);
+        o->cdf ? write_shares(r, o) : write_residuals(r, o);
     }
     write_metrics(r, o);
     fputs("</div>\n", r->out);
@@ -258,26 +313,67 @@ int write_outcome(report *r, const outcome *o) {
 
 /* ---- The section ---- */
 
+/* Of an outcome. */
+static size_t arrays_of(const report *r) {
+    return model_is_normal(r->model) ? 3 : 8;
+}
+
+static outcome left_out_at(const report *r, size_t target) {
+    size_t n = lth_model_rows(r->model);
+    double *y = r->left_out + arrays_of(r) * target * n;
+    outcome o = {.count = n, .y = y, .mean = y + n, .sd = y + 2 * n};
+    if (model_is_normal(r->model)) return o;
+    o.lo = y + 3 * n, o.hi = y + 4 * n;
+    o.log_density = y + 5 * n, o.cdf = y + 6 * n, o.crps = y + 7 * n;
+    return o;
+}
+
+size_t keep_known_rows(size_t count, double *y, double *mean, double *sd, size_t *row) {
+    size_t known = 0;
+    for (size_t i = 0; i < count; ++i) {
+        if (isnan(y[i])) continue;
+        y[known] = y[i];
+        mean[known] = mean[i];
+        if (sd) sd[known] = sd[i];
+        row[known++] = row[i];
+    }
+    return known;
+}
+
 /* Each costs the inverse of a matrix, and two sections want them all. */
 static int leave_out(report *r) {
     size_t n = lth_model_rows(r->model), targets = lth_model_targets(r->model);
-    int code = session_allocate(r->session, "the leave-one-out prediction", 3 * targets, n, 1,
-                                &r->left_out);
+    int code = session_allocate(r->session, "the leave-one-out prediction", arrays_of(r) * targets,
+                                n, 1, &r->left_out);
     lth_error err = {0};
+    r->left_rows = calloc(targets * (n + 1), sizeof *r->left_rows);
+    if (!code && !r->left_rows) code = out_of_memory();
     for (size_t t = 0; t < targets && !code; ++t) {
-        double *y = r->left_out + 3 * t * n;
-        if (lth_gp_leave_one_out(lth_model_gp(r->model), t, y, y + n, y + 2 * n, &err) != LTH_OK)
+        outcome o = left_out_at(r, t);
+        lth_gp_prediction to = {.point = o.mean,
+                                .sd = o.sd,
+                                .lower = o.lo,
+                                .upper = o.hi,
+                                .log_density = o.log_density,
+                                .cdf = o.cdf,
+                                .crps = o.crps};
+        size_t *row = r->left_rows + t * (n + 1);
+        for (size_t i = 0; i < n; ++i) row[i + 1] = i + 1;
+        if (lth_gp_left_out(lth_model_gp(r->model), t, o.y, &to, sizeof to, &err) != LTH_OK)
             code = session_fail(r->session, &err);
+        else
+            row[0] = keep_known_rows(n, o.y, o.mean, o.sd, row + 1);
     }
     return code;
 }
 
 int report_left_out(report *r, size_t target, outcome *out) {
-    size_t n = lth_model_rows(r->model);
     int code = r->left_out ? EXIT_DONE : leave_out(r);
     if (code) return code;
-    const double *y = r->left_out + 3 * target * n;
-    *out = (outcome){.count = n, .y = y, .mean = y + n, .sd = y + 2 * n};
+    const size_t *row = r->left_rows + target * (lth_model_rows(r->model) + 1);
+    *out = left_out_at(r, target);
+    out->count = row[0];
+    out->row = row + 1;
     return EXIT_DONE;
 }
 

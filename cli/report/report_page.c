@@ -12,9 +12,11 @@
 static const section sections[] = {
     {"training", "What was learned from what", is_always, write_training},
     {"hyperparameters", "Hyperparameters", is_always, write_hyperparameters},
+    {"likelihood", "What is seen of the function", has_likelihood, write_likelihood},
     {"sequences", "What the string kernel counts", has_string_kernel, write_string_kernel},
     {"fragments", "What the tree kernel counts", has_tree_gaps, write_tree_gaps},
     {"symbols", "Symbols of trees", has_symbols, write_symbols},
+    {"mean", "The mean", has_trend, write_trend},
     {"search", "Learning, step by step", has_steps, write_steps},
     {"grid", "The grid", has_grid, write_grid},
     {"leave-one-out", "Leave-one-out predictions", has_left_out, write_leave_one_out},
@@ -149,6 +151,7 @@ int make_report(session *s, lth_model *m, const char *title, const held_out *dat
     bool lost = ferror(r.out) != 0;
     if ((fclose(r.out) != 0 || lost) && !code) code = out_of_memory();
     free(r.left_out);
+    free(r.left_rows);
     if (code)
         free(text);
     else

@@ -205,7 +205,8 @@ static int find_surprises(report *r, size_t target, surprise **out) {
     surprise *all = calloc(o.count + 1, sizeof *all);
     if (!all) return out_of_memory();
     for (size_t i = 0; i < o.count; ++i)
-        all[i] = (surprise){i, o.y[i], o.mean[i], o.sd[i], (o.y[i] - o.mean[i]) / o.sd[i]};
+        all[i] =
+            (surprise){o.row[i] - 1, o.y[i], o.mean[i], o.sd[i], (o.y[i] - o.mean[i]) / o.sd[i]};
     qsort(all, o.count, sizeof *all, by_surprise);
     *out = all;
     return EXIT_DONE;

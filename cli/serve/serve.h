@@ -22,7 +22,7 @@ typedef struct serve_columns {
 } serve_columns;
 
 /* What the model's kernel reads, with ranges such as f1..f17 told apart. False = out of memory. */
-bool find_columns(const lth_model *m, serve_columns *out);
+bool find_columns(lth_model *m, serve_columns *out);
 void free_columns(serve_columns *c);
 
 /* ---- What went wrong with a request ---- */

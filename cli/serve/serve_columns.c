@@ -71,13 +71,17 @@ static bool add_columns(finder *f, const char *written, size_t i) {
     return good;
 }
 
-bool find_columns(const lth_model *m, serve_columns *out) {
+bool find_columns(lth_model *m, serve_columns *out) {
     const lth_kernel *kernel = lth_model_kernel(m);
     finder f = {.model = m};
     bool good = true;
     const char *written;
     for (size_t i = 0; good && (written = lth_kernel_column(kernel, i)) != NULL; ++i)
         good = add_columns(&f, written, i);
+    const char *room[1];
+    list own = model_columns(m, room); /* an exposure */
+    for (size_t i = 0; good && i < own.count; ++i)
+        good = add_column(&f, strdup(own.at[i]), LTH_COLUMN_NUMBERS, "1");
     if (good)
         *out = f.columns;
     else

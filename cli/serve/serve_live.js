@@ -51,6 +51,7 @@
     } else if ("mean" in p) {
       status.replaceChildren(element("b", {}, number(p.mean)));
       spans.push("lo" in p ? `${name}, from ${number(p.lo)} to ${number(p.hi)} (95%)` : name);
+      if ("median" in p) spans.push(`median ${number(p.median)}`);
     } else {
       const targets = Object.keys(p).filter(key => key.endsWith(".mean")).map(key => key.slice(0, -5));
       status.replaceChildren();
@@ -64,7 +65,7 @@
     const each = Object.entries(prediction).filter(([key]) => /^p\[/.test(key))
       .map(([key, value]) => [key.slice(2, -1), value]).sort((a, b) => b[1] - a[1]);
     if (!each.length) return [];
-    return [table(["class", "probability#"], each.slice(0, 12).map(([name, p]) =>
+    return [table(["label" in prediction ? "class" : "grade", "probability#"], each.slice(0, 12).map(([name, p]) =>
       [meterCell(name, p, true), numberCell(percent(p))]), "classes")];
   }
 
@@ -144,6 +145,7 @@
     const head = alone && answer.class === undefined ? "Why" : `Why: ${name}`;
     return element("section", {}, element("h2", {}, head), element("p", {class: "note"},
       `${signed(answer.mean - answer.baseline)} by this row, from a baseline of ${number(answer.baseline)}. `,
+      answer.unit ? `These and all weights are of the latent function, ${number(answer.mean)} here, not of the target. ` : "",
       element("mark", {class: "up", style: "--w:1"}, "Blue"), " raises, ",
       element("mark", {class: "down", style: "--w:1"}, "dotted orange"), " lowers",
       rounding ? "." : ` (${signed(answer.missed)} is not told apart).`),

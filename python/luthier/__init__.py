@@ -12,8 +12,9 @@ from .explain import Explanation
 from .gp import GPClassifier, GPRegressor
 from .kernel import Kernel
 from .model import load
+from .quality import label_metrics, metrics
 from .svm import SVC, SVR
 
 __version__ = _lib.lth_version().decode()
 __all__ = ["GPClassifier", "GPRegressor", "Kernel", "SVC", "SVR", "Explanation", "Error",
-           "LuthierWarning", "NotFittedError", "load", "rank"]
+           "LuthierWarning", "NotFittedError", "label_metrics", "load", "metrics", "rank"]

@@ -35,7 +35,7 @@ class CtxOptions(Structure):
 class TableOptions(Structure):
     _fields_ = [("size", c_size_t), ("format", Enum), ("columns", POINTER(c_char_p)),
                 ("column_count", c_size_t), ("where", POINTER(c_char_p)),
-                ("where_count", c_size_t)]
+                ("where_count", c_size_t), ("optional", c_char_p)]
 
 
 class Column(Structure):
@@ -79,7 +79,11 @@ class GpOptions(Structure):
                 ("likelihood", Enum), ("posterior", Enum), ("inducing", c_size_t),
                 ("learn_rows", c_size_t), ("bound", Enum), ("tolerance", c_double),
                 ("probes", c_size_t), ("store", Enum), ("journal", c_char_p),
-                ("gram", c_char_p), ("on_disk", c_bool)]
+                ("gram", c_char_p), ("on_disk", c_bool), ("warp", c_char_p), ("lower", c_double),
+                ("upper", c_double), ("noise_by", c_char_p), ("weights", c_char_p),
+                ("exposure", c_char_p), ("point", Enum), ("mean", c_char_p),
+                ("intervals", c_bool), ("average", c_size_t),
+                ("coregion", c_size_t)]
 
 
 class ClassRows(Structure):
@@ -88,7 +92,8 @@ class ClassRows(Structure):
 
 class GpParam(Structure):
     _fields_ = [("path", c_char_p), ("value", c_double), ("start", c_double), ("held", c_bool),
-                ("at_bound", c_bool), ("tag", c_char_p)]
+                ("at_bound", c_bool), ("tag", c_char_p), ("low", c_double), ("high", c_double),
+                ("undetermined", c_bool)]
 
 
 class GpSymbol(Structure):
@@ -96,9 +101,17 @@ class GpSymbol(Structure):
                 ("alpha", c_double), ("count", c_size_t)]
 
 
+class TrendWeight(Structure):
+    _fields_ = [("column", c_char_p), ("weight", c_double), ("sd", c_double),
+                ("deviation", c_double)]
+
+
 class Metrics(Structure):
     _fields_ = [("count", c_size_t), ("nlpd", c_double), ("mae", c_double), ("rmse", c_double),
-                ("r", c_double), ("r2", c_double), ("coverage", c_double)]
+                ("r", c_double), ("r2", c_double), ("coverage", c_double),
+                ("spearman", c_double), ("kendall", c_double), ("ndcg", c_double),
+                ("recall", c_double), ("crps", c_double), ("calibration", c_double),
+                ("qwk", c_double)]
 
 
 class GpReport(Structure):
@@ -109,7 +122,21 @@ class GpReport(Structure):
                 ("order_share", c_double * 64), ("loo", POINTER(Metrics)), ("posterior", Enum),
                 ("learned_rows", c_size_t), ("inducing", c_size_t), ("trace_left", c_double),
                 ("left_to_noise", c_double), ("cg_steps", c_size_t), ("cg_residual", c_double),
-                ("evidence_error", c_double)]
+                ("evidence_error", c_double), ("draws", c_size_t), ("effective_draws", c_double)]
+
+
+class GpPrediction(Structure):
+    _fields_ = [("point", c_void_p), ("mean", c_void_p), ("median", c_void_p), ("sd", c_void_p),
+                ("lower", c_void_p), ("upper", c_void_p), ("level", c_double),
+                ("latent_mean", c_void_p), ("latent_sd", c_void_p), ("probability", c_void_p),
+                ("y", c_void_p), ("log_density", c_void_p), ("cdf", c_void_p),
+                ("crps", c_void_p), ("given", POINTER(c_char_p)), ("given_count", c_size_t)]
+
+
+class GpSampleOptions(Structure):
+    _fields_ = [("size", c_size_t), ("likelihood", Enum), ("warp", c_char_p),
+                ("lower", c_double), ("upper", c_double), ("set", POINTER(c_char_p)),
+                ("set_count", c_size_t)]
 
 
 class GpPlan(Structure):
@@ -130,7 +157,8 @@ class LabelMetrics(Structure):
     _fields_ = [("count", c_size_t), ("accuracy", c_double), ("micro_precision", c_double),
                 ("micro_recall", c_double), ("micro_f1", c_double), ("macro_precision", c_double),
                 ("macro_recall", c_double), ("macro_f1", c_double), ("auc", c_double),
-                ("log_loss", c_double)]
+                ("log_loss", c_double), ("brier", c_double), ("auprc", c_double),
+                ("calibration", c_double), ("qwk", c_double)]
 
 
 class SvmOptions(Structure):
@@ -175,7 +203,8 @@ class ReasonsSummary(Structure):
     _fields_ = [("mean", c_double), ("baseline", c_double), ("missed", c_double),
                 ("sd", c_double), ("distance", c_double), ("noise", c_double),
                 ("prior", c_double), ("probability", c_double), ("exact", c_bool),
-                ("parts", c_size_t), ("patterns", c_size_t), ("rows", c_size_t)]
+                ("parts", c_size_t), ("patterns", c_size_t), ("rows", c_size_t),
+                ("trend", c_double), ("predicted", c_double), ("unit", c_char_p)]
 
 
 class ReasonsPart(Structure):
@@ -282,6 +311,7 @@ FUNCTIONS = {
     "lth_gp_fit": (Status, [_object, c_char_p, _object, _names, c_size_t, POINTER(GpOptions),
                             _out, _error]),
     "lth_gp_free": (None, [_object]),
+    "lth_gp_kernel_parse": (Status, [_object, c_char_p, c_char_p, _out, _error]),
     "lth_gp_plan_fit": (Status, [_object, c_char_p, _object, _names, c_size_t, POINTER(GpOptions),
                                  POINTER(GpPlan), c_size_t, _error]),
     "lth_gp_kernel": (_object, [_object]),
@@ -292,12 +322,34 @@ FUNCTIONS = {
     "lth_gp_class": (POINTER(ClassRows), [_object, c_size_t]),
     "lth_gp_is_multi_label": (c_bool, [_object]),
     "lth_gp_likelihood": (Enum, [_object]),
+    "lth_likelihood_name": (c_char_p, [Enum]),
     "lth_gp_param_at": (POINTER(GpParam), [_object, c_size_t]),
     "lth_gp_symbol_at": (POINTER(GpSymbol), [_object, c_size_t]),
+    "lth_gp_trend": (Status, [_object, c_size_t, _out, _error]),
+    "lth_trend_free": (None, [_object]),
+    "lth_trend_weight_at": (POINTER(TrendWeight), [_object, c_size_t]),
+    "lth_trend_share": (c_double, [_object]),
     "lth_metrics_of": (None, [_array, _array, _array, c_size_t, POINTER(Metrics), c_size_t]),
+    "lth_metrics_with": (Status, [POINTER(GpPrediction), c_size_t, c_size_t, POINTER(Metrics),
+                                  c_size_t, _error]),
+    "lth_likelihood_name": (c_char_p, [Enum]),
+    "lth_warp_name": (c_char_p, [c_size_t, POINTER(c_char_p)]),
+    "lth_gp_point": (Enum, [_object]),
+    "lth_gp_warp": (c_char_p, [_object]),
+    "lth_gp_grades": (c_size_t, [_object, _out]),
+    "lth_gp_exposure": (c_char_p, [_object]),
+    "lth_gp_noise_by": (c_char_p, [_object]),
+    "lth_gp_predict_all": (Status, [_object, _object, POINTER(GpPrediction), c_size_t, _error]),
+    "lth_gp_left_out": (Status, [_object, c_size_t, _array, POINTER(GpPrediction), c_size_t,
+                                 _error]),
+    "lth_gp_warped": (c_double, [_object, c_size_t, c_double]),
+    "lth_gp_sample_options_init": (None, [POINTER(GpSampleOptions)]),
+    "lth_gp_sample_as": (Status, [_object, _object, POINTER(GpSampleOptions), c_size_t, _array,
+                                  _error]),
     "lth_gp_reported": (POINTER(GpReport), [_object]),
     "lth_gp_use_vectors": (Status, [_object, c_char_p, _error]),
     "lth_gp_predict": (Status, [_object, _object, c_bool, _array, _array, _error]),
+    "lth_gp_coregion": (c_size_t, [_object]),
     "lth_gp_classify": (Status, [_object, _object, _array, _error]),
     "lth_gp_save": (Status, [_object, c_char_p, _error]),
     "lth_gp_load": (Status, [_object, c_char_p, _out, _error]),
@@ -309,6 +361,8 @@ FUNCTIONS = {
                                     c_size_t]),
     "lth_class_metrics_of": (None, [_array, _array, c_size_t, c_size_t, c_size_t,
                                     POINTER(ClassMetrics), c_size_t]),
+    "lth_label_metrics_with": (Status, [_array, _array, _array, _names, c_size_t, c_size_t, c_bool,
+                                        POINTER(LabelMetrics), c_size_t, _error]),
     "lth_folds_stratified": (Status, [c_uint64, _object, c_char_p, Enum, c_size_t, _array,
                                       _error]),
     "lth_validation_free": (None, [_object]),
@@ -324,6 +378,7 @@ FUNCTIONS = {
     "lth_validation_confusion": (c_size_t, [_object, c_size_t, c_size_t, c_size_t]),
     "lth_validation_value": (c_double, [_object, c_size_t, c_size_t]),
     "lth_validation_sd": (c_double, [_object, c_size_t, c_size_t]),
+    "lth_validation_quantile": (c_double, [_object, c_size_t, c_size_t, c_double]),
     "lth_validation_predicted": (c_bool, [_object, c_size_t, c_size_t, c_size_t]),
     "lth_validation_true": (c_bool, [_object, c_size_t, c_size_t, c_size_t]),
     "lth_gp_cv": (Status, [_object, c_char_p, _object, _names, c_size_t, _array, c_size_t,
@@ -405,8 +460,10 @@ STRUCTURES = {
     "lth_error": Error, "lth_ctx_options": CtxOptions, "lth_table_options": TableOptions,
     "lth_column": Column, "lth_param": Param, "lth_argument": Argument, "lth_family": Family,
     "lth_gp_step": GpStep, "lth_gp_options": GpOptions, "lth_class_rows": ClassRows,
-    "lth_gp_param": GpParam, "lth_gp_symbol": GpSymbol, "lth_metrics": Metrics,
-    "lth_gp_report": GpReport,
+    "lth_gp_param": GpParam, "lth_gp_symbol": GpSymbol, "lth_trend_weight": TrendWeight,
+    "lth_metrics": Metrics,
+    "lth_gp_report": GpReport, "lth_gp_prediction": GpPrediction,
+    "lth_gp_sample_options": GpSampleOptions,
     "lth_gp_plan": GpPlan, "lth_class_metrics": ClassMetrics,
     "lth_label_metrics": LabelMetrics, "lth_svm_options": SvmOptions,
     "lth_svm_report": SvmReport, "lth_svm_class": SvmClass, "lth_svm_point": SvmPoint,

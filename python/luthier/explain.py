@@ -69,6 +69,11 @@ class Explanation:
         the function far from all training rows.
     probability : float
         Of the class.
+    trend : float
+        What the linear mean adds, as part of `mean` - `baseline`.
+    predicted, unit : float, str
+        Of numbers what is expected of y; and what the other figures are in: "" = the units of y,
+        "latent" = those of the function, as where counts are exp(f).
     target, label, against : str
         The column, and for labels whose function it is; `against` is the other class of a pair.
     row : int
@@ -86,8 +91,9 @@ class Explanation:
     def __init__(self, reasons, row, names, cells, row_text):
         s = lib.lth_reasons_summarise(reasons)
         for name in ("mean", "sd", "baseline", "missed", "distance", "noise", "prior",
-                     "probability", "exact"):
+                     "probability", "exact", "trend", "predicted"):
             setattr(self, name, getattr(s, name))
+        self.unit = s.unit.decode()
         self.row = row
         self.target, self.label, self.against = names
         self.parts = list(_parts(reasons, s.parts))
@@ -134,15 +140,22 @@ def _padded(text, width):
     return text.ljust(width) if len(text) < width else text + " "
 
 
+def _latent(x):
+    if not x.unit:
+        return ""
+    return f", by a latent function of {x.mean:.4g}, in whose units are all numbers below"
+
+
 def _summary(x):
-    line = f"row {x.row + 1}: {_named(x)} {x.mean:.4g}"
+    line = f"row {x.row + 1}: {_named(x)} {x.predicted if x.unit else x.mean:.4g}{_latent(x)}"
     if not math.isnan(x.sd):
         line += f", from {x.mean - _SDS_95 * x.sd:.4g} to {x.mean + _SDS_95 * x.sd:.4g} (95%)"
     if not math.isnan(x.probability):
         line += f", probability {x.probability:.3g}"
     yield line
+    trend = "" if math.isnan(x.trend) else f", {x.trend:+.4g} of it by the linear mean"
     missed = "" if x.exact else f" ({x.missed:+.2g} of it not told apart)"
-    yield f"  baseline {x.baseline:.4g}, {x.mean - x.baseline:+.4g} by this row{missed}"
+    yield f"  baseline {x.baseline:.4g}, {x.mean - x.baseline:+.4g} by this row{trend}{missed}"
 
 
 def _listed(x):
@@ -237,12 +250,14 @@ def _table(heads, rows):
 
 
 def _pieces(x):
-    yield f"<div><h4>Row {x.row}: {_escaped(_named(x))}</h4><p><strong>{x.mean:.4g}</strong>"
+    yield f"<div><h4>Row {x.row}: {_escaped(_named(x))}</h4><p>"
+    yield f"<strong>{x.predicted if x.unit else x.mean:.4g}</strong>{_latent(x)}"
     if not math.isnan(x.sd):
         yield f" &plusmn; {x.sd:.3g}"
     if not math.isnan(x.probability):
         yield f", probability {x.probability:.3g}"
-    yield f"; baseline {x.baseline:.4g}</p>"
+    yield f"; baseline {x.baseline:.4g}"
+    yield "</p>" if math.isnan(x.trend) else f", {x.trend:+.4g} by the linear mean</p>"
     most = max((abs(p.weight) for p in x.parts), default=0)
     for column, parts in _by_column(x.parts):
         yield f'<p style="white-space:pre-wrap">{_marked(x, column, parts, most)}</p>'
@@ -270,7 +285,7 @@ def _cells(table, row):
 class Explained:
     """What estimators can say about their predictions."""
 
-    def explain(self, X, target=None, patterns=10, rows=5):
+    def explain(self, X, target=None, patterns=10, rows=5, *, exposure=None):
         """The reasons of the prediction for each row of X: a list of `Explanation`.
 
         Parameters
@@ -283,11 +298,13 @@ class Explained:
             pair, or the class against its nearest rival.
         patterns, rows : int
             How many of the heaviest to list.
+        exposure : array-like or str, optional
+            As for `predict`, of a model that has one.
         """
         options = _c.ExplainOptions()
         lib.lth_explain_options_init(byref(options))
         options.patterns, options.rows = _count(patterns, "patterns"), _count(rows, "rows")
-        table = self._new_rows(X)
+        table = self._rows_of(X, exposure)
         functions = self._functions(X, target, table.rows)
         return [self._explain_row(table, row, int(function), options)
                 for row, function in enumerate(functions)]

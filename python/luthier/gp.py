@@ -1,19 +1,23 @@
 """Gaussian processes: regression and classification."""
 
 import os
-from ctypes import byref, sizeof
+from ctypes import byref, c_double, c_void_p, sizeof
 
 import numpy as np
 
-from . import _c, labels, model, tables
+from . import _c, labels, model, rows, tables
 from ._compat import ClassifierMixin, RegressorMixin
 from ._context import StatusLine
 from ._library import lib
 from .errors import Error
+from .predicted import Predicted
 
-_LIKELIHOODS = {"logit": 0, "probit": 1}
+_OF_LABELS = {"logit": 0, "probit": 1, "softmax": 10}
+_OF_NUMBERS = {name: i + 2 for i, name in enumerate(
+    ("gaussian", "student", "warped", "censored", "ordinal", "poisson", "negbinomial", "beta"))}
+_POINTS = ("mean", "median")
 _REGRESSION, _CLASSIFICATION = 1, 2
-_POSTERIORS = ("auto", "exact", "cg", "inducing")
+_POSTERIORS = ("auto", "exact", "cg", "inducing", "laplace", "sites")
 _BOUNDS = {None: 0, "fitc": 1, "titsias": 2}
 _STORES = ("double", "single", "disk")
 
@@ -27,6 +31,10 @@ class _GP(model.Model):
         options.max_iter = model.positive(self.max_iter, "max_iter")
         options.restarts = model.positive(self.restarts, "restarts")
         options.learn = bool(self.learn)
+        options.intervals = bool(self.intervals)
+        if self.average is not None:
+            options.average = model.positive(self.average, "average", 2)
+        options.mean = None if self.mean is None else self._mean().encode()
         self._set_posterior(options)
         options.fix, options.fix_count = model.strings(self.fix, "fix")
         priors = [f"{path}={median},{sd}" for path, (median, sd) in self._priors()]
@@ -35,6 +43,8 @@ class _GP(model.Model):
 
         def on_step(_, step):
             at = step.contents
+            if steps and steps[-1][:2] == (at.start, at.iteration):
+                return int(context.cancelled)  # after the search: intervals, draws
             steps.append((at.start, at.iteration, at.evaluations, at.evidence, at.gradient,
                           at.seconds))
             line.show(f"start {at.start + 1} of {starts}, iteration {at.iteration}, evidence "
@@ -61,6 +71,11 @@ class _GP(model.Model):
         elif self.learn_rows is not None:
             options.learn_rows = model.positive(self.learn_rows, "learn_rows")
 
+    def _mean(self):
+        if not isinstance(self.mean, str) or not self.mean or "\0" in self.mean:
+            raise Error(f'mean wants a sum of columns such as "zs + f1..f17", not {self.mean!r}')
+        return self.mean
+
     def _priors(self):
         try:
             pairs = [(path, tuple(map(float, pair))) for path, pair in (self.prior or {}).items()]
@@ -71,9 +86,8 @@ class _GP(model.Model):
         raise Error('prior wants {path: (median, sd of the logarithm)}, as {"ssk.gap": (0.5, 1)}, '
                     f"not {self.prior!r}")
 
-    def fit(self, X, y):
-        """Learn from rows and their targets."""
-        context, parsed, columns, targets, more = self._task(X, y)
+    def _fit(self, X, y, known):
+        context, parsed, columns, targets, more = self._task(X, y, known)
         steps, line = [], StatusLine(self.verbose and context.is_first)
         options = self._options(line, steps, context)
         _table, arguments = self._arguments(context, parsed, columns, targets, options, more)
@@ -88,7 +102,7 @@ class _GP(model.Model):
     def plan(self, X, y):
         """What `fit` would do and need, as a dict: rows to learn from, posterior, pairs of rows,
         bytes of memory, and seconds by a short trial on this machine."""
-        context, parsed, columns, targets, more = self._task(X, y)
+        context, parsed, columns, targets, more = self._task(X, y, {})
         options = self._options(StatusLine(False), [], context)
         _table, arguments = self._arguments(context, parsed, columns, targets, options, more)
         plan = _c.GpPlan()
@@ -120,6 +134,11 @@ class _GP(model.Model):
         self.n_iter_ = report.iterations
         self.converged_ = report.converged
         self.n_targets_ = lib.lth_gp_targets(pointer)
+        self.draws_ = report.draws
+        self.effective_draws_ = report.effective_draws
+        self.intervals_ = {p.path.decode(): (p.low, p.high) for p in self._params()
+                           if p.low <= p.high and not p.undetermined}
+        self.likelihood_ = lib.lth_likelihood_name(lib.lth_gp_likelihood(pointer)).decode()
         self.hyperparameters_ = {p.path.decode(): p.value for p in self._params()}
         count = report.orders
         self.order_weights_ = np.array(report.nu[:count])
@@ -129,9 +148,29 @@ class _GP(model.Model):
             self.trace_ = np.empty(0, dtype=[(name, "f8") for name, _ in _c.GpStep._fields_])
 
     def _params(self):
-        count = lib.lth_kernel_params(lib.lth_gp_kernel(self._pointer))
-        places = [*range(count), _c.NONE]  # the noise, or the scale
-        return [lib.lth_gp_param_at(self._pointer, i) for i in places]
+        out, i = [], 0
+        while p := lib.lth_gp_param_at(self._pointer, i):
+            out.append(p)
+            i += 1
+        return out
+
+    def mean_weights(self, target=0):
+        """What one unit of each number column adds, where the kernel is linear in them, as a
+        `mean` is: {"columns": {name: {"weight", "sd", "deviation"}}, "share"}.
+
+        `sd` is the standard deviation of the weight, `deviation` that of the column, `share` the
+        mean's part of the variance over training rows. `target` is the number of a target, or of
+        a class in the order of their names.
+        """
+        trend = self._context_of_fitted().create(lib.lth_gp_trend, self._pointer, target)
+        columns, i = {}, 0
+        while w := lib.lth_trend_weight_at(trend, i):
+            columns[w.column.decode()] = {"weight": w.weight, "sd": w.sd,
+                                          "deviation": w.deviation}
+            i += 1
+        share = lib.lth_trend_share(trend)
+        lib.lth_trend_free(trend)
+        return {"columns": columns, "share": share}
 
     def _symbols(self):
         out, i = [], 0
@@ -142,7 +181,7 @@ class _GP(model.Model):
         return sorted(out, key=lambda s: (-s["decay"], -s["nodes"], s["symbol"].encode()))
 
 
-class GPRegressor(RegressorMixin, _GP):
+class GPRegressor(RegressorMixin, Predicted, _GP):
     """Gaussian process regression. The kernel's hyperparameters are learned by the evidence.
 
     Parameters
@@ -165,7 +204,22 @@ class GPRegressor(RegressorMixin, _GP):
         False keeps every hyperparameter as given.
     zero_mean, unscaled : bool
         Do not take out the mean of y; keep its scale.
-    posterior : {"auto", "exact", "cg", "inducing"}
+    likelihood : str
+        What is seen of the function: "gaussian" noise, heavy tails ("student"), noise after a
+        learned warp ("warped"), numbers that pile up at bounds ("censored"), few grades in order
+        ("ordinal"), counts ("poisson", or with more spread "negbinomial"), shares between 0 and 1
+        ("beta"). See docs/models.md.
+    warp : {"log", "boxcox", "sinh", "tanh"}, optional
+        Of "warped"; None = "log".
+    lower, upper : float, optional
+        Of "censored": what is at or beyond them may be anything beyond.
+    point : {"mean", "median"}
+        What `predict` gives, by which errors are counted.
+    mean : str, optional
+        Number columns that y depends on linearly, ``"zs + f1..f17"``: their weights are integrated
+        out. It adds ``linear(scale(zs) + scale(f1..f17))`` to the kernel; "zero" among them is
+        `zero_mean`. See `mean_weights`.
+    posterior : {"auto", "exact", "cg", "inducing", "laplace", "sites"}
         How all rows are taken into account: by a factor of their matrix, by conjugate gradients
         over it (for regression), or by some rows that stand for all; "auto" is the most exact that
         fits into memory. See docs/scale.md.
@@ -185,8 +239,16 @@ class GPRegressor(RegressorMixin, _GP):
         `gram` is read for every product.
     tolerance : float, optional
         The relative residual at which conjugate gradients stop; None = 1e-8.
+    coregion : int, optional
+        Several targets learn from each other, by so many numbers that each has; NaN in y is then a
+        number that is not known. None = each is by itself.
     probes : int, optional
         Random vectors by which conjugate gradients know variances; None = 128.
+    intervals : bool
+        Find 95% intervals of the hyperparameters too, `intervals_`.
+    average : int, optional
+        Predict by the average over so many draws of the hyperparameters, 2 to 1000; None = by the
+        best ones alone. Finds the intervals too. Not with conjugate gradients or inducing rows.
     n_jobs : int, optional
         Threads; None and -1 mean all cores. The results do not depend on it.
     random_state : int, optional
@@ -208,12 +270,20 @@ class GPRegressor(RegressorMixin, _GP):
     hyperparameters_ : dict
         By path, the noise included.
     log_evidence_, noise_ : float
+    likelihood_, warp_ : str
+    grades_ : ndarray
+        Of "ordinal": the grades, ascending; else None.
     leave_one_out_ : dict
-        Quality of leave-one-out predictions: nlpd, mae, rmse, r, r2, coverage. None with inducing
+        Quality of leave-one-out predictions, as `luthier.metrics` gives it. None with inducing
         rows.
     posterior_, learned_rows_, inducing_rows_, variance_left_, cg_steps_
         How it came to all rows: the posterior taken, the rows learned from, those that stand for
         all and the share of the variance they leave, steps of conjugate gradients.
+    intervals_ : dict
+        By path, (low, high) where `intervals` or `average` asked for it; without those that are
+        held, at a bound, or not determined by the rows.
+    draws_, effective_draws_ : int, float
+        Draws that predictions are averaged over, and how many equal ones they are worth.
     order_weights_, order_shares_ : ndarray
         Of the first string kernel: the weight of each order, its share of the mean k(x, x).
     symbols_ : list of dict
@@ -222,11 +292,17 @@ class GPRegressor(RegressorMixin, _GP):
         Steps of the optimiser: start, iteration, evaluations, evidence, gradient, seconds.
     """
 
+    # Of pickles that do not tell.
+    likelihood, warp, lower, upper, point = "gaussian", None, None, None, "mean"
+    likelihood_, warp_, grades_ = "gaussian", None, None
+
     def __init__(self, kernel="ssk(text)", *, vectors=None, restarts=4, max_iter=200, noise=None,
-                 fix=None, prior=None, learn=True, zero_mean=False, unscaled=False,
+                 fix=None, prior=None, learn=True, zero_mean=False, unscaled=False, mean=None,
+                 likelihood="gaussian", warp=None, lower=None, upper=None, point="mean",
                  posterior="auto", inducing=None, learn_rows=None, bound=None, gram=None,
-                 store="double", tolerance=None, probes=None, n_jobs=None, random_state=None,
-                 verbose=0, precision="double", device="cpu", cluster="none"):
+                 store="double", tolerance=None, probes=None, coregion=None, intervals=False,
+                 average=None, n_jobs=None, random_state=None, verbose=0, precision="double",
+                 device="cpu", cluster="none"):
         self.kernel = kernel
         self.vectors = vectors
         self.restarts = restarts
@@ -237,6 +313,12 @@ class GPRegressor(RegressorMixin, _GP):
         self.learn = learn
         self.zero_mean = zero_mean
         self.unscaled = unscaled
+        self.mean = mean
+        self.likelihood = likelihood
+        self.warp = warp
+        self.lower = lower
+        self.upper = upper
+        self.point = point
         self.posterior = posterior
         self.inducing = inducing
         self.learn_rows = learn_rows
@@ -245,6 +327,9 @@ class GPRegressor(RegressorMixin, _GP):
         self.store = store
         self.tolerance = tolerance
         self.probes = probes
+        self.coregion = coregion
+        self.intervals = intervals
+        self.average = average
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -265,16 +350,50 @@ class GPRegressor(RegressorMixin, _GP):
         if self.probes is not None:
             options.probes = model.positive(self.probes, "probes", 1)
 
-    def _task(self, X, y):
+    def fit(self, X, y, *, weights=None, noise=None, repeats=None, exposure=None):
+        """Learn from rows and their targets.
+
+        Parameters
+        ----------
+        X, y : rows and their numbers; a y of two dimensions has several targets
+        weights : array-like or str, optional
+            How often each row counts, above 0.
+        noise : array-like or str, optional
+            The known variance of each row's noise, which is added to the learned one.
+        repeats : array-like or str, optional
+            How many measurements each y is the mean of.
+        exposure : array-like or str, optional
+            What counts are in proportion to: hours, length, population.
+
+        The last four are one number for each row, or the name of a column of X.
+        """
+        known = {"weights": weights, "noise": noise, "repeats": repeats, "exposure": exposure}
+        return self._fit(X, y, known)
+
+    def _seen(self):
+        """The options that say what is seen of the function."""
+        if self.likelihood not in _OF_NUMBERS:
+            raise Error(f"likelihood wants one of {', '.join(_OF_NUMBERS)}, not "
+                        f"{self.likelihood!r}")
+        if self.point not in _POINTS:
+            raise Error(f'point wants "mean" or "median", not {self.point!r}')
+        bounds = {name: np.nan if value is None else float(value)
+                  for name, value in (("lower", self.lower), ("upper", self.upper))}
+        return {"likelihood": _OF_NUMBERS[self.likelihood], "point": _POINTS.index(self.point),
+                "warp": None if self.warp is None else str(self.warp).encode(), **bounds}
+
+    def _task(self, X, y, known):
         context, parsed, columns = self._begin(X)
-        rows = next(iter(columns.values())).count
-        targets, self._several = labels.numbers(y, rows, columns.keys(), self)
+        count = next(iter(columns.values())).count
+        rank = 0 if self.coregion is None else model.positive(self.coregion, "coregion", 1)
+        targets, self._several = labels.numbers(y, count, columns.keys(), self, gaps=rank > 0)
         noise = 0.0 if self.noise is None else float(self.noise)
         if not noise >= 0:
             raise Error(f"noise wants a variance of at least 0, not {self.noise!r}")
-        more = {"task": _REGRESSION, "noise": noise, "zero_mean": bool(self.zero_mean),
-                "unscaled": bool(self.unscaled)}
-        return context, parsed, columns, targets, more
+        more, names = rows.columns(X, count, columns.keys() | targets.keys(), **known)
+        options = {"task": _REGRESSION, "noise": noise, "zero_mean": bool(self.zero_mean),
+                   "unscaled": bool(self.unscaled), "coregion": rank, **self._seen(), **names}
+        return context, parsed, {**columns, **more}, targets, options
 
     def _read(self):
         super()._read()
@@ -283,19 +402,10 @@ class GPRegressor(RegressorMixin, _GP):
         self.leave_one_out_ = {name: getattr(report.loo.contents, name)
                                for name, _ in _c.Metrics._fields_} if report.loo else None
         self._several = self.n_targets_ > 1 or self.__dict__.get("_several", False)
-
-    def predict(self, X, return_std=False, latent=False):
-        """The mean for each row, and with `return_std` its standard deviation.
-
-        The deviation is that of y, noise included; with `latent` that of the function itself.
-        """
-        table = self._new_rows(X)
-        mean = np.empty((self.n_targets_, table.rows))
-        sd = np.empty_like(mean) if return_std else None
-        self._predict_call("predict", table, bool(latent), mean.ctypes.data,
-                           sd.ctypes.data if return_std else None)
-        shape = (lambda a: a.T) if self._several else (lambda a: a[0])
-        return (shape(mean), shape(sd)) if return_std else shape(mean)
+        warp, grades = lib.lth_gp_warp(self._pointer), c_void_p()
+        self.warp_ = None if warp is None else warp.decode()
+        count = lib.lth_gp_grades(self._pointer, byref(grades))
+        self.grades_ = np.array((c_double * count).from_address(grades.value)) if count else None
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -306,27 +416,30 @@ class GPRegressor(RegressorMixin, _GP):
 class GPClassifier(ClassifierMixin, model.Classes, _GP):
     """Gaussian process classification, by Laplace's approximation.
 
-    Two classes are one problem, several are one for each class against the rest. A y of two
-    dimensions, of 0 and 1, has several labels a row.
+    Two classes are one problem, several are one for each class against the rest, or one model of
+    all classes (softmax). A y of two dimensions, of 0 and 1, has several labels a row.
 
     Parameters
     ----------
-    kernel, vectors, restarts, max_iter, fix, prior, learn, posterior, inducing, learn_rows, bound,
-    gram, n_jobs, random_state, verbose, precision, device, cluster
+    kernel, vectors, restarts, max_iter, fix, prior, learn, mean, posterior, inducing, learn_rows,
+    bound, gram, intervals, average, n_jobs, random_state, verbose, precision, device, cluster
         As for `GPRegressor`; "exact" is Laplace's approximation here, and there is no "cg".
-    likelihood : {"logit", "probit"}
-        How the latent function becomes a probability.
+    likelihood : {"logit", "probit", "softmax"}
+        How the latent function becomes a probability. With "softmax" all classes are one model,
+        of rows that have one label each; its posterior is "exact".
 
     Attributes
     ----------
     classes_ : ndarray
-    kernel_, hyperparameters_, log_evidence_, order_weights_, order_shares_, symbols_, trace_
+    kernel_, hyperparameters_, intervals_, draws_, effective_draws_, log_evidence_,
+    order_weights_, order_shares_, symbols_, trace_
         As for `GPRegressor`; instead of the noise there is the scale of the kernel.
     """
 
     def __init__(self, kernel="ssk(text)", *, vectors=None, likelihood="logit", restarts=4,
-                 max_iter=200, fix=None, prior=None, learn=True, posterior="auto", inducing=None,
-                 learn_rows=None, bound=None, gram=None, n_jobs=None, random_state=None, verbose=0,
+                 max_iter=200, fix=None, prior=None, learn=True, mean=None, posterior="auto",
+                 inducing=None, learn_rows=None, bound=None, gram=None,
+                 intervals=False, average=None, n_jobs=None, random_state=None, verbose=0,
                  precision="double", device="cpu", cluster="none"):
         self.kernel = kernel
         self.vectors = vectors
@@ -336,11 +449,14 @@ class GPClassifier(ClassifierMixin, model.Classes, _GP):
         self.fix = fix
         self.prior = prior
         self.learn = learn
+        self.mean = mean
         self.posterior = posterior
         self.inducing = inducing
         self.learn_rows = learn_rows
         self.bound = bound
         self.gram = gram
+        self.intervals = intervals
+        self.average = average
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -348,14 +464,21 @@ class GPClassifier(ClassifierMixin, model.Classes, _GP):
         self.device = device
         self.cluster = cluster
 
-    def _task(self, X, y):
-        if self.likelihood not in _LIKELIHOODS:
-            raise Error(f'likelihood wants "logit" or "probit", not {self.likelihood!r}')
+    def fit(self, X, y, *, weights=None):
+        """Learn from rows and their labels; `weights` says how often each row counts, as
+        numbers above 0 or as the name of a column of X."""
+        return self._fit(X, y, {"weights": weights})
+
+    def _task(self, X, y, known):
+        if self.likelihood not in _OF_LABELS:
+            raise Error(f"likelihood wants one of {', '.join(_OF_LABELS)}, not "
+                        f"{self.likelihood!r}")
         context, parsed, columns = self._begin(X)
-        rows = next(iter(columns.values())).count
-        self._labels, targets = labels.labels(y, rows, columns.keys(), self)
-        more = {"task": _CLASSIFICATION, "likelihood": _LIKELIHOODS[self.likelihood]}
-        return context, parsed, columns, targets, more
+        count = next(iter(columns.values())).count
+        self._labels, targets = labels.labels(y, count, columns.keys(), self)
+        more, names = rows.columns(X, count, columns.keys() | targets.keys(), **known)
+        options = {"task": _CLASSIFICATION, "likelihood": _OF_LABELS[self.likelihood], **names}
+        return context, parsed, {**columns, **more}, targets, options
 
     def _read(self):
         super()._read()
@@ -380,5 +503,10 @@ class GPClassifier(ClassifierMixin, model.Classes, _GP):
 
 def estimator_of(pointer, context, **given):
     """The estimator for a Gaussian process that was read from a file."""
-    kind = GPClassifier if lib.lth_gp_classes(pointer) else GPRegressor
-    return model.adopt(kind(**given), pointer, context)
+    given["likelihood"] = lib.lth_likelihood_name(lib.lth_gp_likelihood(pointer)).decode()
+    if lib.lth_gp_classes(pointer):
+        return model.adopt(GPClassifier(**given), pointer, context)
+    given["point"] = _POINTS[lib.lth_gp_point(pointer)]
+    warp = lib.lth_gp_warp(pointer)
+    given["warp"] = None if warp is None else warp.decode()
+    return model.adopt(GPRegressor(**given), pointer, context)

@@ -34,6 +34,7 @@ def expression_of(kernel):
 
 
 _STAR = re.compile(r"\b([A-Za-z_]\w*?)\*(?=\s*[,)])")
+_OPEN = re.compile(r"\b(?:symbols|tasks)=all\b")  # until the data are known
 
 
 def without_stars(expression, X):
@@ -77,20 +78,22 @@ class Parsed:
 
     def __init__(self, context, expression):
         self.context = context
-        try:
-            self.pointer = context.create(lib.lth_kernel_parse, context.pointer,
-                                          expression.encode())
-        except Error as failure:
-            if failure.column and not failure.file:
-                mark = " " * (failure.column - 1) + "^"
-                failure.args = (f"{failure.args[0]}\n  {expression}\n  {mark}",)
-            raise
-        self.owned = Owned(self.pointer, lib.lth_kernel_free, context)
+        self._take(_marked(expression, context.create, lib.lth_kernel_parse, context.pointer,
+                           expression.encode()))
         self.expression = printed(self.pointer)
-        self.columns = columns_of(self.pointer)
+
+    def _take(self, pointer):
+        self.pointer = pointer
+        self.owned = Owned(pointer, lib.lth_kernel_free, self.context)
+        self.columns = columns_of(pointer)
+
+    def add_mean(self, mean):
+        """Of a Gaussian process: reads the columns of its mean as well."""
+        self._take(_marked(mean, self.context.create, lib.lth_gp_kernel_parse,
+                           self.context.pointer, self.expression.encode(), mean.encode()))
 
     def resolve(self, table):
-        """Spell out ``symbols=all``. What was made from the kernel before must not be used."""
+        """Spell out ``symbols=all`` and ``tasks=all``. What was made from the kernel before must not be used."""
         pointer = c_void_p(self.pointer)
         self.context.call(lib.lth_kernel_resolve, byref(pointer), table.pointer)
         if pointer.value != self.pointer:
@@ -105,6 +108,17 @@ class Parsed:
     def params(self):
         count = lib.lth_kernel_params(self.pointer)
         return [lib.lth_kernel_param(self.pointer, i) for i in range(count)]
+
+
+def _marked(text, call, *arguments):
+    """The call; where it fails at a place of the text, with a mark under it."""
+    try:
+        return call(*arguments)
+    except Error as failure:
+        if failure.column and not failure.file:
+            mark = " " * (failure.column - 1) + "^"
+            failure.args = (f"{failure.args[0]}\n  {text}\n  {mark}",)
+        raise
 
 
 def printed(pointer):
@@ -166,8 +180,7 @@ class _Encoded:
         context = parsed.context
         self.parsed = parsed
         self.tables = [tables.Table(context, c) for c in columns]
-        if "symbols=all" in parsed.expression:
-            parsed.resolve(self.tables[0])
+        parsed.resolve(self.tables[0])
         self.encoder = Owned(context.create(lib.lth_encoder_create, context.pointer,
                                             parsed.pointer), lib.lth_encoder_free, parsed)
         self.owned = [Owned(context.create(lib.lth_encode, self.encoder.pointer, table.pointer),
@@ -245,7 +258,7 @@ class Kernel(BaseKernel):
     def _encode(self, *inputs):
         """Encode tables in this order. One table of texts is kept: learning asks for it again."""
         parsed = self._parse(inputs[0])
-        if "symbols=all" in parsed.expression:
+        if _OPEN.search(parsed.expression):
             parsed = Parsed(parsed.context, parsed.expression)
         columns = [parsed.read(X) for X in inputs]
         kept = self.__dict__.get("_encoded")
@@ -353,7 +366,7 @@ class Kernel(BaseKernel):
         return out
 
     def resolve(self, X):
-        """A kernel in which ``symbols=all`` and ``f*`` are spelled out for the rows of X."""
+        """A kernel in which ``symbols=all``, ``tasks=all`` and ``f*`` are spelled out for the rows of X."""
         parsed = self._parse(X)
         parsed = Parsed(Context(*self._place()), parsed.expression)
         parsed.resolve(tables.Table(parsed.context, parsed.read(X)))
@@ -404,20 +417,21 @@ class Kernel(BaseKernel):
         groups = self._free()
         out = np.empty((*dK.shape[1:], len(groups)))
         for j, (indices, p) in enumerate(groups):
-            out[:, :, j] = dK[indices].sum(axis=0) * p.value
+            out[:, :, j] = dK[indices].sum(axis=0) * (1 if p.lo < 0 else p.value)
         return out
 
     @property
     def theta(self):
-        """Logarithms of the parameters that are not held."""
-        return np.log([max(p.value, p.lo, _LEAST) for _, p in self._free()])
+        """Logarithms of the parameters that are not held; itself, where one may be negative."""
+        return np.array([_theta_of(p, p.value) for _, p in self._free()])
 
     @theta.setter
     def theta(self, theta):
         parsed, groups = self._parse(), self._free()
         if len(theta) != len(groups):
             raise Error(f"theta has {len(groups)} entries, not {len(theta)}")
-        for (indices, p), value in zip(groups, np.exp(theta)):
+        for (indices, p), x in zip(groups, theta):
+            value = x if p.lo < 0 else np.exp(x)
             parsed.context.call(lib.lth_kernel_set, parsed.pointer, indices[0],
                                 float(min(max(value, p.lo), p.hi)))
         parsed.expression = self.expression = printed(parsed.pointer)
@@ -425,15 +439,16 @@ class Kernel(BaseKernel):
 
     @property
     def bounds(self):
-        """Logarithms of their bounds; a bound of 0 counts as 1e-10."""
-        rows = [(max(p.lo, _LEAST), p.hi) for _, p in self._free()]
-        return np.log(np.array(rows).reshape(-1, 2))
+        """Bounds of `theta`; a bound of 0 counts as 1e-10."""
+        rows = [(_theta_of(p, p.lo), _theta_of(p, p.hi)) for _, p in self._free()]
+        return np.array(rows).reshape(-1, 2)
 
     @property
     def hyperparameters(self):
         """What `theta` holds, as scikit-learn describes it."""
         return [Hyperparameter(p.path.decode(), "numeric",
-                               np.array([[max(p.lo, _LEAST), p.hi]]), 1, False)
+                               np.array([[p.lo if p.lo < 0 else max(p.lo, _LEAST), p.hi]]), 1,
+                               False)
                 for _, p in self._free()]
 
     def clone_with_theta(self, theta):
@@ -481,6 +496,10 @@ class Kernel(BaseKernel):
     def __repr__(self):
         more = "" if self.vectors is None else f", vectors={self.vectors!r}"
         return f"Kernel({self.expression!r}{more})"
+
+
+def _theta_of(p, value):
+    return value if p.lo < 0 else np.log(max(value, p.lo, _LEAST))
 
 
 def _empty(*shape):

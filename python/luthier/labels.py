@@ -6,6 +6,7 @@ import numpy as np
 
 from . import tables
 from .errors import Error
+from .rows import free_name
 
 try:
     from sklearn.exceptions import DataConversionWarning
@@ -37,14 +38,20 @@ def _check_length(y, rows):
                     f"X has {rows} rows, y has {len(y)}")
 
 
-def _free_name(wanted, taken):
-    while wanted in taken:
-        wanted += "_"
-    return wanted
+def _with_gaps(values, label):
+    """Numbers, of which NaN is an empty cell: those the C library reads as text."""
+    missing = np.isnan(values)
+    if not missing.any():
+        return tables.Numbers(values, label)
+    if np.isinf(values).any():
+        raise Error(f"{label} contains infinity; luthier wants finite numbers", "EFORMAT")
+    return tables.Texts(["" if gap else repr(float(value))
+                         for value, gap in zip(values, missing)], label)
 
 
-def numbers(y, rows, taken, model):
-    """({name: column} of one target or several, whether y had two dimensions)."""
+def numbers(y, rows, taken, model, gaps=False):
+    """({name: column} of one target or several, whether y had two dimensions). With `gaps` NaN is
+    a number that is not known."""
     names = [getattr(y, "name", None)] if not hasattr(y, "columns") else list(y.columns)
     array = _as_array(y, model)
     _check_length(array, rows)
@@ -60,7 +67,8 @@ def numbers(y, rows, taken, model):
     for j, name in enumerate(names):
         label = f"y[:, {j}]" if several else "y"
         values = tables._numbers(array[:, j], label)
-        out[_free_name(name, taken | out.keys())] = tables.Numbers(values, label)
+        column = _with_gaps if gaps else tables.Numbers
+        out[free_name(name, taken | out.keys())] = column(values, label)
     return out, several
 
 
@@ -102,7 +110,7 @@ def labels(y, rows, taken, model):
         if (array != np.round(array)).any():
             raise Error("Unknown label type: continuous. y has numbers that are not whole; use a "
                         "regressor")
-    name = _free_name(name if isinstance(name, str) and name else "y", taken)
+    name = free_name(name if isinstance(name, str) and name else "y", taken)
     known, texts = (_indicator(array, heads) if array.ndim == 2 else _single(array))
     return known, {name: tables.Texts(texts, "y")}
 

@@ -32,6 +32,8 @@ class Model(Explained, BaseEstimator):
         context = Context(self.n_jobs, self.precision, seed_of(self.random_state),
                           self.device, self.cluster)
         parsed = kernels.Parsed(context, expression)
+        if getattr(self, "mean", None) is not None:
+            parsed.add_mean(self._mean())
         columns = parsed.read(X)
         self._remember_features(X)
         return context, parsed, columns
@@ -98,16 +100,23 @@ class Model(Explained, BaseEstimator):
                                  "'fit' with appropriate arguments before using this estimator.")
         return self._model.pointer
 
-    def _new_rows(self, X):
-        """The table of rows to predict."""
+    def _new_rows(self, X, more=None):
+        """The table of rows to predict; `more` gives further columns, for so many rows."""
         pointer = self._pointer
         self._check_features(X)
         columns = kernels.read(X, self._columns, self.kernel_.expression)
+        if more is not None:
+            columns |= more(next(iter(columns.values())).count)
         table = tables.Table(self._context, columns)
         if lib.lth_kernel_needs_vectors(self._c("kernel")(pointer)):
             self._context.call(self._c("use_vectors"), pointer,
                                kernels.vectors_path(self.vectors), in_memory=False)
         return table
+
+    def _rows_of(self, X, exposure):
+        if exposure is not None:
+            raise Error("the model was fitted without an exposure")
+        return self._new_rows(X)
 
     def _predict_call(self, name, table, *arguments):
         long = table.rows * self._rows > _DIRECT_ROWS or table.bytes > _DIRECT_BYTES

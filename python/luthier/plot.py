@@ -74,20 +74,53 @@ def predictions(y, mean, sd=None, ax=None):
     return ax
 
 
-def calibration(y, mean, sd, ax=None):
-    """The share of true values inside of intervals of every width: the diagonal is ideal."""
+def _inside(y, mean, sd, cdf):
+    """Of each row the probability of the central interval that just reaches y."""
+    if cdf is not None:
+        cdf = np.asarray(cdf, dtype=float)
+        if cdf.ndim != 1 or not len(cdf):
+            raise Error(f"cdf wants one number for each row, not the shape {cdf.shape}")
+        return abs(2 * cdf - 1)
     y, mean, sd = (np.asarray(a, dtype=float) for a in (y, mean, sd))
     if not y.shape == mean.shape == sd.shape or y.ndim != 1 or not len(y):
         raise Error(f"y, mean and sd want the same length: {y.shape}, {mean.shape}, {sd.shape}")
     # The interval of probability p reaches out to |z|: p = erf(|z| / sqrt 2).
     from math import erf
-    inside = np.sort([erf(abs(z) / 2**0.5) for z in (y - mean) / sd])
+    return np.array([erf(abs(z) / 2**0.5) for z in (y - mean) / sd])
+
+
+def calibration(y=None, mean=None, sd=None, ax=None, *, cdf=None):
+    """The share of true values inside of intervals of every width: the diagonal is ideal.
+
+    Parameters
+    ----------
+    y, mean, sd : array-like
+        The truth and what was predicted, with normal noise.
+    cdf : array-like, optional
+        Instead of these, for any likelihood: ``model.cdf(X, y)``.
+    """
+    inside = np.sort(_inside(y, mean, sd, cdf))
+    count = len(inside)
     ax = _axes(ax)
     ax.plot([0, 1], [0, 1], color=_LINE, linewidth=1, label="ideal")
-    ax.step([0, *inside, 1], [*np.arange(len(y) + 1) / len(y), 1], where="post", color=_BAR,
+    ax.step([0, *inside, 1], [*np.arange(count + 1) / count, 1], where="post", color=_BAR,
             label="found")
     ax.set(xlabel="probability of the interval", ylabel="share of values inside", xlim=(0, 1),
            ylim=(0, 1), aspect="equal")
+    ax.legend(frameon=False)
+    return ax
+
+
+def pit(cdf, ax=None, bins=20):
+    """Histogram of the probability below each true value, ``model.cdf(X, y)``: level where the
+    model is honest, a hill where it is too unsure, a valley where it is too sure."""
+    cdf = np.asarray(cdf, dtype=float)
+    if cdf.ndim != 1 or not len(cdf) or not ((cdf >= 0) & (cdf <= 1)).all():
+        raise Error("cdf wants one probability for each row")
+    ax = _axes(ax)
+    ax.hist(cdf, bins=np.linspace(0, 1, bins + 1), density=True, color=_BAR, rwidth=0.9)
+    ax.axhline(1, color=_LINE, linewidth=1, label="ideal")
+    ax.set(xlabel="probability below the true value", ylabel="density", xlim=(0, 1))
     ax.legend(frameon=False)
     return ax
 

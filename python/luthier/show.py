@@ -33,6 +33,8 @@ def _posterior(r):
     lines = []
     if 0 < r.learned_rows < r.rows:
         lines.append(f"rows learned from\t{r.learned_rows}")
+    if r.posterior > 3:
+        lines.append("posterior\t" + ("laplace", "sites")[r.posterior - 4])
     if r.posterior == 2:
         lines += ["posterior\tcg", f"steps of cg\t{r.cg_steps}",
                   f"residual of cg\t{number(r.cg_residual)}",
@@ -42,6 +44,36 @@ def _posterior(r):
                   f"variance left\t{number(r.trace_left)}",
                   f"variance left to noise\t{number(r.left_to_noise)}"]
     return lines
+
+
+def _mean(pointer, model):
+    classes = lib.lth_gp_classes(pointer)
+    names = ([lib.lth_gp_class(pointer, i).name.decode() for i in range(classes)] or
+             [lib.lth_gp_target(pointer, i).decode() for i in range(lib.lth_gp_targets(pointer))])
+    found = [(name, model.mean_weights(i)) for i, name in enumerate(names)]
+    if not found[0][1]["columns"]:
+        return
+    yield "\nmean\tof\tweight\tsd\tper deviation\tits sd"
+    for name, mean in found:
+        for column, w in mean["columns"].items():
+            cells = (w["weight"], w["sd"], w["weight"] * w["deviation"], w["sd"] * w["deviation"])
+            yield "\t".join([column, name, *map(number, cells)])
+    yield "\nthe mean explains\tshare"
+    for name, mean in found:
+        yield f"{name}\t{number(mean['share'])}"
+
+
+def _likelihood(pointer, model):
+    """Of numbers; normal noise goes without saying."""
+    if model.likelihood_ == "gaussian":
+        return
+    yield f"likelihood\t{model.likelihood_}"
+    if model.warp_:
+        yield f"warp\t{model.warp_}"
+    if exposure := lib.lth_gp_exposure(pointer):
+        yield f"exposure\t{exposure.decode()}"
+    if model.grades_ is not None:
+        yield "\t".join(["grades", *map(number, model.grades_)])
 
 
 def _gp(pointer, model):
@@ -55,6 +87,7 @@ def _gp(pointer, model):
         lines.append("\nsymbol\tkernel\tdecay\talpha\tnodes")
         lines += [f"{s['symbol']}\t{s['kernel']}\t{number(s['decay'])}\t{number(s['alpha'])}\t"
                   f"{s['nodes']}" for s in model.symbols_]
+    lines += _mean(pointer, model)
     lines.append("\nlearning\tvalue")
     lines += [f"target\t{lib.lth_gp_target(pointer, i).decode()}"
               for i in range(lib.lth_gp_targets(pointer))]
@@ -63,11 +96,14 @@ def _gp(pointer, model):
     lines.append(f"log evidence\t{number(r.evidence)}")
     classes = lib.lth_gp_classes(pointer)
     if classes:
-        lines.append("likelihood\t" + ("probit" if lib.lth_gp_likelihood(pointer) else "logit"))
+        name = lib.lth_likelihood_name(lib.lth_gp_likelihood(pointer))
+        lines.append(f"likelihood\t{name.decode()}")
         lines.append("labels\t" + ("several a row" if lib.lth_gp_is_multi_label(pointer)
                                    else "one a row"))
     else:
-        lines.append(f"noise\t{number(r.noise)}")
+        lines += _likelihood(pointer, model)
+        if r.noise > 0:
+            lines.append(f"noise\t{number(r.noise)}")
         if r.loo:
             lines += [f"leave-one-out {name}\t{number(getattr(r.loo.contents, name))}"
                       for name in ("r", "nlpd", "coverage")]

@@ -8,6 +8,7 @@
 #define LTH_TABLE_H
 
 #include "base/status.h"
+#include "base/text.h"
 #include "data/symbols.h"
 
 typedef struct lth__table_chunk {
@@ -80,6 +81,8 @@ lth_status lth__columns_find(const lth__symbols *names, const char *column, cons
 
 /* How many columns a range "f1..f17" names; 1 for what is no range. */
 size_t lth__columns_count(const char *column);
+/* The name of the i-th of them. */
+void lth__columns_name(const char *column, size_t i, lth__string *out);
 
 lth__column_kind lth__table_kind(const lth_table *table, size_t column);
 /* Fails unless the column is of that kind; `wish` ends the message: "the kernel reads text". */

@@ -83,15 +83,20 @@ static lth_status push(size_t value, size_t **array, size_t *count, size_t *capa
     return LTH_OK;
 }
 
+static void write_name(const char *column, const range *span, size_t i, lth__string *out) {
+    lth__string_append(out, column, span->prefix);
+    lth__string_format(out, "%0*zu", span->width, span->first + i);
+}
+
 static lth_status push_range(const lth__symbols *names, const char *column, const range *span,
                              const char *file, size_t line, size_t **out, size_t *count,
                              size_t *capacity, lth_error *err) {
     lth__string name = {0};
     lth_status status = LTH_OK;
-    for (unsigned i = span->first; i <= span->last && status == LTH_OK; i++) {
+    size_t columns = (size_t)span->last - span->first + 1;
+    for (size_t i = 0; i < columns && status == LTH_OK; i++) {
         name.length = 0;
-        lth__string_append(&name, column, span->prefix);
-        lth__string_format(&name, "%0*u", span->width, i);
+        write_name(column, span, i, &name);
         if (name.failed) {
             status = lth__fail_memory(err, 0);
             break;
@@ -120,6 +125,14 @@ size_t lth__columns_count(const char *column) {
     range span;
     if (!parse_range(column, &span) || span.first > span.last) return 1;
     return (size_t)span.last - span.first + 1;
+}
+
+void lth__columns_name(const char *column, size_t i, lth__string *out) {
+    range span;
+    if (parse_range(column, &span) && span.first <= span.last)
+        write_name(column, &span, i, out);
+    else
+        lth__string_append(out, column, strlen(column));
 }
 
 /* ---- The filter ----------------------------------------------------------------------------- */
@@ -247,7 +260,9 @@ static lth_status wanted_columns(const lth__reader *r, size_t line, size_t **out
     for (size_t i = 0; i < o->column_count; i++)
         LTH_TRY(lth__columns_find(r->header, o->columns[i], lth__input_name(r->in), line, out,
                                   count, &capacity, err));
-    return LTH_OK;
+    lth__symbol found = o->optional ? lth__symbols_find(r->header, o->optional, strlen(o->optional))
+                                    : LTH__NO_SYMBOL;
+    return found == LTH__NO_SYMBOL ? LTH_OK : push(found, out, count, &capacity, err);
 }
 
 static lth_status keep_columns(lth__reader *r, size_t line, lth_error *err) {

@@ -40,12 +40,14 @@ static const char *const kernels[] = {
     "matern52(normalize(ssk(text)))",
     "arccos(f1..f2, degree=0) + arccos(f1..f2)",
     "rbf(f1..f2, ard=yes)",
+    "rbf(scale(f1..f2), ard=yes) + linear(scale(f1) + scale(f2))",
     "rbf(2 * linear(f1..f2) + rq(normalize(ssk(text, order=2))))",
     "rbf(mean(text))",
     "linear(bow(text)) + 0.5 * normalize(tfidf(text))",
     "normalize(sstk(tree)) * normalize(ssk(text, order=2))",
     "2 * normalize(sstk(tree, symbols=all)) + rbf(f1..f2) * normalize(ssk(text, order=3)) + 0.3",
     "normalize(ptk(tree))",
+    "coregion(kind, tasks=[above,below,third]) * normalize(ssk(text, order=2))",
 };
 
 /* ---- What a context finds ---- */
@@ -217,6 +219,7 @@ typedef struct question {
     const char *expression, *target;
     lth_posterior posterior;
     lth_precision store;
+    lth_likelihood likelihood;
 } question;
 
 static bool fit(lth_ctx *ctx, const question *q, const conformance_tables *t, model_answers *out) {
@@ -230,6 +233,7 @@ static bool fit(lth_ctx *ctx, const question *q, const conformance_tables *t, mo
     options.vectors = t->vectors;
     options.posterior = q->posterior;
     options.store = q->store;
+    options.likelihood = q->likelihood;
     *out = (model_answers){0};
     lth_status status = lth_table_read(ctx, t->a, NULL, &table, &err);
     if (!status) status = lth_gp_fit(ctx, q->expression, table, &q->target, 1, &options, &gp, &err);
@@ -269,6 +273,12 @@ static void check_models(const contexts *c, const conformance_options *o,
         {.expression = "1 * normalize(sstk(tree)) + linear(f1..f2)", .target = "y"},
         {.expression = "normalize(ssk(text, order=2))", .target = "kind"}, /* learns `scale` too */
         {.expression = "rbf(f1..f2) + normalize(sstk(tree))", .target = "kind"},
+        {.expression = "normalize(ssk(text, order=2))",
+         .target = "kind",
+         .posterior = LTH_POSTERIOR_SITES},
+        {.expression = "normalize(ssk(text, order=2))",
+         .target = "kind",
+         .likelihood = LTH_SOFTMAX},
         {.expression = "normalize(ssk(text, order=3))",
          .target = "y",
          .posterior = LTH_POSTERIOR_CG},

@@ -32,7 +32,7 @@ def test_code_in_the_introduction(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     text = (ROOT / "docs" / "python.md").read_text()
     blocks = re.findall(r"```python\n(.*?)```", text, re.S)
-    assert len(blocks) == 8
+    assert len(blocks) == 10
     names = {}
     for block in blocks:
         exec(compile(block, "python.md", "exec"), names)
@@ -56,4 +56,4 @@ def library():
 def test_files_are_short():
     for folder in ("python/luthier", "tests/python", "python/examples"):
         for path in pathlib.Path(ROOT / folder).glob("*.py"):
-            assert len(path.read_text().splitlines()) <= 500, path
+            assert len(path.read_text().splitlines()) <= 600, path

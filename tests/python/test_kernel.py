@@ -121,6 +121,25 @@ def test_symbols_of_trees(trees):
     assert str(caught.value).startswith("X[1], character 1: ")
 
 
+def test_tasks(texts):
+    """Their weights may be negative, and are then no logarithms in theta."""
+    X = {"text": texts, "task": ["joy" if i % 3 else "fear" for i in range(len(texts))]}
+    kernel = lt.Kernel("coregion(task, rank=1) * normalize(ssk(text, order=2))")
+    resolved = kernel.resolve(X).with_values(**{"coregion.w[joy,1]": -0.5})
+    assert list(resolved.parameters)[:4] == ["coregion.w[fear,1]", "coregion.w[joy,1]",
+                                             "coregion.own[fear]", "coregion.own[joy]"]
+    np.testing.assert_array_equal(kernel.gram(X), kernel.resolve(X).gram(X))
+    assert resolved.theta[1] == -0.5 and tuple(resolved.bounds[1]) == (-1e4, 1e4)
+    K, slopes = resolved(X, eval_gradient=True)
+    for j in range(len(resolved.theta)):
+        step = 1e-5 * (np.arange(len(resolved.theta)) == j)
+        more = resolved.clone_with_theta(resolved.theta + step)(X)
+        less = resolved.clone_with_theta(resolved.theta - step)(X)
+        np.testing.assert_allclose(slopes[:, :, j], (more - less) / 2e-5, atol=1e-8)
+    with pytest.raises(lt.Error, match='unknown task "calm"; the model knows fear, joy'):
+        resolved.gram({"text": texts[:1], "task": ["calm"]})
+
+
 def test_frequencies_are_those_of_the_training_rows(texts):
     """What scikit-learn calls Y sets the weights of rare words, also for diag."""
     kernel = lt.Kernel("ssk(text, order=1, rarity=0.01)")

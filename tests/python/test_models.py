@@ -40,8 +40,33 @@ def test_regression(gp, texts, scores):
     assert gp.hyperparameters_["noise"] == pytest.approx(gp.noise_)
     assert gp.order_shares_.sum() == pytest.approx(1) and gp.order_shares_[1] > 0.9
     assert gp.kernel_.parameters["ssk.gap"] == gp.hyperparameters_["ssk.gap"]
-    assert set(gp.leave_one_out_) == {"count", "nlpd", "mae", "rmse", "r", "r2", "coverage"}
+    assert set(gp.leave_one_out_) == {
+        "count", "nlpd", "mae", "rmse", "r", "r2", "coverage", "spearman", "kendall", "ndcg",
+        "recall", "crps", "calibration", "qwk"}
     assert gp.trace_["evidence"].max() == pytest.approx(gp.log_evidence_, abs=1e-6)
+
+
+def test_intervals_and_averages(gp, texts, scores, moods):
+    assert gp.intervals_ == {} and gp.draws_ == 0
+    wide = lt.GPRegressor(KERNEL, intervals=True).fit(texts, scores)
+    assert wide.hyperparameters_ == gp.hyperparameters_ and wide.draws_ == 0
+    assert wide.intervals_ and set(wide.intervals_) <= set(gp.hyperparameters_)
+    for path, (low, high) in wide.intervals_.items():
+        assert low < gp.hyperparameters_[path] < high
+    many = lt.GPRegressor(KERNEL, average=8).fit(texts, scores)
+    assert many.intervals_ == wide.intervals_
+    assert many.draws_ == 8 and 1 < many.effective_draws_ <= 8
+    new = ["the poem was not bad", "we were late"]
+    mean, sd = many.predict(new, return_std=True)
+    assert (mean != gp.predict(new)).any() and (sd > 0).all()
+    again = pickle.loads(pickle.dumps(many))
+    assert (again.predict(new) == mean).all() and again.intervals_ == many.intervals_
+    p = lt.GPClassifier(KERNEL, average=4, restarts=0).fit(texts, moods).predict_proba(new)
+    np.testing.assert_allclose(p.sum(axis=1), 1)
+    with pytest.raises(lt.Error, match="average"):
+        lt.GPRegressor(KERNEL, average=1).fit(texts, scores)
+    with pytest.raises(lt.Error, match="nothing is learned"):
+        lt.GPRegressor(KERNEL, average=4, learn=False).fit(texts, scores)
 
 
 def test_options_of_a_regression(texts, scores):
@@ -212,6 +237,20 @@ def test_wrong_options_of_classifiers(texts, moods):
               np.array([1, "1"] * 12, dtype=object)):
         with pytest.raises(lt.Error):
             lt.SVC(KERNEL).fit(texts, y)
+
+
+def test_softmax(texts, moods, tmp_path, capsys):
+    y = np.where(np.arange(len(texts)) % 4 == 0, "calm", moods)
+    model = lt.GPClassifier(KERNEL, likelihood="softmax", restarts=0).fit(texts, y)
+    p = model.predict_proba(texts)
+    assert p.shape == (len(texts), 3) and np.allclose(p.sum(axis=1), 1)
+    assert (model.classes_[p.argmax(axis=1)] == model.predict(texts)).all()
+    model.show()
+    assert "likelihood\tsoftmax" in capsys.readouterr().out
+    model.save(tmp_path / "m")
+    assert np.allclose(lt.load(tmp_path / "m").predict_proba(texts), p)
+    with pytest.raises(lt.Error, match="one label a row"):
+        lt.GPClassifier(KERNEL, likelihood="softmax").fit(texts, np.tile([[0, 1], [1, 1]], (12, 1)))
 
 
 def test_labels_with_commas(texts, moods):
@@ -409,3 +448,49 @@ def test_predict_iter_mistakes():
     with pytest.raises(lt.Error, match="counted from row 4") as failure:
         next(results)
     assert failure.value.line == 6
+
+
+def test_mean():
+    """A linear mean: its weights, the same model as with the kernel written out, and mistakes."""
+    rng = np.random.default_rng(3)
+    words = np.array("the old red cat dog runs sleeps".split())
+    X = {"text": [" ".join(rng.choice(words, 4)) for _ in range(60)],
+         "zs": rng.normal(10, 5, 60), "f": rng.normal(size=(60, 2))}
+    y = 3 * X["zs"] + 2 * np.array(["cat" in t for t in X["text"]]) + rng.normal(0, 0.2, 60)
+    kernel = "linear(normalize(ssk(text, order=2)))"
+    gp = lt.GPRegressor(kernel, mean="zs + f1..f2", restarts=0).fit(X, y)
+    found = gp.mean_weights()
+    zs = found["columns"]["zs"]
+    assert list(found["columns"]) == ["zs", "f1", "f2"] and 0.9 < found["share"] < 1.1
+    assert abs(zs["weight"] - 3) < 3 * zs["sd"] < 0.3
+    assert zs["deviation"] == pytest.approx(X["zs"].std())
+    whole = lt.GPRegressor(kernel + " + linear(scale(zs) + scale(f1..f2))", restarts=0)
+    assert (gp.predict(X) == whole.fit(X, y).predict(X)).all()
+    assert gp.explain(X)[0].trend == pytest.approx(gp.predict(X)[0] - y.mean(), abs=3)
+    gp.show(file := io.StringIO())
+    assert "\nmean\tof\tweight\tsd\tper deviation\tits sd\nzs\t" in file.getvalue()
+    assert pickle.loads(pickle.dumps(gp)).mean_weights() == found
+    zero = lt.GPRegressor(kernel, mean="zero + zs", restarts=0).fit(X, y)
+    same = lt.GPRegressor(kernel, mean="zs", zero_mean=True, restarts=0).fit(X, y)
+    assert (zero.predict(X) == same.predict(X)).all()
+    assert lt.GPRegressor(kernel, restarts=0).fit(X, y).mean_weights()["columns"] == {}
+    labels = lt.GPClassifier(kernel, mean="zs", restarts=0).fit(X, y > 30)
+    assert labels.mean_weights(1)["columns"]["zs"]["weight"] > 0
+    with pytest.raises(lt.Error, match=r'not "3"\n  zs \+ 3\n       \^'):
+        lt.GPRegressor(kernel, mean="zs + 3").fit(X, y)
+    with pytest.raises(lt.Error, match="mean wants"):
+        lt.GPRegressor(kernel, mean=3).fit(X, y)
+
+
+def test_targets_learn_from_each_other(texts, scores):
+    y = np.column_stack([scores, 100 - 10 * scores])
+    known = y.copy()
+    known[::2, 1] = np.nan
+    model = lt.GPRegressor(KERNEL, coregion=1, restarts=0).fit(texts, known)
+    assert {"w[y1,1]", "w[y2,1]", "own", "noise"} <= set(model.hyperparameters_)
+    assert model.hyperparameters_["w[y1,1]"] * model.hyperparameters_["w[y2,1]"] < 0
+    assert np.corrcoef(model.predict(texts)[::2, 1], y[::2, 1])[0, 1] > 0.9
+    with pytest.raises(lt.Error, match="NaN"):
+        lt.GPRegressor(KERNEL, restarts=0).fit(texts, known)
+    with pytest.raises(lt.Error, match="rank 3"):
+        lt.GPRegressor(KERNEL, coregion=3).fit(texts, known)

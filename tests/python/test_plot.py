@@ -54,6 +54,17 @@ def test_predictions_and_calibration(gp, texts, scores, tmp_path):
     assert drawn(ax, tmp_path)
 
 
+def test_calibration_by_cdf_is_the_same(gp, texts, scores, tmp_path):
+    by_sd = plot.calibration(scores, *gp.predict(texts, return_std=True)).lines[1].get_xdata()
+    by_cdf = plot.calibration(cdf=gp.cdf(texts, scores)).lines[1].get_xdata()
+    np.testing.assert_allclose(by_sd, by_cdf, atol=1e-9)
+    ax = plot.pit(gp.cdf(texts, scores), bins=5)
+    assert sum(bar.get_height() for bar in ax.patches) == pytest.approx(5)  # a density, mean 1
+    assert drawn(ax, tmp_path)
+    with pytest.raises(lt.Error):
+        plot.pit([0.5, 2])
+
+
 def test_evidence(gp, tmp_path):
     ax = plot.evidence(gp)
     assert len(ax.lines) == len(np.unique(gp.trace_["start"]))

@@ -26,7 +26,10 @@ typedef struct state {
 
 static lth_status check_ard(const lth__node *node, lth_error *err) {
     const lth__expr *input = node->expr->inputs[0];
+    const lth__family *family =
+        input->kind == LTH__EXPR_CALL ? lth__family_find(input->name) : NULL;
     if (input->kind == LTH__EXPR_COLUMN) return LTH_OK;
+    if (family && family->rule == LTH__RULE_COLUMNS) return LTH_OK;
     return lth__fail_at(err, LTH_EFORMAT, NULL, 0, input->column,
                         "ard=yes needs number columns, such as %s(f1..f17, ard=yes)",
                         node->family->manual.name);

@@ -39,14 +39,12 @@ static lth_status open_lexicons(lth_encoder *e, lth_error *err) {
 }
 
 static lth_status check_resolved(const lth_kernel *kernel, lth_error *err) {
-    for (size_t n = 0; n < kernel->node_count; n++) {
-        if (!kernel->nodes[n]->unresolved) continue;
-        return lth__fail(err, LTH_EARG,
-                         "symbols=all of %s is open until the data are known: call "
-                         "lth_kernel_resolve() with a table first",
-                         kernel->nodes[n]->path);
-    }
-    return LTH_OK;
+    const lth__node *open = lth__kernel_open_node(kernel);
+    if (!open) return LTH_OK;
+    return lth__fail(err, LTH_EARG,
+                     "%s=all of %s is open until the data are known: call "
+                     "lth_kernel_resolve() with a table first",
+                     open->open, open->path);
 }
 
 static bool extend_spaces(lth_encoder *e) {
@@ -140,12 +138,13 @@ lth_status lth__items_create(lth_encoder *e, size_t count, lth_items **out, lth_
     return lth__fail_memory(err, 0);
 }
 
-lth_status lth__items_features(lth_items *items, lth_error *err) {
+/* What is odd is told `ctx`, which may be NULL. */
+static lth_status make_features(lth_items *items, const lth_ctx *ctx, lth_error *err) {
     lth_encoder *e = items->encoder;
     for (size_t f = 0; f < e->kernel->field_count; f++) {
         lth__lexicon *l = &e->lexicons[f];
         const lth__field_type *type = l->def->type;
-        if (type->finish) LTH_TRY(type->finish(l, &items->fields[f], !e->has_encoded, err));
+        if (type->finish) LTH_TRY(type->finish(l, &items->fields[f], !e->has_encoded, ctx, err));
         if (!e->has_encoded && l->symbols) l->known = lth__symbols_count(l->symbols);
     }
     for (size_t n = 0; n < e->kernel->node_count; n++) {
@@ -154,6 +153,10 @@ lth_status lth__items_features(lth_items *items, lth_error *err) {
     }
     e->has_encoded = true;
     return LTH_OK;
+}
+
+lth_status lth__items_features(lth_items *items, lth_error *err) {
+    return make_features(items, items->encoder->ctx, err);
 }
 
 /* What a first table that cannot be encoded has taught is forgotten. */
@@ -202,6 +205,16 @@ void lth__reading_close(lth__reading *r) {
     lth_encoder_free(r->encoder);
 }
 
+static void free_features(lth_items *items) {
+    for (size_t n = 0; n < items->encoder->kernel->node_count; n++) {
+        lth__features *f = &items->features[n];
+        lth__free(f->start);
+        lth__free(f->feature);
+        lth__free(f->weight);
+        *f = (lth__features){0};
+    }
+}
+
 void lth_items_free(lth_items *items) {
     if (!items) return;
     bool owns = !items->borrowed;
@@ -210,11 +223,7 @@ void lth_items_free(lth_items *items) {
         lth__free(items->fields[f].start);
         lth__free(items->fields[f].numbers);
     }
-    for (size_t n = 0; owns && n < items->encoder->kernel->node_count; n++) {
-        lth__free(items->features[n].start);
-        lth__free(items->features[n].feature);
-        lth__free(items->features[n].weight);
-    }
+    if (owns) free_features(items);
     lth__free(items->fields);
     lth__free(items->features);
     lth__items_unstore(items);
@@ -285,4 +294,21 @@ lth_status lth__items_pick(const lth_items *items, const size_t *item, size_t co
     else
         lth_items_free(picked);
     return status;
+}
+
+/* ---- Learning from some of the first items ---- */
+
+lth_status lth__items_learn(lth_items *items, const size_t *item, size_t count, lth_error *err) {
+    lth_encoder *e = items->encoder;
+    lth_items *some = NULL;
+    if (items->stored || !lth__kernel_learns_from_rows(e->kernel)) return LTH_OK;
+    LTH_TRY(lth__items_pick(items, item, count, &some, err));
+    free_features(some);
+    e->has_encoded = false;
+    lth_status status = make_features(some, NULL, err);
+    e->has_encoded = true;
+    lth_items_free(some);
+    LTH_TRY(status);
+    free_features(items);
+    return make_features(items, NULL, err);
 }

@@ -36,6 +36,7 @@ struct lth_items {
     struct lth_encoder *encoder;
     bool borrowed; /* the arrays of its fields and features belong to other items */
     bool quiet;    /* no warnings: they are part of items that were evaluated before */
+    bool of_base;  /* its encoder extends the one they were made by, and adds nothing   */
     size_t count;
     lth__sequences *fields;   /* as many as the kernel has fields */
     lth__features *features;  /* by node; empty for those that are no sparse feature maps */
@@ -106,6 +107,12 @@ void lth__reading_close(lth__reading *r);
  * are weighed. */
 lth_status lth__items_create(lth_encoder *encoder, size_t count, lth_items **out, lth_error *err);
 lth_status lth__items_features(lth_items *items, lth_error *err);
+
+/* What an encoder has learned from all its first items (how frequent features and words are, the
+ * moments of columns), it learns again from item[0 .. count-1] of them alone, and these first items
+ * are made anew by it; their vocabulary stays. So cross-validation keeps what it judges by out of
+ * what it learns. Nothing is done where values come from a store. */
+lth_status lth__items_learn(lth_items *items, const size_t *item, size_t count, lth_error *err);
 
 /* Items first .. first+count-1 as items of their own, which borrow the others' arrays. */
 lth_status lth__items_slice(const lth_items *items, size_t first, size_t count, lth_items **out,

@@ -222,6 +222,7 @@ static lth_status parse_column(parser *p, lth__expr **out) {
         if (end == p->at) return mistake(p, start, "this column name is empty");
         LTH_TRY(copy_text(p, p->at, (size_t)(end - p->at), &(*out)->name));
         p->at = end + 1;
+        (*out)->quoted = true;
         return LTH_OK;
     }
     LTH_TRY(take_name(p, "a column or a kernel", &(*out)->name));
@@ -341,11 +342,33 @@ static lth_status parse_sum(parser *p, lth__expr **out) {
     return status;
 }
 
+static lth_status check_bytes(parser *p) {
+    size_t length = strlen(p->text), bad = lth__utf8_check(p->text, length);
+    return bad < length ? mistake(p, p->text + bad, "this byte is not valid UTF-8") : LTH_OK;
+}
+
+lth_status lth__expr_parse_columns(const char *text, lth__pool *pool, const lth__expr **out,
+                                   lth_error *err) {
+    parser p = {.text = text, .at = text, .pool = pool, .err = err};
+    lth__expr *sum = NULL;
+    LTH_TRY(check_bytes(&p));
+    LTH_TRY(new_expr(&p, LTH__EXPR_SUM, 1, &sum));
+    do {
+        lth__expr *column = NULL;
+        skip_space(&p);
+        if (*p.at != '"' && name_length(p.at) == 0) return expected(&p, "a column");
+        LTH_TRY(parse_column(&p, &column));
+        LTH_TRY(add_input(&p, sum, column));
+    } while (take(&p, '+'));
+    if (*p.at) return expected(&p, "\"+\" or the end");
+    *out = sum;
+    return LTH_OK;
+}
+
 lth_status lth__expr_parse(const char *text, lth__pool *pool, const lth__expr **out,
                            lth_error *err) {
     parser p = {.text = text, .at = text, .pool = pool, .err = err};
-    size_t length = strlen(text), bad = lth__utf8_check(text, length);
-    if (bad < length) return mistake(&p, text + bad, "this byte is not valid UTF-8");
+    LTH_TRY(check_bytes(&p));
     lth__expr *e = NULL;
     LTH_TRY(parse_sum(&p, &e));
     skip_space(&p);

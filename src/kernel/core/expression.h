@@ -55,6 +55,7 @@ typedef struct lth__expr {
     lth__expr_kind kind;
     size_t column;             /* where it begins, from 1                    */
     bool range;                /* COLUMN: first..last */
+    bool quoted;               /* COLUMN: written in quotes */
     const char *name;          /* CALL, COLUMN                               */
     lth__value number;         /* NUMBER                                     */
     struct lth__expr **inputs; /* operands, or the inputs of a call        */
@@ -66,6 +67,10 @@ typedef struct lth__expr {
 /* Parse; the tree and its texts live in `pool`. A mistake is LTH_EFORMAT with its column. */
 lth_status lth__expr_parse(const char *text, lth__pool *pool, const lth__expr **out,
                            lth_error *err);
+
+/* COLUMN { "+" COLUMN }, where a column may be a range: the columns are the inputs. */
+lth_status lth__expr_parse_columns(const char *text, lth__pool *pool, const lth__expr **out,
+                                   lth_error *err);
 
 /* Whether a column name or a word can be written without quotes. */
 bool lth__expr_is_name(const char *text);

@@ -16,6 +16,7 @@
     X(matern52)                                                                                    \
     X(rq)                                                                                          \
     X(arccos)                                                                                      \
+    X(scale)                                                                                       \
     X(mean)                                                                                        \
     X(bow)                                                                                         \
     X(tfidf)                                                                                       \
@@ -23,6 +24,7 @@
     X(intersection)                                                                                \
     X(approx_ssk)                                                                                  \
     X(semantic)                                                                                    \
+    X(coregion)                                                                                    \
     X(precomputed)
 
 #define DECLARE(name) extern const lth__family lth__family_##name;

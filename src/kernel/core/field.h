@@ -1,5 +1,5 @@
-/* Types of fields: text, numbers, trees. All that depends on what a column holds is one constant
- * table of functions for each. */
+/* Types of fields: text, numbers, trees, tasks. All that depends on what a column holds is one
+ * constant table of functions for each. */
 #ifndef LTH_FIELD_H
 #define LTH_FIELD_H
 
@@ -43,16 +43,19 @@ typedef lth_status lth__part_fn(void *user, const lth__part *part, lth_error *er
 
 struct lth__field_type {
     lth_column_kind kind;
+    bool learns; /* its values depend on what is known of all rows together */
 
     /* What a lexicon of this type keeps; false = out of memory. NULL = nothing. */
     bool (*open)(lth__lexicon *l);
     void (*close)(lth__lexicon *l);
 
     /* The column of a table; `first` = of the first one. What it leaves in *out on failure is
-     * freed with the items. Then, optional, what is to be known of all symbols together. */
+     * freed with the items. Then, optional, what is to be known of all rows together; what is odd
+     * is told `ctx`, which may be NULL. */
     lth_status (*encode)(lth__lexicon *l, const lth_table *table, bool first, lth__sequences *out,
                          lth_error *err);
-    lth_status (*finish)(lth__lexicon *l, const lth__sequences *s, bool first, lth_error *err);
+    lth_status (*finish)(lth__lexicon *l, const lth__sequences *s, bool first, const lth_ctx *ctx,
+                         lth_error *err);
     /* Optional: vectors of its words. */
     lth_status (*read_vectors)(lth__lexicon *l, const lth_ctx *ctx, const char *path,
                                lth_error *err);
@@ -72,7 +75,8 @@ struct lth__field_type {
     void (*write)(const lth__lexicon *l, const lth__sequences *s, size_t item, lth__string *out);
 };
 
-extern const lth__field_type lth__field_text, lth__field_numbers, lth__field_tree;
+extern const lth__field_type lth__field_text, lth__field_numbers, lth__field_scaled,
+    lth__field_tree;
 
 /* ---- What types have in common ---- */
 

@@ -213,7 +213,11 @@ void lth__work_close(work *w) {
 lth_status lth__items_check(const lth_kernel *kernel, const lth_items *rows, const lth_items *cols,
                             lth_error *err) {
     const lth_encoder *e = rows->encoder;
-    if (e->kernel != kernel || (cols && cols->encoder != e && cols->encoder != e->base))
+    /* A kernel with other values for the same nodes will do. */
+    const lth_encoder *first = e->base ? e->base : e;
+    bool together = !cols || cols->encoder == e || cols->encoder == e->base ||
+                    (cols->of_base && cols->encoder->base == first);
+    if (e->kernel->nodes != kernel->nodes || !together)
         return lth__fail(err, LTH_EARG, "the items were not encoded for this kernel together");
     return LTH_OK;
 }

@@ -1,5 +1,6 @@
 /* Where to start learning: values that suit the items at hand; and what can be learned at all. */
 #include "kernel/core/encode.h"
+#include "kernel/core/field.h"
 #include "kernel/core/gram.h"
 
 /* The share of the scale that an input of a node should have. */
@@ -72,10 +73,25 @@ bool lth__kernel_has_size(const lth_kernel *kernel, const bool *held) {
     return has_size(kernel, kernel->root, held);
 }
 
-bool lth__kernel_needs_all_rows(const lth_kernel *kernel) {
+static bool has_rarity(const lth_kernel *kernel) {
     bool any = false;
-    for (size_t n = 0; n < kernel->node_count; n++) any |= kernel->nodes[n]->family->encode != NULL;
     for (size_t p = 0; p < kernel->param_count; p++)
         any |= kernel->params[p].argument->role == LTH_ROLE_RARITY;
+    return any;
+}
+
+bool lth__kernel_needs_all_rows(const lth_kernel *kernel) {
+    bool any = has_rarity(kernel);
+    for (size_t n = 0; n < kernel->node_count; n++) any |= kernel->nodes[n]->family->encode != NULL;
+    return any;
+}
+
+bool lth__kernel_learns_from_rows(const lth_kernel *kernel) {
+    bool any = has_rarity(kernel);
+    for (size_t n = 0; n < kernel->node_count; n++) {
+        const lth__node *node = kernel->nodes[n];
+        any |= node->family->learns && node->family->learns(node);
+    }
+    for (size_t f = 0; f < kernel->field_count; f++) any |= kernel->fields[f].type->learns;
     return any;
 }

@@ -273,6 +273,18 @@ lth_status lth__node_param_named(lth_kernel *kernel, lth__node *node, const char
     return LTH_OK;
 }
 
+lth_status lth__node_param_keyed(lth_kernel *kernel, lth__node *node, const char *name,
+                                 lth__names keys, const double *initial, lth_error *err) {
+    const lth__value *v = given_value(node, name);
+    LTH_TRY(check_count(node, name, v, keys.count, err));
+    for (size_t i = 0; i < keys.count; i++) {
+        lth_param start = start_of(node, name, initial[i], false);
+        LTH_TRY(add_param(kernel, node, node, name, (row_key){.name = keys.name[i]}, start,
+                          is_list(v) ? &v->items[i] : v, err));
+    }
+    return LTH_OK;
+}
+
 lth_status lth__node_param(lth_kernel *kernel, lth__node *node, const char *name, size_t count,
                            double initial, bool held, lth_error *err) {
     return declare(kernel, node, node, name, count, initial, held, err);
@@ -285,13 +297,19 @@ lth_status lth__node_param_of(lth_kernel *kernel, lth__node *node, const lth__no
 
 /* ---- Fields ---- */
 
+static bool has_same_names(lth__names a, lth__names b) {
+    bool same = a.count == b.count;
+    for (size_t i = 0; same && i < a.count; i++) same = strcmp(a.name[i], b.name[i]) == 0;
+    return same;
+}
+
 lth_status lth__kernel_field(lth_kernel *kernel, const lth__field_def *def, size_t *out,
                              lth_error *err) {
     for (size_t i = 0; i < kernel->field_count; i++) {
         lth__field_def *f = &kernel->fields[i];
         if (strcmp(f->column, def->column) == 0 && f->type == def->type && f->units == def->units &&
             f->format == def->format && f->strip == def->strip && f->lower == def->lower &&
-            f->parts == def->parts) {
+            f->parts == def->parts && has_same_names(f->tasks, def->tasks)) {
             f->vectors |= def->vectors;
             f->exact |= !def->vectors;
             *out = i;
@@ -309,8 +327,8 @@ lth_status lth__kernel_field(lth_kernel *kernel, const lth__field_def *def, size
 
 /* ---- Nodes ---- */
 
-static lth_status build(lth_kernel *kernel, const lth__expr *expr, bool factor, lth__node **out,
-                        lth_error *err);
+static lth_status build(lth_kernel *kernel, const lth__expr *expr, const lth__node *outer,
+                        lth__node **out, lth_error *err);
 
 /* "ssk", and "ssk2" for the second of that name. */
 static lth_status name_node(lth_kernel *kernel, lth__node *node, lth_error *err) {
@@ -328,7 +346,8 @@ static lth_status name_node(lth_kernel *kernel, lth__node *node, lth_error *err)
 }
 
 static lth_status new_node(lth_kernel *kernel, const lth__expr *expr, const lth__family *family,
-                           const char *path_name, lth__node **out, lth_error *err) {
+                           const char *path_name, const lth__node *outer, lth__node **out,
+                           lth_error *err) {
     lth__node *node = lth__pool_alloc(&kernel->pool, sizeof *node);
     bool room = lth__reserve((void **)&kernel->nodes, &kernel->node_capacity,
                              kernel->node_count + 1, sizeof *kernel->nodes);
@@ -337,6 +356,7 @@ static lth_status new_node(lth_kernel *kernel, const lth__expr *expr, const lth_
                         .expr = expr,
                         .path_name = path_name,
                         .index = kernel->node_count,
+                        .outer = outer,
                         .first_param = kernel->param_count,
                         .field = LTH_NONE};
     if (path_name) LTH_TRY(name_node(kernel, node, err));
@@ -348,8 +368,8 @@ static lth_status new_node(lth_kernel *kernel, const lth__expr *expr, const lth_
 /* Number columns in the place of a kernel, as in rbf(f1..f17). */
 static lth_status build_columns(lth_kernel *kernel, const lth__expr *expr, const lth__node *wrapper,
                                 lth__node **out, lth_error *err) {
-    LTH_TRY(new_node(kernel, expr, &lth__family_columns, NULL, out, err));
-    LTH_TRY(lth__columns_configure(kernel, *out, wrapper, err));
+    LTH_TRY(new_node(kernel, expr, &lth__family_columns, NULL, wrapper, out, err));
+    LTH_TRY(lth__columns_configure(kernel, *out, err));
     (*out)->params_end = kernel->param_count;
     return LTH_OK;
 }
@@ -367,7 +387,7 @@ static lth_status build_inputs(lth_kernel *kernel, lth__node *node, lth_error *e
         if (column)
             LTH_TRY(build_columns(kernel, input, node, out, err));
         else
-            LTH_TRY(build(kernel, input, expr->kind == LTH__EXPR_PRODUCT, out, err));
+            LTH_TRY(build(kernel, input, node, out, err));
         node->input_count++;
     }
     return LTH_OK;
@@ -417,12 +437,12 @@ static lth_status unknown_kernel(const lth__expr *expr, lth_error *err) {
                         expr->name, near);
 }
 
-static lth_status build_call(lth_kernel *kernel, const lth__expr *expr, lth__node **out,
-                             lth_error *err) {
+static lth_status build_call(lth_kernel *kernel, const lth__expr *expr, const lth__node *outer,
+                             lth__node **out, lth_error *err) {
     const lth__family *family = lth__family_find(expr->name);
     if (!family) return unknown_kernel(expr, err);
     lth__node *node = NULL;
-    LTH_TRY(new_node(kernel, expr, family, family->manual.name, &node, err));
+    LTH_TRY(new_node(kernel, expr, family, family->manual.name, outer, &node, err));
     LTH_TRY(check_inputs(node, err));
     LTH_TRY(check_arguments(node, err));
     LTH_TRY(family->configure(kernel, node, err));
@@ -432,29 +452,30 @@ static lth_status build_call(lth_kernel *kernel, const lth__expr *expr, lth__nod
 }
 
 /* A bare number: a variance in front of a factor, a constant kernel elsewhere. */
-static lth_status build_number(lth_kernel *kernel, const lth__expr *expr, bool factor,
+static lth_status build_number(lth_kernel *kernel, const lth__expr *expr, const lth__node *outer,
                                lth__node **out, lth_error *err) {
+    bool factor = outer && outer->expr->kind == LTH__EXPR_PRODUCT;
     const char *name = factor ? "variance" : "constant";
-    LTH_TRY(new_node(kernel, expr, &lth__family_number, name, out, err));
+    LTH_TRY(new_node(kernel, expr, &lth__family_number, name, outer, out, err));
     lth_param start = start_of(*out, name, 1, false);
     return add_param(kernel, *out, *out, NULL, (row_key){0}, start, &expr->number, err);
 }
 
-static lth_status build_operator(lth_kernel *kernel, const lth__expr *expr, lth__node **out,
-                                 lth_error *err) {
+static lth_status build_operator(lth_kernel *kernel, const lth__expr *expr, const lth__node *outer,
+                                 lth__node **out, lth_error *err) {
     const lth__family *family =
         expr->kind == LTH__EXPR_SUM ? &lth__family_sum : &lth__family_product;
-    LTH_TRY(new_node(kernel, expr, family, NULL, out, err));
+    LTH_TRY(new_node(kernel, expr, family, NULL, outer, out, err));
     return build_inputs(kernel, *out, err);
 }
 
-static lth_status build(lth_kernel *kernel, const lth__expr *expr, bool factor, lth__node **out,
-                        lth_error *err) {
+static lth_status build(lth_kernel *kernel, const lth__expr *expr, const lth__node *outer,
+                        lth__node **out, lth_error *err) {
     switch (expr->kind) {
-    case LTH__EXPR_CALL: LTH_TRY(build_call(kernel, expr, out, err)); break;
-    case LTH__EXPR_NUMBER: LTH_TRY(build_number(kernel, expr, factor, out, err)); break;
+    case LTH__EXPR_CALL: LTH_TRY(build_call(kernel, expr, outer, out, err)); break;
+    case LTH__EXPR_NUMBER: LTH_TRY(build_number(kernel, expr, outer, out, err)); break;
     case LTH__EXPR_SUM:
-    case LTH__EXPR_PRODUCT: LTH_TRY(build_operator(kernel, expr, out, err)); break;
+    case LTH__EXPR_PRODUCT: LTH_TRY(build_operator(kernel, expr, outer, out, err)); break;
     case LTH__EXPR_COLUMN: return fail_here(err, expr->column, "a column is not a kernel");
     }
     (*out)->params_end = kernel->param_count;
@@ -469,7 +490,7 @@ lth_status lth_kernel_parse(lth_ctx *ctx, const char *expression, lth_kernel **o
     if (!kernel) return lth__fail_memory(err, sizeof *kernel);
     kernel->ctx = ctx;
     lth_status status = lth__expr_parse(expression, &kernel->pool, &kernel->expr, err);
-    if (status == LTH_OK) status = build(kernel, kernel->expr, false, &kernel->root, err);
+    if (status == LTH_OK) status = build(kernel, kernel->expr, NULL, &kernel->root, err);
     if (status == LTH_OK && kernel->field_count == 0)
         status = fail_here(err, 1, "the expression reads no column");
     if (status != LTH_OK) {

@@ -14,6 +14,7 @@
 
 #include "base/context.h"
 #include "base/memory.h"
+#include "data/symbols.h"
 #include "kernel/core/expression.h"
 
 typedef struct lth__family lth__family;
@@ -37,21 +38,29 @@ typedef struct lth__param_origin {
 typedef struct lth__node {
     const lth__family *family;
     const lth__expr *expr;
-    const char *path_name; /* "ssk"; NULL for sums and products                       */
-    const char *path;      /* the same with its number: "ssk2"                        */
-    size_t index;          /* of this node's state in lth__eval                       */
+    const char *path_name;         /* "ssk"; NULL for sums and products                       */
+    const char *path;              /* the same with its number: "ssk2"                        */
+    size_t index;                  /* of this node's state in lth__eval                       */
+    const struct lth__node *outer; /* the one it is an input of, or NULL              */
     struct lth__node **inputs;
     size_t input_count;
     size_t first_param, param_count, params_end; /* its own; end of those below it too */
     size_t field;                                /* encoded column it reads, or LTH_NONE */
     void *config;                                /* structural arguments, by the family */
-    bool unresolved; /* its parameters depend on the data: see lth_kernel_resolve() */
+    const char *open; /* an argument that the data decide, as in symbols=all; NULL = none: see
+                         lth_kernel_resolve() */
 } lth__node;
+
+/* Names that a list in the expression gives, in the kernel's pool. */
+typedef struct lth__names {
+    const char *const *name;
+    size_t count;
+} lth__names;
 
 /* A column that some node reads, and how it is to be encoded; nodes that agree share one field. */
 typedef struct lth__field_def {
     const char *column;          /* or a range, first..last                          */
-    const lth__field_type *type; /* text, numbers or trees: see field.h         */
+    const lth__field_type *type; /* text, numbers, trees or tasks: see field.h  */
     int units;                   /* of text: lth__units                                  */
     int format;                  /* of trees: lth__tree_format                           */
     unsigned strip;              /* of trees: what is left out of labels and trees       */
@@ -59,6 +68,7 @@ typedef struct lth__field_def {
     bool vectors;                /* needs word vectors                                   */
     bool exact;                  /* some node asks whether units are the same            */
     bool parts;                  /* a word without a vector has the mean of its parts'   */
+    lth__names tasks;            /* of tasks: all that a cell may hold                   */
 } lth__field_def;
 
 struct lth_kernel {
@@ -106,6 +116,20 @@ lth_status lth__node_param_of(lth_kernel *kernel, lth__node *node, const lth__no
 lth_status lth__node_param_named(lth_kernel *kernel, lth__node *node, const char *name,
                                  const char *const *names, size_t count, double initial, bool held,
                                  lth_error *err);
+
+/* Declare a parameter with a row for each key, "w[joy,1]", and the start of each. A single number
+ * in the expression is the start of all of them. */
+lth_status lth__node_param_keyed(lth_kernel *kernel, lth__node *node, const char *name,
+                                 lth__names keys, const double *initial, lth_error *err);
+
+/* The words of a list; what is no word gets the message `wish`, and `what` one is that is given
+ * twice. And words as such a list. */
+lth_status lth__names_read(lth_kernel *kernel, const lth__value *v, const char *what,
+                           const char *wish, lth__names *out, lth_error *err);
+lth_status lth__names_value(lth__pool *pool, const lth__symbols *texts, const lth__symbol *order,
+                            size_t count, lth__value *out, lth_error *err);
+/* The first node with an argument that is open, or NULL. */
+const lth__node *lth__kernel_open_node(const lth_kernel *kernel);
 
 /* The field for a column with this encoding, made if it is new. */
 lth_status lth__kernel_field(lth_kernel *kernel, const lth__field_def *def, size_t *out,
@@ -184,7 +208,8 @@ typedef enum lth__rule {
     LTH__RULE_PRODUCT,   /* their product                                        */
     LTH__RULE_SCALE,     /* its first parameter times its input                  */
     LTH__RULE_NORMALIZE, /* its input divided by the lengths of the two items    */
-    LTH__RULE_FEATURES   /* the inner product of items->features[node->index]    */
+    LTH__RULE_FEATURES,  /* the inner product of items->features[node->index]    */
+    LTH__RULE_COLUMNS    /* that of its number columns                           */
 } lth__rule;
 
 struct lth__family {
@@ -195,9 +220,16 @@ struct lth__family {
     /* Required for called families: read structural arguments, declare parameters and fields. */
     lth_status (*configure)(lth_kernel *kernel, lth__node *node, lth_error *err);
 
+    /* For families that leave an argument open (node->open): its value by a table. */
+    lth_status (*resolve)(const lth__field_def *field, const lth_table *table, lth__pool *pool,
+                          lth__value *out, lth_error *err);
+
     /* Optional, feature maps: items->features[node->index] from the items' field, when these are
      * encoded. What it leaves there on failure is freed with the items. */
     lth_status (*encode)(const lth__node *node, lth_items *items, lth_error *err);
+    /* Optional for these: whether the weights of features, or which there are, depend on the first
+     * items. */
+    bool (*learns)(const lth__node *node);
 
     /* Optional: make the state for one evaluation, and free it. On failure nothing is left behind.
      */
@@ -314,8 +346,10 @@ lth_status lth__memo_constant(const lth__node *node, const lth__eval *eval, cons
 /* Whether the kernel can be any number of times as large by parameters of its own: a factor in
  * front of it would say the same again. */
 bool lth__kernel_has_size(const lth_kernel *kernel, const bool *held);
-/* Whether its values depend on the rows that were encoded first. */
+/* Whether what it compares items by is made anew from the rows that were encoded first. */
 bool lth__kernel_needs_all_rows(const lth_kernel *kernel);
+/* Whether its values depend on these rows, other than by their order. */
+bool lth__kernel_learns_from_rows(const lth_kernel *kernel);
 
 /* The family of that name, or NULL; and those that are not called by name. */
 const lth__family *lth__family_find(const char *name);
@@ -324,8 +358,7 @@ extern const lth__family lth__family_columns;
 
 /* A node for number columns given to a wrapper, as in rbf(f1..f17): configured like a called
  * family. */
-lth_status lth__columns_configure(lth_kernel *kernel, lth__node *node, const lth__node *wrapper,
-                                  lth_error *err);
+lth_status lth__columns_configure(lth_kernel *kernel, lth__node *node, lth_error *err);
 
 /* Current value of the node's i-th parameter. */
 static inline double lth__node_value(const lth__node *node, const lth__eval *eval, size_t i) {

@@ -103,9 +103,10 @@ static size_t find_rows(const lth_kernel *kernel, const lth__node *node, const c
 static void print_argument(printer *p, const lth__node *node, const lth_argument *manual) {
     const lth__argument *given = lth__node_argument(node, manual->name);
     if (!manual->learned) {
-        if (!given) return;
-        lth__string_format(&p->text, ", %s=", manual->name);
-        print_value(p, &given->value);
+        bool open = node->open && strcmp(node->open, manual->name) == 0;
+        if (!given && !open) return;
+        lth__string_format(&p->text, ", %s=%s", manual->name, open ? "all" : "");
+        if (!open) print_value(p, &given->value);
         return;
     }
     const lth_param *first = NULL;

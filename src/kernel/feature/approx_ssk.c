@@ -202,7 +202,7 @@ static lth_status build_trie(trie *t, size_t n, const lth__symbols *grams, const
 /* The features that the first table gives. */
 static lth_status learn(const config *c, const lth__sequences *texts, size_t symbols,
                         lth__feature_space *space, lth_error *err) {
-    if (space->own) free_trie(space->own); /* of a table that could not be encoded */
+    if (space->own) free_trie(space->own); /* of other rows, or a table that failed */
     trie *t = space->own = lth__calloc(1, sizeof *t);
     space->free_own = free_trie;
     lth__symbols *grams = lth__symbols_create();
@@ -372,6 +372,11 @@ static lth_status encode(const lth__node *node, lth_items *items, lth_error *err
                      err);
 }
 
+static bool learns(const lth__node *node) {
+    (void)node;
+    return true;
+}
+
 /* ---- Explanations ---- */
 
 /* The units of a feature, last first on the way up. */
@@ -522,6 +527,7 @@ const lth__family lth__family_approx_ssk = {
     .traits = LTH__TAKES_COLUMN,
     .configure = configure,
     .encode = encode,
+    .learns = learns,
     .features_to_units = features_to_units,
     .feature_units = feature_units,
     LTH__SPARSE_FUNCTIONS,

@@ -1,4 +1,5 @@
-/* Inner products of dense features: number columns, and the mean of a text's word vectors.
+/* Inner products of dense features: number columns, as they are or scaled to mean 0 and deviation
+ * 1 by their moments, and the mean of a text's word vectors.
  *
  *     k_ab = sum_d x_ad x_bd / l_d^2
  *
@@ -10,8 +11,8 @@
 
 #include "data/units.h"
 #include "engine/blas.h"
-#include "kernel/compose/wrapper.h"
 #include "kernel/device/device_eval.h"
+#include "kernel/feature/number_field.h"
 #include "kernel/word/words.h"
 
 /* Features of one side, divided by their length scales: count x width. */
@@ -44,12 +45,17 @@ static lth_status fill_numbers(const lth__node *node, const lth_items *items, co
         return lth__fail(err, LTH_EARG, "%zu columns where the kernel has %zu length scales",
                          field->width, node->param_count);
     }
-    if (field->width != st->width) {
+    const lth__moments *moments = lth__moments_of(&items->encoder->lexicons[node->field]);
+    if (field->width != st->width || (moments && moments->width != st->width)) {
         return lth__fail(err, LTH_EARG, "%zu columns are compared with %zu", st->width,
                          field->width);
     }
-    for (size_t i = 0; i < field->count * st->width; i++)
-        x[i] = field->numbers[i] / (st->scale ? st->scale[i % st->width].value : 1);
+    for (size_t i = 0; i < field->count * st->width; i++) {
+        size_t d = i % st->width;
+        double number = field->numbers[i];
+        if (moments) number = lth__moments_scale(moments, d, number);
+        x[i] = number / (st->scale ? st->scale[d].value : 1);
+    }
     return LTH_OK;
 }
 
@@ -333,32 +339,58 @@ static size_t count_columns(const lth__expr *column) {
     return to < from ? 0 : (size_t)(to - from + 1);
 }
 
-lth_status lth__columns_configure(lth_kernel *kernel, lth__node *node, const lth__node *wrapper,
-                                  lth_error *err) {
-    lth__field_def field = {.column = node->expr->name, .type = &lth__field_numbers};
-    LTH_TRY(lth__kernel_field(kernel, &field, &node->field, err));
-    const lth__wrapper_config *config = wrapper->config;
-    if (!config || !config->ard) return LTH_OK;
-    size_t count = count_columns(node->expr);
+/* The length scales that a wrapper with ard=yes gives to its columns. */
+static lth_status declare_scales(lth_kernel *kernel, lth__node *node, const lth__expr *columns,
+                                 lth_error *err) {
+    int ard = 0;
+    if (node->outer) LTH_TRY(lth__node_choice(node->outer, "ard", 0, &ard, err));
+    if (!ard) return LTH_OK;
+    size_t count = count_columns(columns);
     if (count == 0 || count > 100000) {
-        return lth__fail_at(err, LTH_EFORMAT, NULL, 0, node->expr->column,
+        return lth__fail_at(err, LTH_EFORMAT, NULL, 0, columns->column,
                             "\"%s\" is not a range of numbered columns such as f1..f17",
-                            node->expr->name);
+                            columns->name);
     }
-    return lth__node_param_of(kernel, node, wrapper, "lengthscale", count, 1, err);
+    return lth__node_param_of(kernel, node, node->outer, "lengthscale", count, 1, err);
 }
+
+static lth_status configure(lth_kernel *kernel, lth__node *node, const lth__expr *columns,
+                            const lth__field_type *type, lth_error *err) {
+    lth__field_def field = {.column = columns->name, .type = type};
+    LTH_TRY(lth__kernel_field(kernel, &field, &node->field, err));
+    return declare_scales(kernel, node, columns, err);
+}
+
+lth_status lth__columns_configure(lth_kernel *kernel, lth__node *node, lth_error *err) {
+    return configure(kernel, node, node->expr, &lth__field_numbers, err);
+}
+
+static lth_status configure_scale(lth_kernel *kernel, lth__node *node, lth_error *err) {
+    return configure(kernel, node, node->expr->inputs[0], &lth__field_scaled, err);
+}
+
+#define DENSE_FUNCTIONS                                                                            \
+    .release = release, .diagonal = diagonal, .tile = tile_values, .pull = pull,                   \
+    .memo_planes = memo_planes, .device_tile = device_tile, .device_pull = device_pull
+#define COLUMN_FUNCTIONS                                                                           \
+    .rule = LTH__RULE_COLUMNS, .prepare = prepare_columns, .attribute = attribute_numbers,         \
+    DENSE_FUNCTIONS
 
 const lth__family lth__family_columns = {
     .manual = {.name = "columns", .help = "number columns", .kind = LTH_FAMILY_MAP},
-    .prepare = prepare_columns,
-    .release = release,
-    .diagonal = diagonal,
-    .tile = tile_values,
-    .pull = pull,
-    .memo_planes = memo_planes,
-    .device_tile = device_tile,
-    .device_pull = device_pull,
-    .attribute = attribute_numbers,
+    COLUMN_FUNCTIONS,
+};
+
+const lth__family lth__family_scale = {
+    .manual = {.name = "scale",
+               .help =
+                   "feature map: number columns, each with mean 0 and standard deviation 1 over "
+                   "the training rows; as a kernel, their inner product",
+               .usage = "scale(COLUMNS), as in rbf(scale(f1..f17))",
+               .kind = LTH_FAMILY_MAP},
+    .traits = LTH__TAKES_COLUMN | LTH__TAKES_RANGE,
+    .configure = configure_scale,
+    COLUMN_FUNCTIONS,
 };
 
 /* ---- mean ---- */
@@ -394,12 +426,6 @@ const lth__family lth__family_mean = {
     .traits = LTH__TAKES_COLUMN,
     .configure = configure_mean,
     .prepare = prepare_mean,
-    .release = release,
-    .diagonal = diagonal,
-    .tile = tile_values,
-    .pull = pull,
-    .memo_planes = memo_planes,
-    .device_tile = device_tile,
-    .device_pull = device_pull,
     .attribute = attribute_words,
+    DENSE_FUNCTIONS,
 };

@@ -1,9 +1,13 @@
-/* Fields of numbers: one column, or a range of them. */
+/* Fields of numbers: one column, or a range of them, as they are or scaled. Items hold numbers as
+ * they are; the moments of a scaled field are part of its lexicon. */
+#include "kernel/feature/number_field.h"
+
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
+#include "base/context.h"
 #include "data/table.h"
-#include "kernel/core/field.h"
 
 static lth_status encode(lth__lexicon *l, const lth_table *table, bool first, lth__sequences *out,
                          lth_error *err) {
@@ -51,8 +55,8 @@ static bool fits_columns(const lth_kernel *kernel, size_t field, size_t width) {
     if (width != 1 && width != lth__columns_count(kernel->fields[field].column)) return false;
     for (size_t n = 0; n < kernel->node_count; n++) {
         const lth__node *node = kernel->nodes[n];
-        bool scales =
-            node->family == &lth__family_columns && node->field == field && node->param_count > 0;
+        bool scales = node->family->rule == LTH__RULE_COLUMNS && node->field == field &&
+                      node->param_count > 0;
         if (scales && node->param_count != width) return false;
     }
     return true;
@@ -116,6 +120,115 @@ const lth__field_type lth__field_numbers = {
     .pick = pick,
     .save = save,
     .load = load,
+    .part_count = part_count,
+    .parts = parts,
+    .write = write,
+};
+
+/* ---- Scaled ---- */
+
+/* An extension has the moments of its base. */
+static bool open(lth__lexicon *l) {
+    lth__moments *m = l->own = lth__calloc(1, sizeof *m);
+    if (m && l->base) *m = *lth__moments_of(l->base);
+    return m != NULL;
+}
+
+static void close(lth__lexicon *l) {
+    lth__moments *m = l->own;
+    if (l->base) return;
+    lth__free(m->mean);
+    lth__free(m->sd);
+}
+
+static bool make_room(lth__moments *m, size_t width) {
+    lth__free(m->mean); /* of other rows */
+    lth__free(m->sd);
+    m->mean = lth__calloc(width, sizeof *m->mean);
+    m->sd = lth__calloc(width, sizeof *m->sd);
+    m->width = width;
+    return m->mean && m->sd;
+}
+
+static void measure(lth__moments *m, const lth__sequences *s, size_t column) {
+    const double *x = s->numbers + column;
+    double n = (double)s->count, mean = 0, square = 0;
+    for (size_t i = 0; i < s->count; i++) mean += x[i * s->width] / n;
+    for (size_t i = 0; i < s->count; i++) {
+        double d = x[i * s->width] - mean;
+        square += d * d / n;
+    }
+    double rounding = n * DBL_EPSILON; /* of the mean */
+    bool varies = square > rounding * rounding * mean * mean;
+    m->mean[column] = mean;
+    m->sd[column] = varies ? sqrt(square) : 0;
+}
+
+static lth_status tell(const lth__lexicon *l, size_t column, double sd, const lth_ctx *ctx,
+                       lth_error *err) {
+    lth__string name = {0};
+    lth_status status = LTH_OK;
+    lth__columns_name(l->def->column, column, &name);
+    if (name.failed)
+        status = lth__fail_memory(err, 0);
+    else if (!isfinite(sd))
+        status = lth__fail(err, LTH_EFORMAT, "the numbers of column \"%s\" are too large to scale",
+                           name.bytes);
+    else
+        lth__log(ctx, LTH_LOG_WARNING,
+                 "column \"%s\" does not vary among the training rows: scaled, it is 0",
+                 name.bytes);
+    lth__string_free(&name);
+    return status;
+}
+
+static lth_status finish(lth__lexicon *l, const lth__sequences *s, bool first, const lth_ctx *ctx,
+                         lth_error *err) {
+    lth__moments *m = l->own;
+    if (!first || m->given) return LTH_OK;
+    if (!make_room(m, s->width)) return lth__fail_memory(err, 2 * s->width * sizeof *m->mean);
+    for (size_t c = 0; c < s->width && s->count > 0; c++) {
+        measure(m, s, c);
+        if (!(m->sd[c] > 0 && isfinite(m->sd[c]))) LTH_TRY(tell(l, c, m->sd[c], ctx, err));
+    }
+    return LTH_OK;
+}
+
+static void save_scaled(const lth__lexicon *l, const lth__sequences *s,
+                        const lth__field_saver *to) {
+    const lth__moments *m = lth__moments_of(l);
+    save(l, s, to);
+    to->put(to->user, "means", LTH__F64, m->width, 0, m->mean);
+    to->put(to->user, "deviations", LTH__F64, m->width, 0, m->sd);
+}
+
+static lth_status load_scaled(lth__lexicon *l, const lth__field_loader *from, lth__sequences *out) {
+    lth__moments *m = l->own;
+    const lth__tensor *mean, *sd;
+    LTH_TRY(load(l, from, out));
+    LTH_TRY(from->get(from->user, "means", LTH__F64, 1, out->width, 0, &mean));
+    LTH_TRY(from->get(from->user, "deviations", LTH__F64, 1, out->width, 0, &sd));
+    if (!make_room(m, out->width)) return lth__fail_memory(from->err, 0);
+    memcpy(m->mean, mean->data, m->width * sizeof *m->mean);
+    memcpy(m->sd, sd->data, m->width * sizeof *m->sd);
+    m->given = true;
+    for (size_t c = 0; c < m->width; c++) {
+        if (!isfinite(m->mean[c])) return from->damaged(from->user, mean->name);
+        if (!(m->sd[c] >= 0 && isfinite(m->sd[c]))) return from->damaged(from->user, sd->name);
+    }
+    return LTH_OK;
+}
+
+const lth__field_type lth__field_scaled = {
+    .kind = LTH_COLUMN_NUMBERS,
+    .learns = true,
+    .open = open,
+    .close = close,
+    .encode = encode,
+    .finish = finish,
+    .pick = pick,
+    .save = save_scaled,
+    .load = load_scaled,
     .part_count = part_count,
     .parts = parts,
     .write = write,

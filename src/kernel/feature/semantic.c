@@ -24,15 +24,15 @@ typedef struct config {
 
 /* ---- Encoding ---- */
 
-/* The rows of P for the words of the first table. */
+/* The rows of P for the words of the first items. */
 static lth_status learn(const config *c, const lth__symbols *words, lth__feature_space *space,
                         lth_error *err) {
-    lth__free(space->kept); /* of a table that could not be encoded */
+    lth__free(space->kept); /* of other rows, or a table that could not be encoded */
     space->kept = NULL;
     bool *rare = lth__alloc(space->known, sizeof *rare);
     if (!rare) return lth__fail_memory(err, space->known * sizeof *rare);
     for (size_t i = 0; i < space->known; i++)
-        rare[i] = lth__sparse_is_rare(&c->map, space, (uint32_t)i);
+        rare[i] = space->seen[i] == 0 || lth__sparse_is_rare(&c->map, space, (uint32_t)i);
     lth_status status = lth__proximity_make(words, space->known, rare, c->farthest, &space->kept,
                                             &space->kept_size, err);
     lth__free(rare);
@@ -214,6 +214,7 @@ const lth__family lth__family_semantic = {
     .traits = LTH__TAKES_COLUMN,
     .configure = configure,
     .encode = encode,
+    .learns = lth__sparse_learns,
     .features_to_units = features_to_units,
     .feature_units = lth__sparse_feature_units,
     LTH__SPARSE_FUNCTIONS,

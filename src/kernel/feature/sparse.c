@@ -90,10 +90,10 @@ static lth_status collect(collector *c, const lth__sequences *texts, lth_error *
     return LTH_OK;
 }
 
-/* Occurrences and rows of every feature of the first table. */
+/* Occurrences and rows of every feature of the first items. */
 static lth_status learn(lth__feature_space *space, const lth__features *f, size_t rows,
                         size_t known, lth_error *err) {
-    lth__free(space->seen); /* of a table that could not be encoded */
+    lth__free(space->seen); /* of other rows, or a table that could not be encoded */
     lth__free(space->rows_with);
     space->seen = lth__calloc(known, sizeof *space->seen);
     space->rows_with = lth__calloc(known, sizeof *space->rows_with);
@@ -108,9 +108,15 @@ static lth_status learn(lth__feature_space *space, const lth__features *f, size_
     return LTH_OK;
 }
 
-/* One that the first table lacks has been seen now, so once. */
+bool lth__sparse_learns(const lth__node *node) {
+    const config *c = node->config;
+    return c->idf || c->min_count > 1;
+}
+
+/* One that the first items lack has been seen now, so once. */
 bool lth__sparse_is_rare(const config *c, const lth__feature_space *space, uint32_t feature) {
-    return (feature < space->known ? space->seen[feature] : 1) < c->min_count;
+    size_t seen = feature < space->known ? space->seen[feature] : 0;
+    return (seen > 0 ? seen : 1) < c->min_count;
 }
 
 static double weigh(const config *c, const lth__feature_space *space, uint32_t feature,
@@ -270,6 +276,7 @@ static lth_status configure_ngrams(lth_kernel *kernel, lth__node *node, lth_erro
         .traits = LTH__TAKES_COLUMN,                                                               \
         .configure = configure_##name_,                                                            \
         .encode = lth__sparse_encode,                                                              \
+        .learns = lth__sparse_learns,                                                              \
         .features_to_units = lth__sparse_features_to_units,                                        \
         .feature_units = lth__sparse_feature_units,                                                \
         LTH__SPARSE_FUNCTIONS,                                                                     \

@@ -17,6 +17,8 @@ lth_status lth__sparse_configure(lth_kernel *kernel, lth__node *node, lth__spars
                                  int standard_units, lth_error *err);
 /* The features of the items, and with the first ones, what they say of all features. */
 lth_status lth__sparse_encode(const lth__node *node, lth_items *items, lth_error *err);
+/* Whether weights depend on the first items: by idf or min_count. */
+bool lth__sparse_learns(const lth__node *node);
 /* Whether min_count leaves it out. */
 bool lth__sparse_is_rare(const lth__sparse_config *c, const lth__feature_space *space,
                          uint32_t feature);

@@ -63,14 +63,14 @@ static lth_status encode(lth__lexicon *l, const lth_table *table, bool first, lt
 }
 
 /* How frequent each symbol is among the first items. */
-static lth_status finish(lth__lexicon *l, const lth__sequences *s, bool first, lth_error *err) {
+static lth_status finish(lth__lexicon *l, const lth__sequences *s, bool first, const lth_ctx *ctx,
+                         lth_error *err) {
+    (void)ctx;
     if (!first) return LTH_OK;
-    lth__words *w = lth__words_of(l);
     size_t symbols = lth__symbols_count(l->symbols), units = s->start[s->count];
-    lth__free(w->frequency); /* of a table that could not be encoded */
-    w->frequency = lth__calloc(symbols, sizeof *w->frequency);
-    if (!w->frequency) return lth__fail_memory(err, symbols * sizeof *w->frequency);
-    for (size_t k = 0; k < units; k++) w->frequency[s->symbols[k]] += 1 / (double)units;
+    double *frequency = lth__words_frequency(lth__words_of(l), symbols);
+    if (!frequency) return lth__fail_memory(err, symbols * sizeof *frequency);
+    for (size_t k = 0; k < units; k++) frequency[s->symbols[k]] += 1 / (double)units;
     return LTH_OK;
 }
 

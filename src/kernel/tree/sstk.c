@@ -26,7 +26,7 @@
 
 typedef struct config {
     bool learns_alpha, leaves;
-    lth__tree_symbols symbols;
+    lth__names symbols;
     double shrink; /* 0 = no prior */
 } config;
 
@@ -81,7 +81,7 @@ static const lth_argument stk_arguments[] = {
 static lth_status read_shrink(const lth__node *node, config *c, lth_error *err) {
     LTH_TRY(lth__node_constant(node, "shrink", 0, &c->shrink, err));
     const lth__argument *symbols = lth__node_argument(node, "symbols");
-    bool none = !symbols || (symbols->value.kind == LTH__VALUE_WORD && !node->unresolved);
+    bool none = !symbols || (symbols->value.kind == LTH__VALUE_WORD && !node->open);
     if (c->shrink == 0 || !none) return LTH_OK;
     return lth__fail_at(err, LTH_EFORMAT, NULL, 0, lth__node_argument(node, "shrink")->column,
                         "shrink goes with symbols");
@@ -99,10 +99,10 @@ static lth_status configure(lth_kernel *kernel, lth__node *node, bool learns_alp
     LTH_TRY(lth__tree_symbols_read(kernel, node, &c->symbols, err));
     LTH_TRY(read_shrink(node, c, err));
     LTH_TRY(lth__tree_field(kernel, node, err));
-    const lth__tree_symbols *s = &c->symbols;
-    LTH_TRY(lth__node_param_named(kernel, node, "decay", s->names, s->count, 0.4, false, err));
+    const lth__names *s = &c->symbols;
+    LTH_TRY(lth__node_param_named(kernel, node, "decay", s->name, s->count, 0.4, false, err));
     if (!learns_alpha) return LTH_OK;
-    LTH_TRY(lth__node_param_named(kernel, node, "alpha", s->names, s->count, 1, false, err));
+    LTH_TRY(lth__node_param_named(kernel, node, "alpha", s->name, s->count, 1, false, err));
     size_t first = node->first_param + owners_of(c);
     for (size_t i = 0; i < owners_of(c); i++) kernel->origins[first + i].linear = true;
     return LTH_OK;
@@ -182,7 +182,7 @@ static lth_status fill_plan(const lth__node *node, const lth__eval *eval,
     uint32_t *owner = lth__calloc(lth__symbols_count(labels), sizeof *owner);
     if (!owner) return lth__fail_memory(err, 0);
     for (size_t s = 0; s < c->symbols.count; s++) {
-        const char *name = c->symbols.names[s];
+        const char *name = c->symbols.name[s];
         lth__symbol label = lth__symbols_find(labels, name, strlen(name));
         if (label != LTH__NO_SYMBOL) owner[label] = (uint32_t)s + 1;
     }
@@ -430,10 +430,10 @@ static bool symbol(const lth__node *node, const lth_kernel *kernel, const lth_it
     if (i >= c->symbols.count) return false;
     const lth_param *decay = &kernel->params[node->first_param + 1 + i];
     *out = (lth_gp_symbol){.kernel = node->path,
-                           .symbol = c->symbols.names[i],
+                           .symbol = c->symbols.name[i],
                            .decay = decay->value,
                            .alpha = c->learns_alpha ? decay[owners_of(c)].value : 0,
-                           .count = count_label(items, node->field, c->symbols.names[i])};
+                           .count = count_label(items, node->field, c->symbols.name[i])};
     return true;
 }
 
@@ -448,6 +448,7 @@ static bool symbol(const lth__node *node, const lth_kernel *kernel, const lth_it
                    .kind = LTH_FAMILY_TREE},                                                       \
         .traits = LTH__TAKES_COLUMN,                                                               \
         .configure = configure_##name_,                                                            \
+        .resolve = lth__tree_symbols_resolve,                                                      \
         .encode = encode,                                                                          \
         .prepare = prepare,                                                                        \
         .release = release,                                                                        \

@@ -56,13 +56,11 @@ lth_status lth__ptk_fragments(const lth__node *node, const lth__eval *eval, cons
 
 /* ---- Symbols with parameters of their own: symbols=none|all|[NP,VP] ---- */
 
-typedef struct lth__tree_symbols {
-    const char *const *names; /* in the kernel's pool */
-    size_t count;
-} lth__tree_symbols;
-
-/* The names in the argument `symbols`; for symbols=all none, and node->unresolved is set. */
-lth_status lth__tree_symbols_read(lth_kernel *kernel, lth__node *node, lth__tree_symbols *out,
+/* The names in the argument `symbols`; for symbols=all none, and node->open is set. */
+lth_status lth__tree_symbols_read(lth_kernel *kernel, lth__node *node, lth__names *out,
                                   lth_error *err);
+/* All labels that a table has. */
+lth_status lth__tree_symbols_resolve(const lth__field_def *field, const lth_table *table,
+                                     lth__pool *pool, lth__value *out, lth_error *err);
 
 #endif

@@ -42,8 +42,9 @@ static lth_status make_index(const lth__lexicon *l, lth_error *err) {
     return LTH_OK;
 }
 
-static lth_status finish(lth__lexicon *l, const lth__sequences *s, bool first, lth_error *err) {
-    (void)s;
+static lth_status finish(lth__lexicon *l, const lth__sequences *s, bool first, const lth_ctx *ctx,
+                         lth_error *err) {
+    (void)s, (void)ctx;
     lth__trees *t = l->own;
     LTH_TRY(make_index(l, err));
     if (first) t->known = t->forest->count;

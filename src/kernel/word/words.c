@@ -32,6 +32,13 @@ void lth__words_close(lth__words *w) {
     lth__free(w->frequency);
 }
 
+double *lth__words_frequency(lth__words *w, size_t symbols) {
+    free_similarities(w); /* they have copies of them */
+    lth__free(w->frequency);
+    w->frequency = lth__calloc(symbols, sizeof *w->frequency);
+    return w->frequency;
+}
+
 /* ---- Vectors ---- */
 
 static lth_status check_dimension(const lth__words *w, const lth__vectors *more, const char *path,

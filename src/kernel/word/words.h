@@ -27,6 +27,9 @@ static inline lth__words *lth__words_of(const lth__lexicon *l) {
 /* `w` is zero, and will be what `l` keeps. */
 void lth__words_open(lth__words *w, const lth__lexicon *l);
 void lth__words_close(lth__words *w);
+/* Frequencies for all `symbols`, which are 0; what was made of others goes. NULL = out of memory.
+ */
+double *lth__words_frequency(lth__words *w, size_t symbols);
 
 /* NULL = it has none. */
 const float *lth__words_vector(const lth__words *w, lth__symbol word);

@@ -234,8 +234,18 @@ lth_status lth_gp_has_labels(const lth_table *table, const char *target, lth_tas
 
 /* ---- Numbers ---- */
 
+static lth_status read_number(const lth_table *table, size_t row, size_t column, bool gaps,
+                              double *out, lth_error *err) {
+    size_t length;
+    const char *cell = lth_table_cell(table, row, column, &length);
+    bool empty = cell && is_all_blank(cell, length); /* numbers of the caller's have no text */
+    if (!gaps || !empty) return lth__table_number(table, row, column, out, err);
+    *out = NAN;
+    return LTH_OK;
+}
+
 lth_status lth__read_targets(const lth_table *table, const char *const *names, size_t count,
-                             double **out, lth_error *err) {
+                             bool gaps, double **out, lth_error *err) {
     size_t rows = lth_table_rows(table);
     double *y = lth__alloc(rows * count, sizeof *y);
     if (!y) return lth__fail_memory(err, rows * count * sizeof *y);
@@ -244,7 +254,7 @@ lth_status lth__read_targets(const lth_table *table, const char *const *names, s
         size_t column = 0;
         status = lth__table_column_at(table, names[t], &column, err);
         for (size_t i = 0; i < rows && status == LTH_OK; i++)
-            status = lth__table_number(table, i, column, &y[t * rows + i], err);
+            status = read_number(table, i, column, gaps, &y[t * rows + i], err);
     }
     if (status == LTH_OK)
         *out = y;

@@ -34,8 +34,9 @@ lth_status lth__labels_decided(const lth_table *table, const char *name, lth_tas
 /* The class of that name, or LTH_NONE. */
 size_t lth__labels_find(const lth__labels *labels, const char *name, size_t length);
 
-/* The numbers of a table's columns, by [target][row]; freed with lth__free(). */
+/* The numbers of a table's columns, by [target][row]; freed with lth__free(). Where there may be
+ * gaps, an empty cell is NaN. */
 lth_status lth__read_targets(const lth_table *table, const char *const *names, size_t count,
-                             double **out, lth_error *err);
+                             bool gaps, double **out, lth_error *err);
 
 #endif

@@ -111,6 +111,10 @@ lth_status lth__matrix_dealt_pull(lth__matrix *W, lth__gram *gram, double *gradi
 lth_status lth__matrix_gram(lth__matrix *A, lth__gram *gram, lth_error *err);
 lth_status lth__matrix_pull(lth__matrix *W, lth__gram *gram, double *gradient, lth_error *err);
 
+/* Y (n x m) = the columns `at` of A, wherever it is; `room` is of that size too. */
+lth_status lth__matrix_columns(const lth__matrix *A, size_t m, const size_t *at, double *room,
+                               double *Y, lth_error *err);
+
 /* The sum of its diagonal. */
 lth_status lth__matrix_trace(const lth__matrix *A, double *out, lth_error *err);
 

@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "base/parallel.h"
+#include "engine/blas.h"
 #include "engine/cluster.h"
 #include "kernel/core/store.h"
 #include "model/common/linalg.h"
@@ -169,7 +170,34 @@ static double weigh_row(const row_job *j, size_t i, double *row) {
     return 0;
 }
 
+/* Where there are many columns, by products: of a panel and all that is to its left. */
+typedef struct weigh_job {
+    const lth__blas *blas;
+    lth__packed X;
+    size_t m;
+    const double *A;
+} weigh_job;
+
+static lth_status weigh_panel(void *user, size_t index, unsigned worker, lth_error *err) {
+    (void)worker, (void)err;
+    const weigh_job *j = user;
+    size_t first = index << j->X.shift, m = j->m;
+    j->blas->gemm_nt(lth__packed_rows(&j->X, index), lth__packed_cols(&j->X, index), m, 0.5,
+                     j->A + first * m, m, j->A, m, -0.5 * (double)m,
+                     j->X.cells + lth__packed_panel(&j->X, index),
+                     lth__packed_stride(&j->X, index));
+    return LTH_OK;
+}
+
+static lth_status weigh_many(lth__matrix *X, size_t m, const double *A, lth_error *err) {
+    weigh_job j = {.X = lth__matrix_packed(X), .m = m, .A = A};
+    LTH_TRY(lth__blas_get(&j.blas, err));
+    return lth__parallel_for(X->ctx, NULL, lth__packed_panels(&j.X), NULL, weigh_panel, &j, err);
+}
+
 static lth_status weigh(lth__matrix *X, size_t m, const double *A, lth_error *err) {
+    enum { MANY = 16 };
+    if (m >= MANY) return weigh_many(X, m, A, err);
     return visit_rows(X, (row_job){.visit = weigh_row, .m = m, .v = A}, err);
 }
 
@@ -207,6 +235,14 @@ static const lth__matrix_table on_host = {.reserve = reserve,
                                           .add_weights = add_weights};
 
 /* ---- Anywhere ---- */
+
+lth_status lth__matrix_columns(const lth__matrix *A, size_t m, const size_t *at, double *room,
+                               double *Y, lth_error *err) {
+    if (A->table->columns) return A->table->columns(A, m, at, Y, err);
+    memset(room, 0, A->n * m * sizeof *room);
+    for (size_t c = 0; c < m; c++) room[at[c] * m + c] = 1;
+    return A->table->multiply(A, m, room, Y, err);
+}
 
 lth__matrix lth__matrix_beside(lth_ctx *ctx, const lth__gram *gram, size_t n) {
     lth__device_eval *device = lth__gram_device(gram);

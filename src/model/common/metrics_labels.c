@@ -6,7 +6,6 @@
  * where 0 / 0 is 0. Micro figures are those of the summed counts, macro figures means over classes.
  */
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/memory.h"
 #include "model/common/metrics.h"
@@ -63,7 +62,13 @@ void lth_class_metrics_of(const bool *truth, const bool *predicted, size_t count
 
 lth_label_metrics lth__label_metrics_of(const bool *truth, const bool *predicted, size_t count,
                                         size_t classes) {
-    lth_label_metrics m = {.count = count, .auc = NAN, .log_loss = NAN};
+    lth_label_metrics m = {.count = count,
+                           .auc = NAN,
+                           .log_loss = NAN,
+                           .brier = NAN,
+                           .auprc = NAN,
+                           .calibration = NAN,
+                           .qwk = NAN};
     counts all = {0};
     size_t occurring = 0;
     for (size_t c = 0; c < classes; c++) {
@@ -92,51 +97,4 @@ void lth_label_metrics_of(const bool *truth, const bool *predicted, size_t count
                           lth_label_metrics *out, size_t size) {
     lth_label_metrics m = lth__label_metrics_of(truth, predicted, count, classes);
     lth__copy_struct(out, size, &m, sizeof m);
-}
-
-/* ---- Probabilities ---- */
-
-double lth__log_loss(const bool *truth, const double *probability, size_t count, size_t classes,
-                     bool multi) {
-    double sum = 0;
-    for (size_t i = 0; i < count * classes; i++) {
-        if (!truth[i] && !multi) continue; /* the others say nothing that the true one does not */
-        double p = truth[i] ? probability[i] : 1 - probability[i];
-        sum -= log(fmax(p, 1e-15));
-    }
-    return count > 0 ? sum / (double)count : NAN;
-}
-
-/* ---- The ROC curve ---- */
-
-typedef struct scored {
-    double score;
-    bool positive;
-} scored;
-
-static int by_score(const void *a, const void *b) {
-    double x = ((const scored *)a)->score, y = ((const scored *)b)->score;
-    return x < y ? -1 : x > y;
-}
-
-lth_status lth__auc(const bool *positive, const double *score, size_t count, double *out,
-                    lth_error *err) {
-    scored *row = lth__alloc(count, sizeof *row);
-    if (!row) return lth__fail_memory(err, count * sizeof *row);
-    for (size_t i = 0; i < count; i++) row[i] = (scored){score[i], positive[i]};
-    qsort(row, count, sizeof *row, by_score);
-    double won = 0, positives = 0, negatives = 0;
-    for (size_t i = 0; i < count;) {
-        double here[2] = {0}; /* negatives and positives of equal score */
-        size_t end = i;
-        for (; end < count && row[end].score == row[i].score; end++) here[row[end].positive]++;
-        won += here[1] * (negatives + here[0] / 2);
-        negatives += here[0];
-        positives += here[1];
-        if (end == i) end++; /* not a number */
-        i = end;
-    }
-    lth__free(row);
-    *out = positives > 0 && negatives > 0 ? won / (positives * negatives) : NAN;
-    return LTH_OK;
 }

@@ -274,9 +274,13 @@ lth_status lth__loader_kernel(lth__loader *l, lth_ctx *ctx, const char *model,
     const char *expression = lth__tensors_text(l->file, "kernel");
     if (!kind || strcmp(kind, model) != 0 || !expression) return damaged(l, otherwise);
     LTH_TRY(lth_kernel_parse(ctx, expression, kernel, l->err));
-    if (lth_encoder_create(ctx, *kernel, encoder, l->err) == LTH_EARG)
-        return damaged(l, "its kernel has symbols=all");
-    if (!*encoder) return LTH_ENOMEM;
+    const lth__node *open = lth__kernel_open_node(*kernel);
+    if (open) {
+        char what[64];
+        snprintf(what, sizeof what, "its kernel has %s=all", open->open);
+        return damaged(l, what);
+    }
+    LTH_TRY(lth_encoder_create(ctx, *kernel, encoder, l->err));
     l->encoder = *encoder;
     return LTH_OK;
 }

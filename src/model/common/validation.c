@@ -24,9 +24,10 @@ void lth_validation_free(lth_validation *v) {
     for (size_t i = 0; v && i < v->target_count; i++) {
         lth__validated *t = &v->targets[i];
         for (size_t c = 0; t->class_name && c < t->class_count; c++) lth__free(t->class_name[c]);
-        void *blocks[] = {t->class_name, t->y,           t->value,   t->truth,   t->predicted,
-                          t->decision,   t->probability, t->seconds, t->metrics, t->labels,
-                          t->each,       t->confusion,   t->sd,      t->evidence};
+        void *blocks[] = {t->class_name, t->y,           t->value,   t->truth,    t->predicted,
+                          t->decision,   t->probability, t->seconds, t->metrics,  t->labels,
+                          t->each,       t->confusion,   t->sd,      t->evidence, t->log_density,
+                          t->cdf,        t->crps,        t->lower,   t->median,   t->upper};
         for (size_t k = 0; k < sizeof blocks / sizeof *blocks; k++) lth__free(blocks[k]);
     }
     if (v) lth__free(v->targets);
@@ -79,6 +80,16 @@ lth_status lth__validation_add(lth_validation *v, const double *y, const lth__la
     return ok ? LTH_OK : lth__fail_memory(err, 0);
 }
 
+lth_status lth__validation_distribution(lth_validation *v, size_t target, lth_error *err) {
+    lth__validated *t = &v->targets[target];
+    double **all[] = {&t->log_density, &t->cdf, &t->crps, &t->lower, &t->median, &t->upper};
+    for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
+        if (!*all[k]) *all[k] = lth__calloc(t->rows, sizeof **all[k]);
+        if (!*all[k]) return lth__fail_memory(err, t->rows * sizeof **all[k]);
+    }
+    return LTH_OK;
+}
+
 /* ---- Folds of several ranks ---- */
 
 /* What is not this rank's own is 0 until then; only the evidence starts as NaN. */
@@ -89,9 +100,10 @@ static lth_status join_target(lth__cluster *c, lth__validated *t, size_t folds, 
     size_t cells = t->rows * t->class_count;
     LTH_TRY(lth__cluster_join(c, LTH_OK, t->evidence, folds, err));
     LTH_TRY(lth__cluster_join(c, LTH_OK, t->seconds, folds, err));
-    LTH_TRY(lth__cluster_join(c, LTH_OK, t->value, t->value ? t->rows : 0, err));
-    LTH_TRY(lth__cluster_join(c, LTH_OK, t->sd, t->sd ? t->rows : 0, err));
-    LTH_TRY(lth__cluster_join(c, LTH_OK, t->decision, t->decision ? t->rows : 0, err));
+    double *by_row[] = {t->value, t->sd,     t->log_density, t->cdf,     t->crps,
+                        t->lower, t->median, t->upper,       t->decision};
+    for (size_t k = 0; k < sizeof by_row / sizeof *by_row; k++)
+        LTH_TRY(lth__cluster_join(c, LTH_OK, by_row[k], by_row[k] ? t->rows : 0, err));
     LTH_TRY(lth__cluster_join(c, LTH_OK, t->probability, t->probability ? cells : 0, err));
     return lth__cluster_join_bytes(c, LTH_OK, t->predicted, cells * sizeof *t->predicted, err);
 }
@@ -107,53 +119,86 @@ lth_status lth__validation_join(lth__cluster *c, lth_status status, lth_validati
 /* ---- Judging ---- */
 
 /* The rows of a fold (LTH_NONE = all), copied together. */
+enum { BY_ROW = 9 }; /* y, value, sd, log_density, cdf, crps, lower, upper, decision */
 typedef struct part {
     size_t count;
-    double *y, *value, *sd, *probability;
+    double *by_row[BY_ROW], *probability;
     bool *truth, *predicted;
 } part;
 
+static void list_numbers(const lth__validated *t, const double *of[BY_ROW]) {
+    const double *all[BY_ROW] = {t->y,    t->value, t->sd,    t->log_density, t->cdf,
+                                 t->crps, t->lower, t->upper, t->decision};
+    memcpy(of, all, sizeof all);
+}
+
+static void part_close(part *p) {
+    for (size_t k = 0; k < BY_ROW; k++) lth__free(p->by_row[k]);
+    lth__free(p->probability);
+    lth__free(p->truth);
+    lth__free(p->predicted);
+}
+
+/* Room for all rows, of what the target has. */
+static bool part_open(part *p, const lth__validated *t) {
+    const double *of[BY_ROW];
+    size_t cells = t->rows * t->class_count;
+    bool ok = true;
+    list_numbers(t, of);
+    *p = (part){.truth = lth__alloc(cells, sizeof *p->truth),
+                .predicted = lth__alloc(cells, sizeof *p->predicted)};
+    for (size_t k = 0; k < BY_ROW; k++) {
+        if (of[k]) ok = ok && (p->by_row[k] = lth__alloc(t->rows, sizeof(double)));
+    }
+    if (t->probability) ok = ok && (p->probability = lth__alloc(cells, sizeof *p->probability));
+    return ok && p->truth && p->predicted;
+}
+
 static void copy_part(const lth__validated *t, const size_t *fold, size_t wanted, part *p) {
+    const double *of[BY_ROW];
     size_t n = t->class_count;
+    list_numbers(t, of);
     p->count = 0;
     for (size_t i = 0; i < t->rows; i++) {
         if (wanted != LTH_NONE && fold[i] != wanted) continue;
-        if (t->has_labels) {
-            memcpy(p->truth + p->count * n, t->truth + i * n, n * sizeof *p->truth);
-            memcpy(p->predicted + p->count * n, t->predicted + i * n, n * sizeof *p->truth);
-            if (t->decision) p->value[p->count] = t->decision[i];
-            if (t->probability)
-                memcpy(p->probability + p->count * n, t->probability + i * n,
-                       n * sizeof *p->probability);
-        } else {
-            p->y[p->count] = t->y[i];
-            p->value[p->count] = t->value[i];
-            if (t->sd) p->sd[p->count] = t->sd[i];
+        if (t->y && isnan(t->y[i])) continue; /* the row does not have this target */
+        size_t to = p->count++;
+        for (size_t k = 0; k < BY_ROW; k++) {
+            if (of[k]) p->by_row[k][to] = of[k][i];
         }
-        p->count++;
+        if (!t->has_labels) continue;
+        memcpy(p->truth + to * n, t->truth + i * n, n * sizeof *p->truth);
+        memcpy(p->predicted + to * n, t->predicted + i * n, n * sizeof *p->predicted);
+        if (t->probability)
+            memcpy(p->probability + to * n, t->probability + i * n, n * sizeof *p->probability);
     }
 }
 
-static lth_status judge_part(lth__validated *t, const part *p, size_t at, bool all,
-                             lth_error *err) {
-    if (!t->has_labels) {
-        t->metrics[at] = lth__metrics_of(p->y, p->value, t->sd ? p->sd : NULL, p->count);
-        return LTH_OK;
-    }
-    size_t n = t->class_count;
-    lth_label_metrics *m = &t->labels[at];
-    *m = lth__label_metrics_of(p->truth, p->predicted, p->count, n);
-    for (size_t c = 0; all && c < n; c++)
-        t->each[c] = lth__class_metrics_of(p->truth, p->predicted, p->count, n, c);
-    if (t->probability)
-        m->log_loss = lth__log_loss(p->truth, p->probability, p->count, n, t->multi);
-    if (!t->decision) return LTH_OK;
-    bool *positive = lth__alloc(p->count, sizeof *positive);
-    if (!positive) return lth__fail_memory(err, p->count);
-    for (size_t i = 0; i < p->count; i++) positive[i] = p->truth[i * n];
-    lth_status status = lth__auc(positive, p->value, p->count, &m->auc, err);
-    lth__free(positive);
-    return status;
+static lth_status judge_numbers(const part *p, lth_metrics *out, lth_error *err) {
+    double *const *x = p->by_row;
+    return lth__metrics_judge(&(lth__predicted){.count = p->count,
+                                                .y = x[0],
+                                                .point = x[1],
+                                                .sd = x[2],
+                                                .log_density = x[3],
+                                                .cdf = x[4],
+                                                .crps = x[5],
+                                                .lower = x[6],
+                                                .upper = x[7]},
+                              out, err);
+}
+
+static lth_status judge_labels(const lth__validated *t, const part *p, lth_label_metrics *out,
+                               lth_error *err) {
+    return lth__label_metrics_judge(&(lth__labelled){.count = p->count,
+                                                     .classes = t->class_count,
+                                                     .multi = t->multi,
+                                                     .truth = p->truth,
+                                                     .predicted = p->predicted,
+                                                     .probability = p->probability,
+                                                     .decision = p->by_row[8],
+                                                     .name = (const char *const *)t->class_name},
+                                    out, err);
 }
 
 static size_t class_of(const bool *has, size_t classes) {
@@ -170,28 +215,25 @@ static void fill_confusion(lth__validated *t) {
     }
 }
 
+/* By chance the rows of a fold may all have whole numbers. */
+static void agree_on_grades(lth__validated *t, size_t folds) {
+    for (size_t f = 0; isnan(t->metrics[folds].qwk) && f < folds; f++) t->metrics[f].qwk = NAN;
+}
+
 static lth_status judge_target(const lth_validation *v, lth__validated *t, const size_t *fold,
                                lth_error *err) {
-    size_t cells = t->rows * (t->class_count + 1);
-    part p = {.y = lth__alloc(t->rows, sizeof *p.y),
-              .value = lth__alloc(t->rows, sizeof *p.value),
-              .sd = lth__alloc(t->sd ? t->rows : 0, sizeof *p.sd),
-              .probability = lth__alloc(t->probability ? cells : 0, sizeof *p.probability),
-              .truth = lth__alloc(cells, sizeof *p.truth),
-              .predicted = lth__alloc(cells, sizeof *p.predicted)};
-    bool room = p.y && p.value && p.sd && p.probability && p.truth && p.predicted;
-    lth_status status = room ? LTH_OK : lth__fail_memory(err, 0);
+    part p;
+    lth_status status = part_open(&p, t) ? LTH_OK : lth__fail_memory(err, 0);
     for (size_t f = 0; f <= v->folds && status == LTH_OK; f++) {
         copy_part(t, fold, f < v->folds ? f : LTH_NONE, &p);
-        status = judge_part(t, &p, f, f == v->folds, err);
+        status = t->has_labels ? judge_labels(t, &p, &t->labels[f], err)
+                               : judge_numbers(&p, &t->metrics[f], err);
     }
+    agree_on_grades(t, v->folds);
+    for (size_t c = 0; c < t->class_count; c++)
+        t->each[c] = lth__class_metrics_of(t->truth, t->predicted, t->rows, t->class_count, c);
     fill_confusion(t);
-    lth__free(p.y);
-    lth__free(p.value);
-    lth__free(p.sd);
-    lth__free(p.probability);
-    lth__free(p.truth);
-    lth__free(p.predicted);
+    part_close(&p);
     return status;
 }
 
@@ -283,6 +325,16 @@ double lth_validation_value(const lth_validation *v, size_t target, size_t row) 
 double lth_validation_sd(const lth_validation *v, size_t target, size_t row) {
     const lth__validated *t = target_at(v, target);
     return t && t->sd && row < t->rows ? t->sd[row] : NAN;
+}
+
+double lth_validation_quantile(const lth_validation *v, size_t target, size_t row, double share) {
+    const lth__validated *t = target_at(v, target);
+    if (!t || row >= t->rows) return NAN;
+    const double *of = share == 0.025   ? t->lower
+                       : share == 0.5   ? t->median
+                       : share == 0.975 ? t->upper
+                                        : NULL;
+    return of ? of[row] : NAN;
 }
 
 /* Whether a table of rows and classes says so. */

@@ -13,7 +13,9 @@ typedef struct lth__validated {
     double *y;     /* numbers: the truth                                           */
     double *value; /* and what was predicted                                       */
     double *sd;    /* with these deviations; NULL = there are none                 */
-    bool *truth;   /* labels, both by [row * classes + class]                      */
+    /* Of y under what was predicted, and its 95% interval; NULL = as of a normal distribution. */
+    double *log_density, *cdf, *crps, *lower, *median, *upper;
+    bool *truth; /* labels, both by [row * classes + class]                      */
     bool *predicted;
     double *decision;          /* two classes: for class 0, by row; NULL otherwise             */
     double *probability;       /* by [row * classes + class]; NULL = there are none            */
@@ -36,6 +38,8 @@ lth_status lth__validation_create(size_t targets, size_t folds, lth_validation *
 /* A target of numbers (`y`), or of labels (`y` NULL); both are copied. */
 lth_status lth__validation_add(lth_validation *v, const double *y, const lth__labels *labels,
                                size_t rows, lth_error *err);
+/* Room for log_density, cdf, crps, lower, median and upper of such a target of numbers. */
+lth_status lth__validation_distribution(lth_validation *v, size_t target, lth_error *err);
 /* Where ranks had folds of their own, by lth__cluster_owner(): what each found, to all. */
 lth_status lth__validation_join(lth__cluster *c, lth_status status, lth_validation *v,
                                 lth_error *err);

@@ -32,7 +32,10 @@ lth_reasons *lth__reasons_create(void) {
                                        .distance = NAN,
                                        .noise = NAN,
                                        .prior = NAN,
-                                       .probability = NAN};
+                                       .probability = NAN,
+                                       .trend = NAN,
+                                       .predicted = NAN,
+                                       .unit = ""};
     return r;
 }
 

@@ -1,5 +1,5 @@
-/* Reasons of Gaussian processes: f = sum_a alpha_a k(x, a) in the target's units, or the latent
- * function of a class.
+/* Reasons of Gaussian processes: f = sum_a alpha_a k(x, a) in the target's units, or where these
+ * are others, as of counts, in its own; or the latent function of a class.
  */
 #include <math.h>
 #include <string.h>
@@ -7,25 +7,26 @@
 #include "model/explain/explain.h"
 #include "model/explain/explain_text.h"
 #include "model/gp/gp_classes.h"
+#include "model/gp/gp_trend.h"
+#include "model/posterior/outputs.h"
 
 /* ---- The model ---- */
 
-/* The latent function of a target or class, and what it is multiplied by to be in its units. */
-static size_t latent_of(const lth_gp *gp, size_t target, double *unit) {
-    if (gp->classes) return lth__classes_latent_of(gp->classes, target, unit);
-    *unit = gp->targets[target].scale;
-    return target;
+/* What was taken out of f. */
+static double origin_of(const lth_gp *gp, size_t target) {
+    if (gp->classes) return 0;
+    return lth__gp_has_own_units(gp) ? gp->targets[target].link : gp->targets[target].shift;
 }
 
 /* f = sum_a w_a (scale k(x, a) + variance of the mean) */
 static void weigh(const lth_gp *gp, size_t target, lth__explained *out) {
     double unit, sum = 0;
-    gp->posterior->weigh(gp, latent_of(gp, target, &unit), out->w);
+    gp->posterior->weigh(gp, lth__gp_latent_of(gp, target, &unit), out->w);
     for (size_t i = 0; i < gp->rows; i++) {
         sum += unit * out->w[i];
         out->w[i] = unit * lth__gp_scale(gp) * out->w[i];
     }
-    out->bias = gp->mean->variance * sum + (gp->classes ? 0 : gp->targets[target].shift);
+    out->bias = gp->mean->variance * sum + origin_of(gp, target);
 }
 
 static lth_status open_model(const lth_gp *gp, size_t target, lth__explained *out, lth_error *err) {
@@ -46,45 +47,82 @@ static lth_status open_model(const lth_gp *gp, size_t target, lth__explained *ou
 
 /* ---- How sure it is ---- */
 
-/* The variance of the latent function before and after the training rows are known. */
+/* The variance of the latent function before the training rows are known; its mean and variance
+ * afterwards. */
 static lth_status vary(const lth_gp *gp, size_t latent, const lth__explaining *x, double *prior,
-                       double *variance, lth_error *err) {
+                       double *mean, double *variance, lth_error *err) {
     size_t n = gp->rows, count = gp->latents;
-    double *k = lth__alloc(n + 2 * count, sizeof *k), *mean = k + n, *variances = mean + count;
+    if (gp->posterior->ready) LTH_TRY(gp->posterior->ready(gp, err));
+    double *k = lth__alloc(n + 2 * count, sizeof *k), *means = k + n, *variances = means + count;
     if (!k) return lth__fail_memory(err, (n + 2 * count) * sizeof *k);
     memcpy(k, x->path.K, n * sizeof *k);
     *prior = x->self;
     lth__gp_prior(gp, k, n);
     lth__gp_prior(gp, prior, 1);
-    lth_status status =
-        gp->posterior->predict(gp, lth__items_ctx(x->row.items), 1, k, prior, mean, variances, err);
-    if (status == LTH_OK) *variance = variances[latent];
+    lth_status status = gp->posterior->predict(gp, lth__items_ctx(x->row.items), 1, k, prior, means,
+                                               variances, err);
+    if (status == LTH_OK) {
+        *mean = means[latent];
+        *variance = variances[latent];
+    }
     lth__free(k);
     return status;
 }
 
+/* By the best parameters, whose reasons are told, also where predictions are averages. */
 static lth_status classify(const lth_gp *gp, size_t target, const lth__explaining *x, double *out,
                            lth_error *err) {
+    lth_gp alone = *gp;
     size_t classes = gp->classes->class_count;
     double *p = lth__alloc(classes, sizeof *p);
     if (!p) return lth__fail_memory(err, classes * sizeof *p);
-    lth_status status = lth__gp_classify_items(gp, x->row.items, p, err);
+    alone.draws = NULL;
+    lth_status status = lth__gp_classify_items(&alone, x->row.items, p, err);
     if (status == LTH_OK) *out = p[target];
     lth__free(p);
     return status;
 }
 
+/* The variance of the noise where f is in the units of y; what is censored has that of before. */
+static double noise_of(const lth_gp *gp, size_t target) {
+    lth__terms terms = lth__gp_terms(gp, target);
+    double scale = gp->targets[target].scale, mean, variance = gp->own[0];
+    if (gp->likelihood != &lth__censored) gp->likelihood->moments(&terms, 0, &mean, &variance);
+    return variance * scale * scale;
+}
+
+/* What is expected of y, with what is known of its row; without its exposure, for one of 1. */
+static lth_status expect(const lth_gp *gp, size_t target, double mean, double variance,
+                         const lth__explaining *x, double *predicted, lth_error *err) {
+    lth__known known = {0};
+    lth__known_columns columns = {.noise_by = gp->noise_by};
+    if (gp->exposure && lth_table_find(x->table, gp->exposure) != LTH_NONE)
+        columns.exposure = gp->exposure;
+    LTH_TRY(lth__known_read(x->table, &columns, false, &known, err));
+    lth__gp_expect(gp, target, mean, variance, &known, 0, &(lth_gp_prediction){.point = predicted},
+                   0);
+    lth__known_free(&known);
+    return LTH_OK;
+}
+
 static lth_status judge(const lth_gp *gp, size_t target, const lth__explaining *x,
                         lth_reasons_summary *s, lth_error *err) {
-    double unit, prior, variance, mean = 0, noise = 0;
-    LTH_TRY(vary(gp, latent_of(gp, target, &unit), x, &prior, &variance, err));
-    s->prior = fabs(unit) * sqrt(prior);
+    double unit, prior, mean = 0, variance = 0;
+    size_t latent = lth__gp_latent_of(gp, target, &unit);
+    LTH_TRY(vary(gp, latent, x, &prior, &mean, &variance, err));
+    LTH_TRY(lth__gp_trend_at(gp, latent, x->row.items, &s->trend, err));
+    s->trend *= unit;
+    s->prior = fabs(unit) * sqrt(prior * (gp->classes ? 1 : lth__outputs_size(gp, target)));
     s->distance = fabs(unit) * sqrt(variance);
     if (gp->classes) return classify(gp, target, x, &s->probability, err);
-    gp->likelihood->moments(gp->own, &mean, &noise);
-    gp->likelihood->moments(gp->own, &mean, &variance);
-    s->noise = unit * sqrt(noise);
-    s->sd = unit * sqrt(variance);
+    LTH_TRY(expect(gp, target, mean, variance, x, &s->predicted, err));
+    if (lth__gp_has_own_units(gp)) {
+        s->unit = "latent";
+        return LTH_OK;
+    }
+    double noise = noise_of(gp, target);
+    s->noise = sqrt(noise);
+    s->sd = sqrt(unit * unit * variance + noise);
     return LTH_OK;
 }
 
@@ -113,8 +151,7 @@ static lth_status describe_rows(const lth_gp *gp, size_t target, lth_reasons *ou
             LTH_TRY(name_labels(gp, row, out, err));
             continue;
         }
-        const lth__target *t = &gp->targets[target];
-        row->y = t->shift + t->scale * gp->y[target * gp->rows + row->row];
+        row->y = lth__gp_truth(gp, target, row->row);
     }
     return LTH_OK;
 }

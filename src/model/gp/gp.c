@@ -1,8 +1,10 @@
 /* A fitted Gaussian process, looked at. */
 #include "model/gp/gp_classes.h"
+#include "model/gp/gp_uncertain.h"
 
 void lth_gp_free(lth_gp *gp) {
     if (!gp) return;
+    lth__draws_free(gp->draws); /* which borrow the rest */
     if (gp->solution) gp->posterior->free(gp->solution);
     lth__prepared_free(gp->prepared);
     if (!gp->borrowed || gp->keeps_few) lth_items_free(gp->items);
@@ -12,9 +14,12 @@ void lth_gp_free(lth_gp *gp) {
         lth_kernel_free(gp->kernel);
     }
     for (size_t t = 0; gp->targets && t < gp->target_count; t++) lth__free(gp->targets[t].name);
-    void *blocks[] = {gp->vectors,  gp->targets, gp->y,       gp->start,   gp->held,
-                      gp->at_bound, gp->steps,   gp->learned, gp->symbols, gp->kept};
+    void *blocks[] = {gp->intervals, gp->vectors,  gp->targets, gp->y,        gp->start,
+                      gp->held,      gp->at_bound, gp->steps,   gp->learned,  gp->symbols,
+                      gp->kept,      gp->unwarped, gp->warp_by, gp->noise_by, gp->weights,
+                      gp->exposure,  gp->grades};
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) lth__free(blocks[i]);
+    lth__known_free(&gp->known);
     lth__classes_free(gp->classes);
     lth__free(gp);
 }

@@ -12,7 +12,7 @@ void lth__classes_free(lth__classes *c) {
 }
 
 static bool is_shared(const lth__classes *c) {
-    return c->class_count == 2 && !c->multi;
+    return c->class_count == 2 && !c->multi && !c->coupled;
 }
 
 size_t lth__classes_latents(const lth__classes *c) {
@@ -69,6 +69,25 @@ lth_status lth__classes_create(const lth__labels *labels, const size_t *row, siz
         return lth__fail_memory(err, count * sizeof *c->y);
     }
     *out = c;
+    return LTH_OK;
+}
+
+lth_status lth__classes_couple(lth__classes *c, lth_error *err) {
+    if (c->multi)
+        return lth__fail(err, LTH_EARG,
+                         "softmax is for one label a row, and here are rows with several: take "
+                         "logit");
+    if (is_shared(c)) {
+        double *y = lth__alloc(2 * c->rows, sizeof *y);
+        if (!y) return lth__fail_memory(err, 2 * c->rows * sizeof *y);
+        for (size_t i = 0; i < c->rows; i++) {
+            y[i] = -c->y[i];
+            y[c->rows + i] = c->y[i];
+        }
+        lth__free(c->y);
+        c->y = y;
+    }
+    c->coupled = true;
     return LTH_OK;
 }
 
@@ -133,5 +152,5 @@ bool lth_gp_is_multi_label(const lth_gp *gp) {
 }
 
 lth_likelihood lth_gp_likelihood(const lth_gp *gp) {
-    return gp->likelihood == &lth__probit ? LTH_PROBIT : LTH_LOGIT;
+    return lth__likelihood_number(gp->likelihood);
 }

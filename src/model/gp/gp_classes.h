@@ -10,6 +10,7 @@ typedef struct lth__classes {
     char **name;
     lth_class_rows *list; /* names, and the training rows that have them */
     bool multi;           /* several labels a row       */
+    bool coupled;         /* every class has a latent function, also of two */
     double *y;            /* -1 or 1 by [latent][row], until a model takes it */
 } lth__classes;
 
@@ -18,7 +19,10 @@ lth_status lth__classes_create(const lth__labels *labels, const size_t *row, siz
                                lth__classes **out, lth_error *err);
 void lth__classes_free(lth__classes *c);
 
-/* Latent functions: two classes share one, which is above 0 for the second. */
+/* Give every class a latent function of its own; LTH_EARG where rows have several labels. */
+lth_status lth__classes_couple(lth__classes *c, lth_error *err);
+
+/* Latent functions: two classes share one, which is above 0 for the second, unless coupled. */
 size_t lth__classes_latents(const lth__classes *c);
 /* That of a class, and the sign it has there. */
 size_t lth__classes_latent_of(const lth__classes *c, size_t class, double *sign);

@@ -4,11 +4,15 @@
 #include "base/clock.h"
 #include "model/common/validation.h"
 #include "model/gp/gp_classes.h"
+#include "model/posterior/outputs.h"
 
 typedef struct cv {
     lth__source source;
     double *initial; /* the kernel's values before any fit */
     double *y;       /* [target][row]; NULL for labels */
+    lth__known known;
+    double *grades; /* of all rows */
+    size_t grade_count;
     lth__labels *labels;
     size_t rows, folds, targets;
     const char *const *names;
@@ -16,20 +20,28 @@ typedef struct cv {
     const lth_gp_options *options;
     /* Of the fold at hand: */
     size_t *row;    /* rows to learn from, then those to judge */
-    double *buffer; /* 3 x rows */
+    size_t used;    /* of these: all but those without any target */
+    double *buffer; /* 9 x rows */
     lth_validation *validation;
 } cv;
 
+/* A row without any target has nothing to say. */
+static bool is_learned(const cv *c, size_t row, size_t fold) {
+    bool empty = c->options->coregion > 0 && !lth__outputs_has_any(c->y, c->rows, c->targets, row);
+    return c->fold[row] != fold && !empty;
+}
+
 /* Rows outside of the fold first; returns how many they are. */
-static size_t split_rows(const cv *c, size_t fold) {
+static size_t split_rows(cv *c, size_t fold) {
     size_t inside = 0, outside = 0;
-    for (size_t i = 0; i < c->rows; i++) outside += c->fold[i] != fold;
+    for (size_t i = 0; i < c->rows; i++) outside += is_learned(c, i, fold);
     for (size_t i = 0, learn = 0; i < c->rows; i++) {
-        if (c->fold[i] != fold)
+        if (is_learned(c, i, fold))
             c->row[learn++] = i;
-        else
+        else if (c->fold[i] == fold)
             c->row[outside + inside++] = i;
     }
+    c->used = outside + inside;
     return outside;
 }
 
@@ -42,25 +54,108 @@ static lth_status check_interrupt(const lth_gp *gp, lth_error *err) {
     return gp->report.interrupted ? lth__fail(err, LTH_ECANCELED, "interrupted") : LTH_OK;
 }
 
+/* Of the rows that are judged, whose targets are in the buffer. */
+static lth_gp_prediction prediction_of(const cv *c, size_t learn, bool normal) {
+    double *b = c->buffer;
+    size_t n = c->rows;
+    lth_gp_prediction to = {.point = b + n, .sd = b + 2 * n};
+    if (normal) return to;
+    to.y = b + learn;
+    to.lower = b + 3 * n;
+    to.upper = b + 4 * n;
+    to.log_density = b + 5 * n;
+    to.cdf = b + 6 * n;
+    to.crps = b + 7 * n;
+    to.median = b + 8 * n;
+    return to;
+}
+
+static void write_distribution(const cv *c, size_t learn, const lth_gp_prediction *from,
+                               const lth__validated *v) {
+    for (size_t i = learn; v->cdf && i < c->rows; i++) {
+        size_t row = c->row[i], at = i - learn;
+        v->lower[row] = from->lower[at];
+        v->upper[row] = from->upper[at];
+        v->median[row] = from->median[at];
+        v->log_density[row] = from->log_density[at];
+        v->cdf[row] = from->cdf[at];
+        v->crps[row] = from->crps[at];
+    }
+}
+
 /* Learn target `t` from c->row[0 .. learn-1] and predict the rest. */
 static lth_status judge(cv *c, size_t t, size_t fold, size_t learn, lth_items *train,
                         lth_items *test, lth_error *err) {
     lth__validated *v = &c->validation->targets[t];
-    double *y = c->buffer, *mean = y + c->rows, *sd = mean + c->rows;
-    for (size_t i = 0; i < learn; i++) y[i] = c->y[t * c->rows + c->row[i]];
+    lth__known known = {0}, known_test = {0};
+    for (size_t i = 0; i < c->rows; i++) c->buffer[i] = c->y[t * c->rows + c->row[i]];
     lth_gp *gp = NULL;
-    LTH_TRY(lth__gp_begin_numbers(&c->source, train, y, &c->names[t], 1, c->options, &gp, err));
-    lth_status status = lth__gp_learn(gp, c->options, err);
-    if (status == LTH_OK) status = lth__gp_predict_items(gp, test, false, mean, sd, err);
+    LTH_TRY(lth__known_pick(&c->known, c->row, learn, &known, err));
+    lth__gp_numbers numbers = {.y = c->buffer,
+                               .known = &known,
+                               .grades = c->grade_count > 0 ? c->grades : NULL,
+                               .grade_count = c->grade_count};
+    lth_status status =
+        lth__gp_begin_numbers(&c->source, train, &numbers, &c->names[t], 1, c->options, &gp, err);
+    if (status == LTH_OK) status = lth__gp_learn(gp, c->options, err);
+    if (status == LTH_OK)
+        status = lth__known_pick(&c->known, c->row + learn, c->rows - learn, &known_test, err);
+    lth_gp_prediction to = prediction_of(c, learn, !v->cdf);
+    if (status == LTH_OK) status = lth__gp_predict_items(gp, test, &known_test, NULL, &to, err);
     if (status == LTH_OK) status = check_interrupt(gp, err);
-    v->evidence[fold] = gp->report.evidence;
+    if (gp) v->evidence[fold] = gp->report.evidence;
     lth_gp_free(gp);
+    lth__known_free(&known);
+    lth__known_free(&known_test);
     LTH_TRY(status);
     for (size_t i = learn; i < c->rows; i++) {
-        v->value[c->row[i]] = mean[i - learn];
-        v->sd[c->row[i]] = sd[i - learn];
+        v->value[c->row[i]] = to.point[i - learn];
+        v->sd[c->row[i]] = to.sd[i - learn];
     }
+    write_distribution(c, learn, &to, v);
     return LTH_OK;
+}
+
+/* ---- Targets that learn from each other: one model for all ---- */
+
+static lth_status learn_together(cv *c, size_t fold, size_t learn, lth_items *train,
+                                 lth_items *test, const double *y, const lth_gp_prediction *to,
+                                 lth_error *err) {
+    lth_gp *gp = NULL;
+    lth__gp_numbers numbers = {.y = y};
+    lth_status status = lth__gp_begin_numbers(&c->source, train, &numbers, c->names, c->targets,
+                                              c->options, &gp, err);
+    if (status == LTH_OK) status = lth__gp_learn(gp, c->options, err);
+    if (status == LTH_OK) status = lth__gp_predict_items(gp, test, NULL, NULL, to, err);
+    if (status == LTH_OK) status = check_interrupt(gp, err);
+    for (size_t t = 0; gp && t < c->targets; t++)
+        c->validation->targets[t].evidence[fold] = gp->report.evidence;
+    lth_gp_free(gp);
+    size_t tests = c->used - learn;
+    for (size_t i = 0; i < c->targets * tests && status == LTH_OK; i++) {
+        lth__validated *v = &c->validation->targets[i / tests];
+        v->value[c->row[learn + i % tests]] = to->point[i];
+        v->sd[c->row[learn + i % tests]] = to->sd[i];
+    }
+    return status;
+}
+
+static lth_status judge_together(cv *c, size_t fold, size_t learn, lth_items *train,
+                                 lth_items *test, lth_error *err) {
+    size_t tests = c->used - learn, size = c->targets * (learn + 2 * tests);
+    double *y = lth__alloc(size, sizeof *y), began = lth__seconds();
+    if (!y) return lth__fail_memory(err, size * sizeof *y);
+    for (size_t i = 0; i < c->targets * learn; i++)
+        y[i] = c->y[i / learn * c->rows + c->row[i % learn]];
+    lth_gp_prediction to = {.point = y + c->targets * learn};
+    to.sd = to.point + c->targets * tests;
+    reset_kernel(c);
+    lth_status status = learn_together(c, fold, learn, train, test, y, &to, err);
+    lth__free(y);
+    LTH_TRY(status);
+    for (size_t t = 0; t < c->targets; t++)
+        c->validation->targets[t].seconds[fold] = (lth__seconds() - began) / (double)c->targets;
+    return lth__tell(c->source.ctx, "cross-validation", (double)fold + 1, (double)c->folds, err);
 }
 
 /* ---- Labels ---- */
@@ -99,8 +194,15 @@ static lth_status judge_classes(cv *c, size_t t, size_t learn, lth_items *train,
         return LTH_OK;
     }
     lth_gp *gp = NULL;
-    LTH_TRY(lth__gp_begin_classes(&c->source, train, classes, c->names[t], c->options, &gp, err));
-    lth_status status = lth__gp_learn(gp, c->options, err);
+    lth__known known = {0};
+    lth_status status = lth__known_pick(&c->known, c->row, learn, &known, err);
+    if (status == LTH_OK)
+        status = lth__gp_begin_classes(&c->source, train, classes, &known, c->names[t], c->options,
+                                       &gp, err);
+    else
+        lth__classes_free(classes);
+    lth__known_free(&known);
+    if (status == LTH_OK) status = lth__gp_learn(gp, c->options, err);
     if (status == LTH_OK) status = lth__gp_classify_items(gp, test, probability, err);
     if (status == LTH_OK) status = check_interrupt(gp, err);
     if (status == LTH_OK) write_classes(c, t, learn, gp->classes, probability, has);
@@ -142,13 +244,16 @@ static lth_status run_target(cv *c, size_t t, size_t fold, size_t learn, lth_ite
 
 static lth_status run_fold(cv *c, size_t fold, lth_error *err) {
     size_t learn = split_rows(c, fold);
-    if (learn == 0 || learn == c->rows)
+    if (learn == 0 || learn == c->used)
         return lth__fail(err, LTH_EARG, "fold %zu is empty, or holds all rows", fold + 1);
     lth_items *train = NULL, *test = NULL;
-    lth_status status = lth__items_pick(c->source.items, c->row, learn, &train, err);
+    lth_status status = lth__items_learn(c->source.items, c->row, learn, err);
+    if (status == LTH_OK) status = lth__items_pick(c->source.items, c->row, learn, &train, err);
     if (status == LTH_OK)
-        status = lth__items_pick(c->source.items, c->row + learn, c->rows - learn, &test, err);
-    for (size_t t = 0; t < c->targets && status == LTH_OK; t++)
+        status = lth__items_pick(c->source.items, c->row + learn, c->used - learn, &test, err);
+    bool together = c->options->coregion > 0;
+    if (together && status == LTH_OK) status = judge_together(c, fold, learn, train, test, err);
+    for (size_t t = 0; t < c->targets && status == LTH_OK && !together; t++)
         status = run_target(c, t, fold, learn, train, test, err);
     lth_items_free(train);
     lth_items_free(test);
@@ -180,14 +285,21 @@ static lth_status share_folds(cv *c, lth_ctx *ctx, lth_error *err) {
 }
 
 static lth_status take_numbers(cv *c, const lth_table *table, lth_error *err) {
-    LTH_TRY(lth__read_targets(table, c->names, c->targets, &c->y, err));
-    c->buffer = lth__alloc(3 * c->rows, sizeof *c->buffer);
-    if (!c->buffer) return lth__fail_memory(err, 0);
+    LTH_TRY(lth__gp_read_numbers(table, c->names, c->targets, c->options, &c->y, err));
+    c->buffer = lth__alloc(9 * c->rows, sizeof *c->buffer);
+    c->grades = lth__alloc(LTH__MOST_GRADES, sizeof *c->grades);
+    if (!c->buffer || !c->grades) return lth__fail_memory(err, 0);
+    if (lth__likelihood_of(c->options->likelihood, false)->of == LTH__OF_GRADES)
+        LTH_TRY(lth__grades_list(c->y, c->rows * c->targets, c->grades, &c->grade_count, err));
     for (size_t t = 0; t < c->targets; t++) {
         LTH_TRY(lth__validation_add(c->validation, c->y + t * c->rows, NULL, c->rows, err));
         lth__validated *v = &c->validation->targets[t];
         v->sd = lth__calloc(c->rows, sizeof *v->sd);
         if (!v->sd) return lth__fail_memory(err, 0);
+        /* A mixture of normal distributions is none. */
+        if (lth__likelihood_of(c->options->likelihood, false) != &lth__gaussian ||
+            c->options->average > 0)
+            LTH_TRY(lth__validation_distribution(c->validation, t, err));
     }
     return LTH_OK;
 }
@@ -196,7 +308,6 @@ static lth_status take_labels(cv *c, const lth_table *table, lth_error *err) {
     c->labels = lth__calloc(c->targets, sizeof *c->labels);
     if (!c->labels) return lth__fail_memory(err, 0);
     for (size_t t = 0; t < c->targets; t++) {
-        LTH_TRY(lth__gp_check_labels(&c->names[t], 1, c->options, err));
         LTH_TRY(lth__labels_read(table, c->names[t], &c->labels[t], err));
         LTH_TRY(lth__validation_add(c->validation, NULL, &c->labels[t], c->rows, err));
         lth__validated *v = &c->validation->targets[t];
@@ -221,7 +332,10 @@ static lth_status run(cv *c, lth_ctx *ctx, const char *expression, const lth_tab
     c->rows = lth_table_rows(table);
     LTH_TRY(check_folds(c->fold, c->rows, c->folds, err));
     LTH_TRY(lth__source_open(&c->source, ctx, expression, table, lth__gp_files(c->options), err));
-    LTH_TRY(lth_gp_has_labels(table, c->names[0], c->options->task, &labels, err));
+    size_t together = c->options->coregion > 0 ? c->targets : 1;
+    LTH_TRY(lth__gp_takes_labels(table, c->names, together, c->options, &labels, err));
+    lth__known_columns columns = lth__gp_known_columns(c->options);
+    LTH_TRY(lth__known_read(table, &columns, true, &c->known, err));
     LTH_TRY(lth__validation_create(c->targets, c->folds, &c->validation, err));
     LTH_TRY((labels ? take_labels : take_numbers)(c, table, err));
     LTH_TRY(share_folds(c, ctx, err));
@@ -230,7 +344,8 @@ static lth_status run(cv *c, lth_ctx *ctx, const char *expression, const lth_tab
 
 static void close_cv(cv *c) {
     for (size_t t = 0; c->labels && t < c->targets; t++) lth__labels_free(&c->labels[t]);
-    void *blocks[] = {c->initial, c->row, c->buffer, c->y, c->labels};
+    lth__known_free(&c->known);
+    void *blocks[] = {c->initial, c->row, c->buffer, c->y, c->labels, c->grades};
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) lth__free(blocks[i]);
     lth__source_close(&c->source);
 }
@@ -247,7 +362,10 @@ lth_status lth_gp_cv(lth_ctx *ctx, const char *expression, const lth_table *tabl
             .names = targets,
             .fold = fold,
             .options = &options};
-    lth_status status = run(&c, ctx, expression, table, err);
+    char *whole = NULL;
+    LTH_TRY(lth__gp_expression(ctx, expression, &options, &whole, err));
+    lth_status status = run(&c, ctx, whole, table, err);
+    lth__free(whole);
     close_cv(&c);
     if (status == LTH_OK)
         *out = c.validation;

@@ -9,14 +9,28 @@
 #include <string.h>
 
 #include "engine/cluster.h"
+#include "model/gp/gp_average.h"
 #include "model/gp/gp_classes.h"
+#include "model/posterior/outputs.h"
 
 /* The report as an array of numbers, in this order. */
 enum { REPORT_NUMBERS = 18 };
 /* What came later, likewise: how all rows are taken into account. */
 enum { MORE_NUMBERS = 7 };
-/* A step likewise. */
-enum { STEP_NUMBERS = 6 };
+/* And figures of the leave-one-out predictions. */
+enum { LEFT_OUT_NUMBERS = 7 };
+/* A step likewise, and what a target has beside its scaling. */
+enum { STEP_NUMBERS = 6, TARGET_NUMBERS = 3 };
+
+/* What is known of rows. */
+enum { KNOWN = 4 };
+static const char *const known_names[KNOWN] = {"known.ratio", "known.added", "known.weight",
+                                               "known.offset"};
+
+static double **known_at(lth__known *k, size_t i) {
+    double **const all[KNOWN] = {&k->ratio, &k->added, &k->weight, &k->offset};
+    return all[i];
+}
 
 static void report_to_numbers(const lth_gp *gp, double *x) {
     const lth_gp_report *r = &gp->report;
@@ -62,7 +76,7 @@ static bool numbers_to_report(const double *x, lth_gp *gp) {
                          .interrupted = x[9] != 0,
                          .orders = (size_t)x[10],
                          .posterior = posterior,
-                         .loo = gp->posterior->leave_one_out ? &gp->loo : NULL};
+                         .loo = gp->posterior->leave_one_out && !gp->classes ? &gp->loo : NULL};
     gp->loo = (lth_metrics){.count = (size_t)x[11],
                             .nlpd = x[12],
                             .mae = x[13],
@@ -78,6 +92,19 @@ static void more_to_numbers(const lth_gp_report *r, double *x) {
                                 r->left_to_noise,        (double)r->cg_steps, r->cg_residual,
                                 r->evidence_error};
     memcpy(x, all, sizeof all);
+}
+
+static void left_out_to_numbers(const lth_metrics *m, double *x) {
+    double all[LEFT_OUT_NUMBERS] = {m->spearman, m->kendall,     m->ndcg, m->recall,
+                                    m->crps,     m->calibration, m->qwk};
+    memcpy(x, all, sizeof all);
+}
+
+/* NULL: a file of before does not have them. */
+static void numbers_to_left_out(const double *x, lth_metrics *m) {
+    double *all[LEFT_OUT_NUMBERS] = {&m->spearman, &m->kendall,     &m->ndcg, &m->recall,
+                                     &m->crps,     &m->calibration, &m->qwk};
+    for (size_t i = 0; i < LEFT_OUT_NUMBERS; i++) *all[i] = x ? x[i] : NAN;
 }
 
 static bool numbers_to_more(const double *x, lth_gp_report *r) {
@@ -96,6 +123,22 @@ static bool numbers_to_more(const double *x, lth_gp_report *r) {
 
 /* ---- Saving ---- */
 
+/* Gaussian noise, the mean as a point and no columns beside the kernel's go without saying. */
+static void save_likelihood(lth__saver *s, const lth_gp *gp) {
+    const char *const names[] = {"likelihood", "warp", "point", "noise_by", "weights", "exposure"};
+    const char *const texts[] = {
+        gp->likelihood == &lth__gaussian ? NULL : gp->likelihood->name,
+        gp->warp ? gp->warp->name : NULL,
+        gp->point == LTH_POINT_MEDIAN ? "median" : NULL,
+        gp->noise_by,
+        gp->weights,
+        gp->exposure,
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        if (s->ok && texts[i]) s->ok = lth__tensors_put_text(s->writer, names[i], texts[i]);
+    }
+}
+
 static void save_texts(lth__saver *s, const lth_gp *gp) {
     char **names = lth__saver_keep(s, lth__alloc(gp->target_count, sizeof *names));
     for (size_t t = 0; names && t < gp->target_count; t++) names[t] = gp->targets[t].name;
@@ -103,10 +146,11 @@ static void save_texts(lth__saver *s, const lth_gp *gp) {
     lth__saver_put_kernel(s, "gp", gp->kernel);
     if (s->ok) lth__saver_put_list(s, "targets", names, gp->target_count);
     s->ok = s->ok && lth__tensors_put_text(s->writer, "posterior", gp->posterior->name);
+    save_likelihood(s, gp);
+    lth__outputs_save_rank(s, gp);
     const lth__classes *c = gp->classes;
     if (!s->ok || !c) return;
-    s->ok = lth__tensors_put_text(s->writer, "likelihood", gp->likelihood->name) &&
-            lth__tensors_put_text(s->writer, "multi", c->multi ? "yes" : "no");
+    s->ok = lth__tensors_put_text(s->writer, "multi", c->multi ? "yes" : "no");
     if (s->ok) lth__saver_put_list(s, "classes", c->name, c->class_count);
 }
 
@@ -139,17 +183,47 @@ static void save_kept(lth__saver *s, const lth_gp *gp) {
     if (gp->all) lth__saver_put(s, "kept_rows", LTH__U64, gp->rows, 0, kept);
 }
 
+/* What targets other than plain numbers have. */
+static void save_targets(lth__saver *s, const lth_gp *gp) {
+    size_t t = gp->target_count;
+    double *more = lth__saver_keep(s, lth__alloc(TARGET_NUMBERS * t, sizeof *more));
+    double *bounds = lth__saver_keep(s, lth__alloc(2, sizeof *bounds));
+    s->ok = s->ok && more && bounds;
+    if (!s->ok) return;
+    for (size_t k = 0; k < t; k++) {
+        const lth__target *of = &gp->targets[k];
+        double all[TARGET_NUMBERS] = {of->link, of->centre, of->spread};
+        memcpy(more + TARGET_NUMBERS * k, all, sizeof all);
+    }
+    bounds[0] = isnan(gp->lower) ? -INFINITY : gp->lower;
+    bounds[1] = isnan(gp->upper) ? INFINITY : gp->upper;
+    if (!gp->classes && gp->likelihood != &lth__gaussian)
+        lth__saver_put(s, "targets.more", LTH__F64, t, TARGET_NUMBERS, more);
+    if (gp->likelihood == &lth__censored) lth__saver_put(s, "bounds", LTH__F64, 2, 0, bounds);
+    if (gp->grades) lth__saver_put(s, "grades", LTH__F64, gp->grade_count, 0, gp->grades);
+}
+
+/* Of the rows it has, where it has all of them. */
+static void save_known(lth__saver *s, const lth_gp *gp) {
+    for (size_t i = 0; i < KNOWN && !gp->keeps_few; i++) {
+        const double *x = *known_at((lth__known *)&gp->known, i);
+        if (x) lth__saver_put(s, known_names[i], LTH__F64, gp->rows, 0, x);
+    }
+}
+
 static void save_numbers(lth__saver *s, const lth_gp *gp) {
-    size_t t = gp->target_count, params = lth__gp_param_count(gp), own = lth__gp_own_count(gp);
+    size_t t = gp->target_count, params = lth__gp_param_count(gp), own = gp->own_count;
     double *report = lth__saver_keep(s, lth__alloc(REPORT_NUMBERS, sizeof *report));
     double *more = lth__saver_keep(s, lth__alloc(MORE_NUMBERS, sizeof *more));
+    double *left_out = lth__saver_keep(s, lth__alloc(LEFT_OUT_NUMBERS, sizeof *left_out));
     double *scaling = lth__saver_keep(s, lth__alloc(2 * t, sizeof *scaling));
     double *noise = lth__saver_keep(s, lth__alloc(own + 1, sizeof *noise));
     uint8_t *flags = lth__saver_keep(s, lth__alloc(2 * params, 1));
-    s->ok = s->ok && report && more && scaling && noise && flags;
+    s->ok = s->ok && report && more && left_out && scaling && noise && flags;
     if (!s->ok) return;
     report_to_numbers(gp, report);
     more_to_numbers(&gp->report, more);
+    left_out_to_numbers(&gp->loo, left_out);
     for (size_t k = 0; k < t; k++) {
         scaling[2 * k] = gp->targets[k].shift;
         scaling[2 * k + 1] = gp->targets[k].scale;
@@ -162,14 +236,19 @@ static void save_numbers(lth__saver *s, const lth_gp *gp) {
     }
     lth__saver_put(s, "report", LTH__F64, REPORT_NUMBERS, 0, report);
     lth__saver_put(s, "report.more", LTH__F64, MORE_NUMBERS, 0, more);
+    if (gp->report.loo)
+        lth__saver_put(s, "report.left_out", LTH__F64, LEFT_OUT_NUMBERS, 0, left_out);
     lth__saver_put(s, "nu", LTH__F64, 64, 0, gp->report.nu);
     lth__saver_put(s, "order_share", LTH__F64, 64, 0, gp->report.order_share);
     lth__saver_put(s, "scaling", LTH__F64, t, 2, scaling);
     lth__saver_put(s, "noise", LTH__F64, own + 1, 0, noise);
     lth__saver_put(s, "start", LTH__F64, params, 0, gp->start);
     lth__saver_put(s, "flags", LTH__U8, params, 2, flags);
+    save_targets(s, gp);
+    save_known(s, gp);
     save_steps(s, gp);
     save_kept(s, gp);
+    lth__gp_uncertain_save(gp, s);
     if (s->ok) gp->posterior->save(gp, s);
 }
 
@@ -218,12 +297,90 @@ static lth_status load_targets(const loader *l) {
     return gp->targets ? LTH_OK : lth__fail_memory(l->in.err, 0);
 }
 
-static lth_status load_likelihood(const loader *l) {
+static lth_status load_likelihood(const loader *l, bool labels) {
     lth_gp *gp = l->gp;
     const char *name = lth__tensors_text(l->in.file, "likelihood");
-    gp->likelihood = name ? lth__likelihood_find(name) : NULL;
-    return gp->likelihood && gp->likelihood->of_labels ? LTH_OK
-                                                       : lth__loader_damaged(&l->in, "likelihood");
+    const char *warp = lth__tensors_text(l->in.file, "warp");
+    gp->likelihood = name ? lth__likelihood_find(name) : labels ? NULL : &lth__gaussian;
+    gp->warp = warp ? lth__warp_find(warp) : NULL;
+    if (!gp->likelihood || (gp->likelihood->of == LTH__OF_LABELS) != labels)
+        return lth__loader_damaged(&l->in, "likelihood");
+    bool warped = gp->likelihood == &lth__warped;
+    return warped == (gp->warp != NULL) ? LTH_OK : lth__loader_damaged(&l->in, "warp");
+}
+
+static lth_status load_columns(const loader *l) {
+    lth_gp *gp = l->gp;
+    const char *const names[] = {"noise_by", "weights", "exposure"};
+    char **const to[] = {&gp->noise_by, &gp->weights, &gp->exposure};
+    const char *point = lth__tensors_text(l->in.file, "point");
+    gp->point = point && strcmp(point, "median") == 0 ? LTH_POINT_MEDIAN : LTH_POINT_MEAN;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *text = lth__tensors_text(l->in.file, names[i]);
+        if (!text) continue;
+        *to[i] = lth__strndup(text, strlen(text));
+        if (!*to[i]) return lth__fail_memory(l->in.err, 0);
+    }
+    return LTH_OK;
+}
+
+static lth_status load_grades(const loader *l) {
+    lth_gp *gp = l->gp;
+    const lth__tensor *t;
+    if (gp->likelihood->of != LTH__OF_GRADES) return LTH_OK;
+    LTH_TRY(lth__loader_get(&l->in, "grades", LTH__F64, 1, LTH_NONE, 0, &t));
+    gp->grade_count = t->shape[0];
+    if (gp->grade_count < 2 || gp->grade_count > LTH__MOST_GRADES)
+        return lth__loader_damaged(&l->in, "grades");
+    LTH_TRY(lth__loader_copy(&l->in, t, &gp->grades));
+    for (size_t i = 1; i < gp->grade_count; i++) {
+        if (!(gp->grades[i - 1] < gp->grades[i])) return lth__loader_damaged(&l->in, "grades");
+    }
+    return LTH_OK;
+}
+
+static lth_status load_bounds(const loader *l) {
+    lth_gp *gp = l->gp;
+    const lth__tensor *t;
+    gp->lower = gp->upper = NAN;
+    if (gp->likelihood != &lth__censored) return LTH_OK;
+    LTH_TRY(lth__loader_get(&l->in, "bounds", LTH__F64, 1, 2, 0, &t));
+    const double *x = t->data;
+    if (!(x[0] < x[1])) return lth__loader_damaged(&l->in, "bounds");
+    if (isfinite(x[0])) gp->lower = x[0];
+    if (isfinite(x[1])) gp->upper = x[1];
+    return LTH_OK;
+}
+
+/* What targets other than plain numbers have. */
+static lth_status load_more_of_targets(const loader *l) {
+    lth_gp *gp = l->gp;
+    const lth__tensor *t;
+    LTH_TRY(load_bounds(l));
+    if (gp->classes || gp->likelihood == &lth__gaussian) return LTH_OK;
+    LTH_TRY(
+        lth__loader_get(&l->in, "targets.more", LTH__F64, 2, gp->target_count, TARGET_NUMBERS, &t));
+    for (size_t k = 0; k < gp->target_count; k++) {
+        const double *x = (const double *)t->data + TARGET_NUMBERS * k;
+        lth__target *of = &gp->targets[k];
+        of->link = x[0];
+        of->centre = x[1];
+        of->spread = x[2];
+        if (!isfinite(x[0]) || !isfinite(x[1]) || !isfinite(x[2]) || (gp->warp && !(x[2] > 0)))
+            return lth__loader_damaged(&l->in, "targets.more");
+    }
+    return LTH_OK;
+}
+
+static lth_status load_known(const loader *l) {
+    lth_gp *gp = l->gp;
+    const lth__tensor *t;
+    for (size_t i = 0; i < KNOWN; i++) {
+        if (!lth__tensors_find(l->in.file, known_names[i])) continue;
+        LTH_TRY(lth__loader_get(&l->in, known_names[i], LTH__F64, 1, gp->rows, 0, &t));
+        LTH_TRY(lth__loader_copy(&l->in, t, known_at(&gp->known, i)));
+    }
+    return LTH_OK;
 }
 
 static lth_status load_class_names(const loader *l, lth__classes *c) {
@@ -245,14 +402,17 @@ static lth_status load_class_names(const loader *l, lth__classes *c) {
 }
 
 /* By its name; files of before have the exact one. */
-static lth_status load_posterior(const loader *l, bool labels) {
+static lth_status load_posterior(const loader *l) {
     const char *name = lth__tensors_text(l->in.file, "posterior");
-    for (int which = LTH_POSTERIOR_EXACT; which <= LTH_POSTERIOR_INDUCING; which++) {
-        const lth__posterior *p = lth__gp_posterior((lth_posterior)which, labels);
-        bool apt = which != LTH_POSTERIOR_CG || !labels;
-        if (!apt || (name && strcmp(name, p->name) != 0)) continue;
+    bool gaussian = lth__gp_is_gaussian(l->gp);
+    for (int which = LTH_POSTERIOR_EXACT; which <= LTH_POSTERIOR_SITES; which++) {
+        const lth__posterior *p = lth__gp_posterior(l->gp, (lth_posterior)which);
+        bool others = which == LTH_POSTERIOR_LAPLACE || which == LTH_POSTERIOR_SITES;
+        bool apt = l->gp->likelihood->coupled ? p == &lth__softmax_posterior
+                                              : which != LTH_POSTERIOR_CG || gaussian;
+        if (!apt || (others && gaussian) || (name && strcmp(name, p->name) != 0)) continue;
         l->gp->posterior = p;
-        l->gp->report.posterior = (lth_posterior)which;
+        l->gp->report.posterior = lth__gp_posterior_number(l->gp);
         return LTH_OK;
     }
     return lth__loader_damaged(&l->in, "posterior");
@@ -276,10 +436,10 @@ static lth_status load_classes(const loader *l) {
     lth_gp *gp = l->gp;
     lth__classes *c = gp->classes = lth__calloc(1, sizeof *c);
     if (!c) return lth__fail_memory(l->in.err, sizeof *c);
-    LTH_TRY(load_likelihood(l));
     LTH_TRY(load_class_names(l, c));
     gp->mean = &lth__mean_unknown;
-    LTH_TRY(load_posterior(l, true));
+    c->coupled = gp->likelihood->coupled;
+    if (c->coupled && c->multi) return lth__loader_damaged(&l->in, "multi");
     gp->latents = lth__classes_latents(c);
     LTH_TRY(gp->posterior->load(gp, &l->in));
     return count_classes(l, c);
@@ -287,17 +447,28 @@ static lth_status load_classes(const loader *l) {
 
 static lth_status load_solution(const loader *l) {
     lth_gp *gp = l->gp;
-    if (lth__tensors_text(l->in.file, "classes")) return load_classes(l);
-    gp->mean = &lth__mean_constant; /* targets[].shift says which constant */
-    gp->likelihood = &lth__gaussian;
-    LTH_TRY(load_posterior(l, false));
+    bool labels = lth__tensors_text(l->in.file, "classes");
+    LTH_TRY(load_likelihood(l, labels));
+    LTH_TRY(load_columns(l));
+    LTH_TRY(load_grades(l));
+    LTH_TRY(lth__outputs_load_rank(gp, &l->in));
+    LTH_TRY(load_posterior(l));
+    lth__gp_list_own(gp);
+    if (labels) return load_classes(l);
+    /* targets[].shift says which constant */
+    gp->mean = gp->likelihood->own_units ? &lth__mean_unknown : &lth__mean_constant;
+    gp->latents = gp->target_count;
     return gp->posterior->load(gp, &l->in);
+}
+
+static bool is_possible(const lth_gp *gp, size_t i) {
+    return isfinite(gp->own[i]) && (gp->own_list[i].linear || gp->own[i] >= 0);
 }
 
 static lth_status load_numbers(const loader *l) {
     lth_gp *gp = l->gp;
     const lth__tensor *t;
-    size_t params = lth__gp_param_count(gp), own = lth__gp_own_count(gp);
+    size_t params = lth__gp_param_count(gp), own = gp->own_count;
     LTH_TRY(lth__loader_get(&l->in, "start", LTH__F64, 1, params, 0, &t));
     LTH_TRY(lth__loader_copy(&l->in, t, &gp->start));
     LTH_TRY(lth__loader_get(&l->in, "scaling", LTH__F64, 2, gp->target_count, 2, &t));
@@ -312,8 +483,10 @@ static lth_status load_numbers(const loader *l) {
     memcpy(gp->own, t->data, own * sizeof *gp->own);
     gp->jitter = ((const double *)t->data)[own];
     bool good = isfinite(gp->jitter);
-    for (size_t i = 0; i < own; i++) good = good && gp->own[i] >= 0 && isfinite(gp->own[i]);
-    if (gp->classes) good = good && gp->own[0] > 0 && gp->jitter >= 0 && gp->jitter <= 1;
+    for (size_t i = 0; i < own; i++) good = good && is_possible(gp, i);
+    if (gp->how.coregion > 0) good = good && gp->own[0] > 0 && gp->own[own - 1] > 0;
+    if (gp->likelihood->own_units)
+        good = good && gp->own[own - 1] > 0 && gp->jitter >= 0 && gp->jitter <= 1;
     return good ? LTH_OK : lth__loader_damaged(&l->in, "noise");
 }
 
@@ -329,6 +502,10 @@ static lth_status load_report(const loader *l) {
         if (!numbers_to_more(t->data, &gp->report) || gp->report.learned_rows > gp->report.rows)
             return lth__loader_damaged(&l->in, "report");
     }
+    bool known = lth__tensors_find(l->in.file, "report.left_out") != NULL;
+    if (known)
+        LTH_TRY(lth__loader_get(&l->in, "report.left_out", LTH__F64, 1, LEFT_OUT_NUMBERS, 0, &t));
+    numbers_to_left_out(known ? t->data : NULL, &gp->loo);
     LTH_TRY(lth__loader_get(&l->in, "nu", LTH__F64, 1, 64, 0, &t));
     memcpy(gp->report.nu, t->data, sizeof gp->report.nu);
     LTH_TRY(lth__loader_get(&l->in, "order_share", LTH__F64, 1, 64, 0, &t));
@@ -396,8 +573,12 @@ static lth_status load_all(loader *l) {
     LTH_TRY(load_targets(l));
     LTH_TRY(load_solution(l));
     LTH_TRY(load_numbers(l));
+    if (gp->posterior->restore) LTH_TRY(gp->posterior->restore(gp, l->in.err));
+    LTH_TRY(load_more_of_targets(l));
+    LTH_TRY(load_known(l));
     LTH_TRY(load_report(l));
     LTH_TRY(load_steps(l));
+    LTH_TRY(lth__gp_uncertain_load(gp, &l->in));
     LTH_TRY(load_rows(l));
     LTH_TRY(lth__prepared_create(gp->kernel, gp->items, &gp->prepared, l->in.err));
     return lth__gp_list(gp, l->in.err);

@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "engine/cluster.h"
+#include "model/gp/gp_average.h"
 #include "model/gp/gp_journal.h"
+#include "model/posterior/outputs.h"
 
 /* ---- Starts ---- */
 
@@ -29,23 +31,30 @@ static lth_status set_starts(lth_gp *gp, const lth_gp_options *options, lth_erro
     /* A matrix on disk is that of these values. */
     for (size_t p = 0; p < params; p++)
         gp->held[p] = gp->kernel->params[p].held || gp->items->stored;
-    gp->held[params] = options->noise_held;
+    for (size_t i = 0; i < gp->own_count; i++) gp->held[params + i] = false;
+    if (gp->likelihood->has_noise) gp->held[params] = options->noise_held;
     LTH_TRY(lth__gp_hold(gp, options, err));
+    for (size_t i = 0; i < gp->own_count; i++) gp->own[i] = gp->own_list[i].start;
+    if (gp->likelihood->has_noise) gp->own[0] = start_of_noise(gp, options);
+    if (gp->how.coregion > 0) /* a kernel without a size has k(x,x) = 1 or so */
+        lth__outputs_start(gp, lth__kernel_has_size(gp->kernel, gp->held) ? 1 : 0.5);
+    lth__terms terms = lth__gp_terms(gp, 0);
+    if (gp->likelihood->start) gp->likelihood->start(&terms, gp->y, gp->rows, gp->own);
     if (gp->likelihood->own_units) {
         bool has_size =
             lth__kernel_has_size(gp->kernel, gp->held); /* a factor would say the same */
-        gp->own[0] = has_size ? 1 : 5;
-        gp->held[params] |= has_size;
-    } else {
-        gp->own[0] = start_of_noise(gp, options);
+        gp->own[gp->own_count - 1] = has_size ? 1 : gp->likelihood->of == LTH__OF_LABELS ? 5 : 1;
+        gp->held[params + gp->own_count - 1] |= has_size;
     }
-    for (size_t i = 0; i < lth__gp_own_count(gp); i++) gp->start[params + i] = gp->own[i];
+    for (size_t i = 0; i < gp->own_count; i++) gp->start[params + i] = gp->own[i];
     return LTH_OK;
 }
 
-/* k(x,x) to begin with: as much signal as noise, or what makes a label rather sure. */
+/* k(x,x) to begin with: as much signal as noise, or what makes a label rather sure; other f in
+ * units of their own vary by about 1. */
 static double starting_variance(const lth_gp *gp, const lth_gp_options *options) {
-    if (gp->likelihood->own_units) return 5 / lth__gp_scale(gp);
+    bool labels = gp->likelihood->of == LTH__OF_LABELS;
+    if (gp->likelihood->own_units) return (labels ? 5 : 1) / lth__gp_scale(gp);
     return options->unscaled ? gp->own[0] : 0.5;
 }
 
@@ -58,8 +67,8 @@ static bool nothing_to_learn(const lth_gp *gp) {
     return true;
 }
 
-/* The solution at the present values, on the lowest rung of the jitter ladder that bears it. */
-static lth_status solve(lth_gp *gp, lth__gram *gram, double *evidence, lth_error *err) {
+/* On the lowest rung of the jitter ladder that bears it. */
+lth_status lth__gp_solve(lth_gp *gp, lth__gram *gram, double *evidence, lth_error *err) {
     for (;;) {
         lth_status status = lth__gp_evidence(gp, gram, evidence, NULL, err);
         if (status != LTH_ENUMERIC) return status;
@@ -97,10 +106,8 @@ static lth_status report_orders(lth_gp *gp, lth_error *err) {
 static lth_status finish(lth_gp *gp, lth__gram *gram, lth_error *err) {
     double evidence;
     gp->report.rows = gp->rows; /* a posterior may keep fewer */
-    LTH_TRY(solve(gp, gram, &evidence, err));
-    for (size_t t = 0; t < gp->target_count; t++)
-        evidence -= (double)gp->rows * log(gp->targets[t].scale);
-    gp->report.evidence = evidence;
+    LTH_TRY(lth__gp_solve(gp, gram, &evidence, err));
+    gp->report.evidence = evidence + lth__gp_jacobian(gp);
     gp->report.jitter = gp->jitter;
     LTH_TRY(gp->posterior->settle(gp, err));
     return report_orders(gp, err);
@@ -203,9 +210,10 @@ lth_status lth__gp_learn(lth_gp *gp, const lth_gp_options *options, lth_error *e
     bool learns = options->learn && !nothing_to_learn(gp);
     LTH_TRY(make_plan(gp, options, learns, &plan, err));
     LTH_TRY(make_room(gp, err));
-    gp->posterior = lth__gp_posterior(plan.posterior, gp->likelihood->of_labels);
+    gp->posterior = lth__gp_posterior(gp, plan.posterior);
     gp->how.store = plan.store;
     gp->how.on_disk = plan.on_disk;
+    LTH_TRY(lth__gp_check_average(gp, options, err));
     if (options->learn && !learns) {
         lth__log(&gp->ctx, LTH_LOG_WARNING, "the target is constant: there is nothing to learn");
         gp->report.converged = true;
@@ -216,7 +224,8 @@ lth_status lth__gp_learn(lth_gp *gp, const lth_gp_options *options, lth_error *e
         LTH_TRY(keep_values(gp, options, err));
         LTH_TRY(condition(gp, &plan, false, options, err));
     }
-    gp->report.posterior = plan.posterior;
+    gp->report.posterior = lth__gp_posterior_number(gp);
+    lth__gp_uncertain_report(gp);
     return lth__prepared_create(gp->kernel, gp->items, &gp->prepared, err);
 }
 
@@ -228,8 +237,11 @@ lth_status lth_gp_fit(lth_ctx *ctx, const char *expression, const lth_table *tab
     lth_gp_options options = lth__gp_options_complete(given);
     lth__source s;
     lth_gp *gp = NULL;
+    char *whole = NULL;
     if (target_count == 0) return lth__fail(err, LTH_EARG, "no target column is named");
-    lth_status status = lth__source_open(&s, ctx, expression, table, lth__gp_files(&options), err);
+    LTH_TRY(lth__gp_expression(ctx, expression, &options, &whole, err));
+    lth_status status = lth__source_open(&s, ctx, whole, table, lth__gp_files(&options), err);
+    lth__free(whole);
     if (status == LTH_OK)
         status = lth__gp_begin(&s, table, targets, target_count, &options, &gp, err);
     if (status == LTH_OK) status = lth__gp_learn(gp, &options, err);

@@ -5,31 +5,79 @@
 #include "model/gp/gp.h"
 
 void lth__gp_leave_out(const lth_gp *gp, const double *alpha, const double *inverse, size_t target,
-                       double *y, double *mean, double *sd) {
-    const lth__target *of = &gp->targets[target];
+                       double *mean, double *variance) {
+    const double *y = gp->y + target * gp->rows;
     for (size_t i = 0; i < gp->rows; i++) {
-        double variance = 1 / inverse[i];
-        y[i] = of->shift + of->scale * gp->y[target * gp->rows + i];
-        mean[i] = y[i] - of->scale * alpha[i * gp->latents + target] * variance;
-        sd[i] = of->scale * sqrt(variance);
+        double all = 1 / inverse[i];
+        mean[i] = y[i] - alpha[i * gp->latents + target] * all;
+        variance[i] = fmax(all - gp->own[0], 0);
     }
 }
 
-lth_status lth__gp_report_left_out(lth_gp *gp, const double *alpha, const double *inverse,
-                                   lth_error *err) {
-    size_t n = gp->rows;
-    double *y = lth__alloc(3 * n, sizeof *y), *mean = y + n, *sd = mean + n;
-    if (!y) return lth__fail_memory(err, 3 * n * sizeof *y);
-    lth__gp_leave_out(gp, alpha, inverse, 0, y, mean, sd);
-    gp->loo = lth__metrics_of(y, mean, sd, n);
-    gp->report.loo = &gp->loo;
-    lth__free(y);
-    return LTH_OK;
+double lth__gp_truth(const lth_gp *gp, size_t target, size_t row) {
+    const lth__target *of = &gp->targets[target];
+    double y = gp->y[target * gp->rows + row];
+    if (gp->grades) return gp->grades[(size_t)y];
+    if (gp->warp)
+        y = lth__warp_inverse(gp->warp, gp->own + gp->likelihood_params,
+                              of->centre + of->spread * y);
+    return of->shift + of->scale * y;
 }
 
-lth_status lth_gp_leave_one_out(const lth_gp *gp, size_t target, double *y, double *mean,
-                                double *sd, lth_error *err) {
-    if (!gp->posterior->leave_one_out)
+/* What is expected of each row from all the others, whose f has this mean and variance. The places
+ * of these arrays may be those of the result. */
+static void judge_left_out(const lth_gp *gp, size_t target, const double *mean,
+                           const double *variance, double *y, const lth_gp_prediction *to) {
+    for (size_t i = 0; i < gp->rows; i++) {
+        y[i] = lth__gp_truth(gp, target, i);
+        lth__gp_expect(gp, target, mean[i], variance[i], &gp->known, i, to, i);
+    }
+}
+
+enum { LEFT_OUT = 8 };
+
+/* Of what is normal, sd says it all. */
+static lth_gp_prediction left_out_in(const lth_gp *gp, double *room) {
+    size_t n = gp->rows;
+    lth_gp_prediction to = {.y = room, .point = room + n, .sd = room + 2 * n};
+    if (lth__gp_is_normal(gp)) return to;
+    to.log_density = room + 3 * n;
+    to.cdf = room + 4 * n;
+    to.crps = room + 5 * n;
+    to.lower = room + 6 * n;
+    to.upper = room + 7 * n;
+    return to;
+}
+
+/* Rows without the target have nothing to be judged by; returns how many are left. */
+static size_t keep_known(const lth_gp *gp, double *room, size_t n) {
+    size_t count = 0, arrays = lth__gp_is_normal(gp) ? 3 : LEFT_OUT;
+    for (size_t i = 0; i < n; i++) {
+        if (isnan(gp->y[i])) continue;
+        for (size_t k = 0; k < arrays; k++) room[k * n + count] = room[k * n + i];
+        count++;
+    }
+    return count;
+}
+
+lth_status lth__gp_report_left_out(lth_gp *gp, const double *mean, const double *variance,
+                                   lth_error *err) {
+    size_t n = gp->rows;
+    double *room = lth__alloc(LEFT_OUT * n, sizeof *room);
+    if (!room) return lth__fail_memory(err, LEFT_OUT * n * sizeof *room);
+    lth_gp_prediction to = left_out_in(gp, room);
+    judge_left_out(gp, 0, mean, variance, room, &to);
+    size_t count = keep_known(gp, room, n);
+    lth_status status = lth_metrics_with(&to, sizeof to, count, &gp->loo, sizeof gp->loo, err);
+    if (status == LTH_OK) gp->report.loo = &gp->loo;
+    lth__free(room);
+    return status;
+}
+
+/* Mean and variance of f at each row from all the others. */
+static lth_status leave_out(const lth_gp *gp, size_t target, double *mean, double *variance,
+                            lth_error *err) {
+    if (!gp->posterior->leave_one_out || gp->classes)
         return lth__fail(err, LTH_EARG,
                          gp->classes
                              ? "the model is for labels, which have no leave-one-out predictions"
@@ -40,7 +88,30 @@ lth_status lth_gp_leave_one_out(const lth_gp *gp, size_t target, double *y, doub
     LTH_TRY(lth__memory_check(gp->rows * gp->rows * sizeof(double),
                               "leaving out one row after the other",
                               "use a machine with more memory", err));
-    return gp->posterior->leave_one_out(gp, target, y, mean, sd, err);
+    return gp->posterior->leave_one_out(gp, target, mean, variance, err);
+}
+
+lth_status lth_gp_leave_one_out(const lth_gp *gp, size_t target, double *y, double *mean,
+                                double *sd, lth_error *err) {
+    LTH_TRY(leave_out(gp, target, mean, sd, err));
+    judge_left_out(gp, target, mean, sd, y, &(lth_gp_prediction){.point = mean, .sd = sd});
+    for (size_t i = 0; i < gp->rows; i++) {
+        if (isnan(y[i])) mean[i] = sd[i] = NAN; /* there was nothing to leave out */
+    }
+    return LTH_OK;
+}
+
+lth_status lth_gp_left_out(const lth_gp *gp, size_t target, double *y,
+                           const lth_gp_prediction *given, size_t size, lth_error *err) {
+    lth_gp_prediction to = {0};
+    lth__copy_struct(&to, sizeof to, given, size);
+    to.y = y;
+    double *mean = lth__alloc(2 * gp->rows, sizeof *mean), *variance = mean + gp->rows;
+    if (!mean) return lth__fail_memory(err, 2 * gp->rows * sizeof *mean);
+    lth_status status = leave_out(gp, target, mean, variance, err);
+    if (status == LTH_OK) judge_left_out(gp, target, mean, variance, y, &to);
+    lth__free(mean);
+    return status;
 }
 
 /* ---- Steps ---- */

@@ -1,7 +1,9 @@
 /* What a model has learned, as lists to look at: its parameters, and the symbols of its trees. */
-#include "model/gp/gp.h"
+#include <math.h>
 
-/* The model's own parameters come last; they are variances, in the first target's units. */
+#include "model/gp/gp_uncertain.h"
+
+/* The model's own parameters come last; variances are in the first target's units. */
 static lth_status list_params(lth_gp *gp, lth_error *err) {
     size_t count = lth__gp_param_count(gp), own = gp->kernel->param_count;
     double square = gp->targets[0].scale * gp->targets[0].scale;
@@ -9,13 +11,17 @@ static lth_status list_params(lth_gp *gp, lth_error *err) {
     if (!gp->learned) return lth__fail_memory(err, count * sizeof *gp->learned);
     for (size_t i = 0; i < count; i++) {
         const lth_param *p = i < own ? &gp->kernel->params[i] : NULL;
-        double unit = p ? 1 : square;
-        gp->learned[i] = (lth_gp_param){.path = lth__gp_path(gp, i),
-                                        .value = *lth__gp_value(gp, i) * unit,
-                                        .start = gp->start[i] * unit,
-                                        .held = gp->held[i],
-                                        .at_bound = gp->at_bound[i],
-                                        .tag = p ? p->tag : NULL};
+        double unit = !p && gp->own_list[i - own].variance && !gp->warp ? square : 1;
+        gp->learned[i] =
+            (lth_gp_param){.path = lth__gp_path(gp, i),
+                           .value = *lth__gp_value(gp, i) * unit,
+                           .start = gp->start[i] * unit,
+                           .held = gp->held[i],
+                           .at_bound = gp->at_bound[i],
+                           .tag = p ? p->tag : NULL,
+                           .low = gp->intervals ? gp->intervals[i].low * unit : NAN,
+                           .high = gp->intervals ? gp->intervals[i].high * unit : NAN,
+                           .undetermined = gp->intervals && gp->intervals[i].undetermined};
     }
     return LTH_OK;
 }

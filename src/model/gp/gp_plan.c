@@ -21,24 +21,38 @@
 static const double most_seconds = 3600, fewer_seconds = 600;
 static const double evaluations = 100, flops = 4e10, cell_orders = 4e9;
 static const double gradient_cost = 4;   /* value and pull-back, in values */
-static const double label_steps = 12;    /* of a latent function's sites: 5 to 11 were seen */
+static const double site_steps = 12;     /* of a latent function's sites: 5 to 11 were seen */
 static const double device_speed = 1000; /* a GPU beside such a core */
 enum { LEAST_LEARN_ROWS = 500, MOST_LAPLACE_ROWS = 10000 };
 
-const lth__posterior *lth__gp_posterior(lth_posterior which, bool labels) {
+const lth__posterior *lth__gp_posterior(const lth_gp *gp, lth_posterior which) {
+    if (gp->how.coregion > 0) return &lth__coregional;
     if (which == LTH_POSTERIOR_CG) return &lth__cg;
     if (which == LTH_POSTERIOR_INDUCING) return &lth__inducing;
-    return labels ? &lth__laplace_posterior : &lth__exact;
+    if (gp->likelihood->coupled && which != LTH_POSTERIOR_SITES) return &lth__softmax_posterior;
+    if (which == LTH_POSTERIOR_LAPLACE) return &lth__laplace_posterior;
+    if (which == LTH_POSTERIOR_SITES) return &lth__sites_posterior;
+    if (lth__gp_is_gaussian(gp)) return &lth__exact;
+    return gp->likelihood->by_sites ? &lth__sites_posterior : &lth__laplace_posterior;
+}
+
+/* Laplace's approximation is told as the exact posterior where it is what that comes to. */
+lth_posterior lth__gp_posterior_number(const lth_gp *gp) {
+    int which = LTH_POSTERIOR_EXACT;
+    if (gp->posterior == &lth__sites_posterior) return LTH_POSTERIOR_SITES;
+    while (lth__gp_posterior(gp, (lth_posterior)which) != gp->posterior) which++;
+    return (lth_posterior)which;
 }
 
 /* ---- What it takes ---- */
 
 static double bytes_of(const lth_gp *gp, lth_posterior which, size_t rows, lth_precision store,
                        bool on_disk) {
-    lth_gp asked = {.rows = rows, .latents = gp->latents, .how = gp->how};
+    lth_gp asked = {
+        .rows = rows, .latents = gp->latents, .likelihood = gp->likelihood, .how = gp->how};
     asked.how.store = store;
     asked.how.on_disk = on_disk;
-    return (double)lth__gp_posterior(which, gp->likelihood->of_labels)->bytes(&asked);
+    return (double)lth__gp_posterior(gp, which)->bytes(&asked);
 }
 
 static double cell_orders_of_pair(const lth_gp *gp) {
@@ -64,9 +78,14 @@ static double available_to(const lth_gp *gp) {
     return least == SIZE_MAX ? INFINITY : (double)least;
 }
 
-/* Factors and inverses of an evaluation: Newton's method takes several. */
+/* Factors and inverses of an evaluation: Newton's method takes several, and so do sites. Products
+ * of classes that are coupled come to as much again. */
 static double problems_of(const lth_gp *gp) {
-    return gp->likelihood->of_labels ? 4 * (double)gp->latents : 1;
+    bool whole = gp->how.known_cells == (double)gp->latents;
+    if (gp->how.coregion > 0)
+        return whole ? (double)gp->how.coregion + 1 : pow(gp->how.known_cells, 3);
+    if (gp->likelihood->coupled) return 12 * (double)gp->latents;
+    return lth__gp_is_gaussian(gp) ? 1 : 4 * (double)gp->latents;
 }
 
 /* Nominal seconds of a search on n rows. */
@@ -79,7 +98,7 @@ static double learning_time(const lth_gp *gp, double of_pair, double n) {
 /* Passes of inducing rows over all others, of 2 N M^2 operations each: one, or as many as sites of
  * labels take steps; and all of a search by a bound. */
 static double passes_of(const lth_gp *gp) {
-    double steps = gp->likelihood->of_labels ? label_steps * (double)gp->latents : 1;
+    double steps = lth__gp_is_gaussian(gp) ? 1 : site_steps * (double)gp->latents;
     return gp->how.bound == LTH_BOUND_NONE ? steps : evaluations * (steps + 2);
 }
 
@@ -129,15 +148,19 @@ static bool stays_on_disk(const lth_gp *gp, const lth_gp_options *options,
 }
 
 static void choose_posterior(const lth_gp *gp, const lth_gp_options *options, lth_gp_plan *plan) {
-    bool labels = gp->likelihood->of_labels;
+    bool factors = !lth__gp_is_gaussian(gp); /* for each step of a search for the mode */
     plan->posterior = options->posterior;
     plan->store = options->store;
     if (plan->posterior != LTH_POSTERIOR_AUTO) return;
-    bool exact = fits(gp, LTH_POSTERIOR_EXACT, gp->rows, plan->store, plan->available);
-    if (exact && !(labels && gp->rows > MOST_LAPLACE_ROWS)) {
+    if (gp->how.coregion > 0) {
         plan->posterior = LTH_POSTERIOR_EXACT;
-    } else if (!labels && (gp->items->stored ||
-                           fits(gp, LTH_POSTERIOR_CG, gp->rows, LTH_F32, plan->available))) {
+        return;
+    }
+    bool exact = fits(gp, LTH_POSTERIOR_EXACT, gp->rows, plan->store, plan->available);
+    if (gp->likelihood->coupled || (exact && !(factors && gp->rows > MOST_LAPLACE_ROWS))) {
+        plan->posterior = LTH_POSTERIOR_EXACT;
+    } else if (!factors && (gp->items->stored ||
+                            fits(gp, LTH_POSTERIOR_CG, gp->rows, LTH_F32, plan->available))) {
         plan->posterior = LTH_POSTERIOR_CG;
         plan->store = LTH_F32;
     } else {
@@ -166,12 +189,29 @@ static void choose(const lth_gp *gp, const lth_gp_options *options, lth_gp_plan 
         plan->inducing = gp->how.inducing < gp->rows ? gp->how.inducing : gp->rows;
 }
 
+/* Of all rows, and not exact. */
+static bool is_by_sites(lth_posterior which) {
+    return which == LTH_POSTERIOR_LAPLACE || which == LTH_POSTERIOR_SITES;
+}
+
 static lth_status check(const lth_gp *gp, const lth_gp_options *options, const lth_gp_plan *plan,
                         lth_error *err) {
-    if (gp->likelihood->of_labels && plan->posterior == LTH_POSTERIOR_CG)
+    bool gaussian = lth__gp_is_gaussian(gp);
+    if (gp->likelihood->coupled &&
+        lth__gp_posterior(gp, plan->posterior) != &lth__softmax_posterior)
         return lth__fail(err, LTH_EARG,
-                         "conjugate gradients are for numbers; for labels take the exact or the "
-                         "inducing posterior");
+                         "softmax takes the exact posterior; for many rows take logit");
+    if (gaussian && is_by_sites(plan->posterior))
+        return lth__fail(
+            err, LTH_EARG,
+            "with normal noise of one variance the posterior is exact already: laplace "
+            "and sites are for other likelihoods");
+    if (!gaussian && plan->posterior == LTH_POSTERIOR_CG)
+        return lth__fail(err, LTH_EARG,
+                         gp->classes ? "conjugate gradients are for numbers; for labels take the "
+                                       "exact or the inducing posterior"
+                                     : "conjugate gradients are for normal noise of one variance; "
+                                       "take the exact or the inducing posterior");
     if (options->on_disk && plan->posterior != LTH_POSTERIOR_CG)
         return lth__fail(err, LTH_EARG,
                          "a matrix stays on disk for conjugate gradients only: posterior cg");
@@ -179,8 +219,11 @@ static lth_status check(const lth_gp *gp, const lth_gp_options *options, const l
         return lth__fail(err, LTH_EARG, "there is no matrix on disk: name one with gram");
     if (options->bound != LTH_BOUND_NONE && plan->posterior != LTH_POSTERIOR_INDUCING)
         return lth__fail(err, LTH_EARG, "a bound is learned with the inducing posterior only");
-    if (options->bound == LTH_BOUND_FITC && gp->likelihood->of_labels)
-        return lth__fail(err, LTH_EARG, "the bound fitc is for numbers; labels take titsias");
+    if (options->bound == LTH_BOUND_FITC && !gaussian)
+        return lth__fail(err, LTH_EARG,
+                         gp->classes
+                             ? "the bound fitc is for numbers; labels take titsias"
+                             : "the bound fitc is for normal noise of one variance; take titsias");
     return LTH_OK;
 }
 
@@ -208,12 +251,14 @@ lth_status lth__gp_plan(const lth_gp *gp, const lth_gp_options *options, lth_gp_
 }
 
 bool lth__gp_learns_at_once(const lth_gp_plan *plan) {
-    return plan->posterior == LTH_POSTERIOR_EXACT && plan->learn_rows == plan->rows;
+    bool all = plan->posterior == LTH_POSTERIOR_EXACT || is_by_sites(plan->posterior);
+    return all && plan->learn_rows == plan->rows;
 }
 
 /* ---- Before the work ---- */
 
-static const char *const names[] = {"auto", "exact", "conjugate gradients", "inducing rows"};
+static const char *const names[] = {"auto",          "exact",   "conjugate gradients",
+                                    "inducing rows", "laplace", "sites"};
 
 static void tell(const lth_gp *gp, const lth_gp_options *options, const lth_gp_plan *plan,
                  bool learns) {
@@ -225,7 +270,7 @@ static void tell(const lth_gp *gp, const lth_gp_options *options, const lth_gp_p
         lth__print_size(plan->available, left);
         lth__log(ctx, LTH_LOG_WARNING,
                  "the exact posterior of %zu rows needs %s, %s are available%s: taking %s",
-                 gp->rows, needed, left, gp->likelihood->of_labels ? ", and many factors" : "",
+                 gp->rows, needed, left, lth__gp_is_gaussian(gp) ? "" : ", and many factors",
                  plan->on_disk ? "conjugate gradients over the matrix on disk"
                                : names[plan->posterior]);
     }
@@ -243,9 +288,12 @@ static lth_status check_memory(double bytes, const char *what, lth_error *err) {
 
 lth_status lth__gp_plan_check(const lth_gp *gp, const lth_gp_options *options,
                               const lth_gp_plan *plan, bool learns, lth_error *err) {
-    static const char *const whats[] = {"", "an exact Gaussian process on that many rows",
+    static const char *const whats[] = {"",
+                                        "an exact Gaussian process on that many rows",
                                         "the matrix of that many rows",
-                                        "a Gaussian process with that many inducing rows"};
+                                        "a Gaussian process with that many inducing rows",
+                                        "Laplace's approximation for that many rows",
+                                        "sites of that many rows"};
     if (learns) LTH_TRY(check_memory(plan->learn_bytes, "learning from that many rows", err));
     LTH_TRY(check_memory(plan->bytes, whats[plan->posterior], err));
     tell(gp, options, plan, learns);
@@ -354,8 +402,11 @@ lth_status lth_gp_plan_fit(lth_ctx *ctx, const char *expression, const lth_table
     lth__source s;
     lth_gp *gp = NULL;
     lth_gp_plan plan;
+    char *whole = NULL;
     if (target_count == 0) return lth__fail(err, LTH_EARG, "no target column is named");
-    lth_status status = lth__source_open(&s, ctx, expression, table, lth__gp_files(&options), err);
+    LTH_TRY(lth__gp_expression(ctx, expression, &options, &whole, err));
+    lth_status status = lth__source_open(&s, ctx, whole, table, lth__gp_files(&options), err);
+    lth__free(whole);
     if (status == LTH_OK)
         status = lth__gp_begin(&s, table, targets, target_count, &options, &gp, err);
     if (status == LTH_OK) status = plan_model(gp, &options, &plan, err);

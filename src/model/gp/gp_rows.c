@@ -1,4 +1,5 @@
 /* Learning from some of the rows: a stratified draw, and the same model of the rows drawn. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,7 +19,9 @@ static int compare(const void *a, const void *b) {
     const lth_gp *gp = x->gp;
     for (size_t i = 0; i < gp->latents; i++) {
         double u = gp->y[i * gp->rows + x->row], v = gp->y[i * gp->rows + y->row];
-        if (u != v) return u < v ? -1 : 1;
+        bool unknown = isnan(u); /* these come last */
+        if (unknown != isnan(v)) return unknown ? 1 : -1;
+        if (!unknown && u != v) return u < v ? -1 : 1;
     }
     return x->row < y->row ? -1 : x->row > y->row;
 }
@@ -50,26 +53,36 @@ lth_status lth__gp_draw_rows(const lth_gp *gp, size_t count, size_t *out, lth_er
 
 /* ---- The model of these rows ---- */
 
-static double *pick_targets(const lth_gp *gp, const size_t *row, size_t count) {
-    double *y = lth__alloc(gp->latents * count, sizeof *y);
-    for (size_t i = 0; y && i < gp->latents; i++) {
-        for (size_t r = 0; r < count; r++) y[i * count + r] = gp->y[i * gp->rows + row[r]];
+static double *pick_numbers(const lth_gp *gp, const double *from, const size_t *row, size_t count) {
+    double *to = lth__alloc(gp->latents * count, sizeof *to);
+    for (size_t i = 0; to && i < gp->latents; i++) {
+        for (size_t r = 0; r < count; r++) to[i * count + r] = from[i * gp->rows + row[r]];
     }
-    return y;
+    return to;
+}
+
+static lth_status pick_targets(const lth_gp *gp, const size_t *row, lth_gp *part, lth_error *err) {
+    size_t count = part->rows, warp = gp->warp ? lth__warp_params(gp->warp) : 0;
+    part->y = pick_numbers(gp, gp->y, row, count);
+    if (warp) part->unwarped = pick_numbers(gp, gp->unwarped, row, count);
+    if (warp) part->warp_by = lth__alloc(warp * gp->latents * count, sizeof *part->warp_by);
+    if (!part->y || (warp && (!part->unwarped || !part->warp_by)))
+        return lth__fail_memory(err, count * sizeof *part->y);
+    return lth__known_pick(&gp->known, row, count, &part->known, err);
 }
 
 static lth_status make_part(const lth_gp *gp, size_t count, lth_gp *part, lth_error *err) {
     *part = *gp;
     part->items = NULL;
     part->rows = count;
-    part->solution = part->y = NULL;
+    part->solution = part->y = part->unwarped = part->warp_by = NULL;
+    part->known = (lth__known){0};
     size_t *row = lth__alloc(count, sizeof *row);
     if (!row) return lth__fail_memory(err, count * sizeof *row);
     lth_status status = lth__gp_draw_rows(gp, count, row, err);
     if (status == LTH_OK) status = lth__items_pick(gp->items, row, count, &part->items, err);
     if (status == LTH_OK) part->items->quiet = true; /* what is odd is told of all rows */
-    if (status == LTH_OK) part->y = pick_targets(gp, row, count);
-    if (status == LTH_OK && !part->y) status = lth__fail_memory(err, 0);
+    if (status == LTH_OK) status = pick_targets(gp, row, part, err);
     lth__free(row);
     return status;
 }
@@ -79,6 +92,8 @@ static void take_back(lth_gp *gp, const lth_gp *part) {
     memcpy(gp->own, part->own, sizeof gp->own);
     gp->jitter = part->jitter;
     gp->report = part->report;
+    gp->intervals = part->intervals;
+    gp->draws = part->draws;
     gp->steps = part->steps;
     gp->step_count = part->step_count;
     gp->steps_seen = part->steps_seen;
@@ -89,12 +104,16 @@ lth_status lth__gp_learn_part(lth_gp *gp, size_t count, lth__gp_learn_fn *learn,
                               const lth_gp_options *options, lth_error *err) {
     lth_gp part;
     lth_status status = make_part(gp, count, &part, err);
-    part.posterior = lth__gp_posterior(LTH_POSTERIOR_EXACT, gp->likelihood->of_labels);
+    bool few = gp->posterior == &lth__cg || gp->posterior == &lth__inducing; /* for many rows */
+    part.posterior = few ? lth__gp_posterior(gp, LTH_POSTERIOR_EXACT) : gp->posterior;
     if (status == LTH_OK) status = part.posterior->open(&part, err);
     if (status == LTH_OK) status = learn(&part, options, err);
     take_back(gp, &part);
     if (part.solution) part.posterior->free(part.solution);
     lth_items_free(part.items);
     lth__free(part.y);
+    lth__free(part.unwarped);
+    lth__free(part.warp_by);
+    lth__known_free(&part.known);
     return status;
 }

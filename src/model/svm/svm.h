@@ -207,7 +207,10 @@ typedef struct lth__svm_kernels {
     const lth_table *table;
     lth__source_files files;
     size_t count;
-    char **text;              /* the expression of each point                                   */
+    char **text;       /* the expression of each point                                   */
+    bool learns;       /* values of some point depend on the rows learned from           */
+    const size_t *row; /* these are row[0 .. rows-1]; NULL = all                         */
+    size_t rows;
     size_t *structure;        /* points with the same number differ in their parameters alone   */
     size_t orders;            /* above 1: so many neighbours differ in the order of one string
                                  kernel alone, and their matrices come from one pass            */
@@ -230,6 +233,9 @@ lth_status lth__svm_kernels_room(const lth__svm_kernels *k, const lth_svm_option
                                  lth__svm_gram *out, lth_error *err);
 lth_status lth__svm_kernels_gram(lth__svm_kernels *k, size_t point, lth__svm_gram *gram,
                                  lth_error *err);
+/* The rows to learn frequencies and moments from; `row` must stay, NULL = all. */
+lth_status lth__svm_kernels_learn(lth__svm_kernels *k, const size_t *row, size_t rows,
+                                  lth_error *err);
 /* Makes the point's kernel, with its items, the current one. */
 lth_status lth__svm_kernels_take(lth__svm_kernels *k, size_t point, lth_error *err);
 

@@ -1,6 +1,7 @@
 /* Cross-validation of support vector machines: the Gram matrix of all rows, or their features, are
  * computed once for each kernel of the grid, and every fold of every target searches and trains
- * inside of it. */
+ * inside of it. Where kernels learn from rows (frequencies, moments), they are those that a fold
+ * learns from: then each fold has matrices of its own. */
 #include "base/clock.h"
 #include "base/parallel.h"
 #include "model/common/validation.h"
@@ -17,6 +18,7 @@ typedef struct cv {
     lth__svm_gram gram;
     lth__svm_choice *choices; /* [target][fold] */
     size_t point;
+    size_t first_fold, end_fold; /* at hand */
     lth_validation *validation;
 } cv;
 
@@ -54,14 +56,15 @@ static void list_rows(const cv *c, size_t fold, bool inside, size_t *rows, size_
 static lth_status run_fold(void *user, size_t index, unsigned worker, lth_error *err) {
     (void)worker;
     cv *c = user;
-    size_t target = index / c->folds, fold = index % c->folds, count = 0;
+    size_t folds = c->end_fold - c->first_fold, count = 0;
+    size_t target = index / folds, fold = c->first_fold + index % folds;
     double began = lth__seconds();
     if (!lth__cluster_owns(c->ctx->cluster, fold)) return LTH_OK;
     size_t *rows = lth__alloc(c->rows, sizeof *rows);
     if (!rows) return LTH_ENOMEM;
     list_rows(c, fold, false, rows, &count);
     const lth__svm_settings *settings = &c->settings[target];
-    lth__svm_choice *choice = &c->choices[index];
+    lth__svm_choice *choice = &c->choices[target * c->folds + fold];
     bool better = false, alone = c->kernels.count * settings->count == 1;
     lth_status status =
         lth__svm_choose(&c->targets[target], &c->gram, rows, count, c->options.inner_folds,
@@ -111,9 +114,9 @@ static lth_status read_targets(cv *c, const lth_table *table, const char *const 
 }
 
 static void share_seconds(const cv *c, double seconds) {
-    double jobs = (double)(c->target_count * c->folds);
+    double jobs = (double)(c->target_count * (c->end_fold - c->first_fold));
     for (size_t t = 0; t < c->target_count; t++) {
-        for (size_t f = 0; f < c->folds; f++)
+        for (size_t f = c->first_fold; f < c->end_fold; f++)
             c->validation->targets[t].seconds[f] += seconds / jobs;
     }
 }
@@ -127,15 +130,42 @@ static lth_status check_chosen(const cv *c, lth_error *err) {
     return LTH_OK;
 }
 
-static lth_status run(cv *c, lth_error *err) {
-    LTH_TRY(lth__svm_kernels_room(&c->kernels, &c->options, &c->gram, err));
+/* Every kernel, in the folds first .. end-1. */
+static lth_status run_folds(cv *c, size_t first, size_t end, lth_error *err) {
+    size_t jobs = c->target_count * (end - first);
+    c->first_fold = first;
+    c->end_fold = end;
     for (c->point = 0; c->point < c->kernels.count; c->point++) {
         double began = lth__seconds();
         LTH_TRY(lth__svm_kernels_gram(&c->kernels, c->point, &c->gram, err));
         share_seconds(c, lth__seconds() - began);
-        LTH_TRY(lth__parallel_for(c->ctx, "cross-validation", c->target_count * c->folds, NULL,
-                                  run_fold, c, err));
+        LTH_TRY(lth__parallel_for(c->ctx, "cross-validation", jobs, NULL, run_fold, c, err));
     }
+    return LTH_OK;
+}
+
+static lth_status run_fold_by_itself(cv *c, size_t fold, size_t *rows, lth_error *err) {
+    size_t count;
+    list_rows(c, fold, false, rows, &count);
+    LTH_TRY(lth__svm_kernels_learn(&c->kernels, rows, count, err));
+    return run_folds(c, fold, fold + 1, err);
+}
+
+static lth_status run_each_fold(cv *c, lth_error *err) {
+    size_t *rows = lth__alloc(c->rows, sizeof *rows);
+    lth_status status = rows ? LTH_OK : lth__fail_memory(err, c->rows * sizeof *rows);
+    for (size_t f = 0; f < c->folds && status == LTH_OK; f++)
+        status = run_fold_by_itself(c, f, rows, err);
+    lth__free(rows);
+    return status;
+}
+
+static lth_status run(cv *c, lth_error *err) {
+    LTH_TRY(lth__svm_kernels_room(&c->kernels, &c->options, &c->gram, err));
+    if (c->kernels.learns && !c->options.gram)
+        LTH_TRY(run_each_fold(c, err));
+    else
+        LTH_TRY(run_folds(c, 0, c->folds, err));
     lth_status status = check_chosen(c, err);
     LTH_TRY(lth__validation_join(c->ctx->cluster, status, c->validation, err));
     return lth__validation_judge(c->validation, c->fold, err);

@@ -29,6 +29,7 @@ static bool is_linear(const lth__node *node) {
     case LTH__RULE_SCALE:
     case LTH__RULE_NORMALIZE: return linear == 1;
     case LTH__RULE_NUMBER:
+    case LTH__RULE_COLUMNS:
     case LTH__RULE_OWN: break;
     }
     return false;

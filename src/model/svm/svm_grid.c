@@ -137,7 +137,7 @@ static lth_status read_labels(lth_ctx *ctx, const lth_table *table, const lth_sv
 
 static lth_status read_numbers(lth_ctx *ctx, const lth_table *table, const lth_svm_options *options,
                                lth__svm_target *t, lth_error *err) {
-    LTH_TRY(lth__read_targets(table, &t->name, 1, &t->y, err));
+    LTH_TRY(lth__read_targets(table, &t->name, 1, false, &t->y, err));
     size_t rows = lth_table_rows(table), kinds = 0;
     double seen[3] = {0};
     for (size_t i = 0; i < rows && kinds < 3; i++) {

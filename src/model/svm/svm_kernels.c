@@ -239,7 +239,7 @@ static void name_point(const axis *axes, size_t count, size_t point, lth_error *
 }
 
 static lth_status write_point(lth_ctx *ctx, const char *expression, const axis *axes, size_t count,
-                              size_t point, char **out, lth_error *err) {
+                              size_t point, char **out, bool *learns, lth_error *err) {
     lth_kernel *kernel = NULL, *whole = NULL;
     LTH_TRY(lth_kernel_parse(ctx, expression, &kernel, err));
     lth_status status = LTH_OK;
@@ -255,6 +255,7 @@ static lth_status write_point(lth_ctx *ctx, const char *expression, const axis *
         if (status != LTH_OK) name_point(axes, count, point, err);
         if (status == LTH_EFORMAT) status = LTH_EARG;
     }
+    if (status == LTH_OK) *learns |= lth__kernel_learns_from_rows(whole);
     lth_kernel_free(whole);
     lth_kernel_free(kernel);
     if (status == LTH_OK)
@@ -297,7 +298,7 @@ static lth_status make_points(lth__svm_kernels *k, const char *expression, const
     k->count = points;
     for (size_t i = 0; i < points; i++) {
         k->structure[i] = structure_of(axes, count, i);
-        LTH_TRY(write_point(k->ctx, expression, axes, count, i, &k->text[i], err));
+        LTH_TRY(write_point(k->ctx, expression, axes, count, i, &k->text[i], &k->learns, err));
     }
     find_orders(k, axes, count);
     return LTH_OK;
@@ -364,12 +365,26 @@ static lth_status take(const lth__svm_kernels *k, const char *text, size_t struc
         return LTH_OK;
     }
     lth_status status = lth__source_fill(&new, k->table, k->files, err);
+    if (status == LTH_OK && k->row) status = lth__items_learn(new.items, k->row, k->rows, err);
     if (status != LTH_OK) {
         lth__source_close(&new);
         return status;
     }
     lth__source_close(&encoded->source);
     *encoded = (lth__svm_encoded){new, structure};
+    return LTH_OK;
+}
+
+lth_status lth__svm_kernels_learn(lth__svm_kernels *k, const size_t *row, size_t rows,
+                                  lth_error *err) {
+    lth__svm_encoded *both[] = {&k->current, &k->all_orders};
+    k->row = row;
+    k->rows = rows;
+    k->planes_of = 0;
+    for (size_t i = 0; i < 2; i++) {
+        lth_items *items = both[i]->source.items;
+        if (items && row) LTH_TRY(lth__items_learn(items, row, rows, err));
+    }
     return LTH_OK;
 }
 

@@ -163,6 +163,8 @@ static const struct {
 } inputs[] = {
     {"f2", 0.8},
     {"f1..f4", 0.8},
+    {"scale(f3)", 0.8},
+    {"scale(f1..f4)", 1.5},
     {"mean(text)", 0.8},
     {"bow(text)", 3},
     {"tfidf(text, weighting=log)", 4},

@@ -234,6 +234,7 @@ static void test_tree_kernels(void **state) {
 
 static void test_feature_maps(void **state) {
     (void)state;
+    run_all("coregion(body, rank=1) * normalize(ssk(text, order=1))", "trees.tsv", LTH_DROP_AUTO);
     run_all("normalize(intersection(ngrams(text, n=[1,2], idf=yes))) + rbf(tfidf(body))", "t.tsv",
             LTH_DROP_AUTO);
     run_all("approx_ssk(text, n=2, features=9) * normalize(approx_ssk(body, choose=random))",

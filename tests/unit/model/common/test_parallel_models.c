@@ -224,6 +224,11 @@ static void test_models(void **state) {
         check_gp(ctx, kernels[k].kernel, "y", train, rows, &options);
         check_gp(ctx, kernels[k].kernel, "l", train, rows, &options);
         check_svm(ctx, kernels[k].kernel, LTH_SVM_KERNEL, train, rows, options.vectors);
+        options.learn = true;
+        options.max_iter = 1;
+        options.restarts = 0;
+        options.average = 2;
+        check_gp(ctx, kernels[k].kernel, k % 2 ? "y" : "l", train, rows, &options);
     }
     check_svm(ctx, "normalize(tfidf(text))", LTH_SVM_LINEAR, train, rows, NULL);
     support_remove(vectors);

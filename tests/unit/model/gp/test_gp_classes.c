@@ -85,6 +85,10 @@ static void gradients(void **state) {
                            "rbf(x, variance=0.8, lengthscale=0.9)",
                            targets[t], (lth_likelihood)link);
         }
+        if (t < 2)
+            check_gradient("normalize(ssk(text, order=2, gap=0.4, weights=[1,0.7])) + "
+                           "rbf(x, variance=0.8, lengthscale=0.9)",
+                           targets[t], LTH_SOFTMAX);
     }
 }
 

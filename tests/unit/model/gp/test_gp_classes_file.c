@@ -36,10 +36,11 @@ static int close_folder(void **state) {
 
 /* ---- Files ----------------------------------------------------------------------------------- */
 
-static void save_model(const char *target) {
+static void save_model(const char *target, lth_likelihood likelihood) {
     lth_error err = {0};
     lth_table *table = support_labels(ctx, 9);
     lth_gp_options options = support_fixed();
+    options.likelihood = likelihood;
     lth_gp *gp =
         support_classifier(ctx, "normalize(ssk(text, order=2)) + rbf(x)", table, target, &options);
     support_ok(lth_gp_save(gp, "m", &err), &err);
@@ -49,13 +50,13 @@ static void save_model(const char *target) {
 
 static void save_and_load(void **state) {
     (void)state;
-    const char *const targets[] = {"two", "three", "several"};
+    const char *const targets[] = {"two", "three", "several", "two", "three"};
     lth_error err = {0};
     lth_table *table = support_labels(ctx, 20);
-    for (size_t t = 0; t < 3; t++) {
+    for (size_t t = 0; t < 5; t++) {
         lth_gp_options options;
         lth_gp_options_init(&options);
-        options.likelihood = t == 1 ? LTH_PROBIT : LTH_LOGIT;
+        options.likelihood = t > 2 ? LTH_SOFTMAX : t == 1 ? LTH_PROBIT : LTH_LOGIT;
         options.restarts = 0;
         lth_gp *gp =
             support_classifier(ctx, "normalize(ssk(text, order=2))", table, targets[t], &options);
@@ -86,7 +87,7 @@ static void save_and_load(void **state) {
 
 static void truncated(void **state) {
     (void)state;
-    save_model("three");
+    save_model("three", LTH_LOGIT);
     support_bytes b = support_slurp("m");
     for (size_t size = 0; size < b.size; size += size < 64 || size + 64 > b.size ? 1 : 23) {
         char *path = support_file(b.data, size);
@@ -127,7 +128,7 @@ static void hostile(void **state) {
         {"scaling", .at = 1, .number = 0},
         {"report", .at = 0, .number = -1},
     };
-    save_model("three");
+    save_model("three", LTH_LOGIT);
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++)
         hostile_refused(ctx, "m", &changes[i], hostile_gp);
     /* A row of two classes at once, or of none: y of the first row for the second class. */
@@ -142,11 +143,34 @@ static void hostile(void **state) {
     unlink("m");
 }
 
+/* Classes that share a row: rows of one label, and the posterior of all rows. */
+static void hostile_softmax(void **state) {
+    (void)state;
+    const hostile_change changes[] = {
+        {"likelihood", .text = "gaussian"},
+        {"posterior", .text = "sites"},
+        {"posterior", .text = "inducing"},
+        {"posterior", .text = "exact"},
+        {"multi", .text = "yes"},
+        {"classes", .text = "[\"low\",\"mid\"]"},
+        {"y", .at = 0, .number = 0},
+        {"alpha", .at = 1, .number = 1e300},
+        {"root_w", .at = 1, .number = -0.1},
+        {"root_w", .at = 1, .number = 1.1},
+    };
+    save_model("three", LTH_SOFTMAX);
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++)
+        hostile_refused(ctx, "m", &changes[i], hostile_gp);
+    unlink("hostile");
+    unlink("m");
+}
+
 /* ---- Memory ---------------------------------------------------------------------------------- */
 
 typedef struct use {
     const lth_table *table;
     const char *target;
+    lth_likelihood likelihood;
 } use;
 
 /* Fit, save, load, classify, cross-validate. */
@@ -158,6 +182,7 @@ static lth_status use_all(void *user, lth_error *err) {
     lth_gp_options_init(&options);
     options.restarts = 0;
     options.max_iter = 2;
+    options.likelihood = u->likelihood;
     lth_gp *gp = NULL, *loaded = NULL;
     lth_validation *v = NULL;
     double p[18];
@@ -179,8 +204,9 @@ static void each_allocation_fails(void **state) {
     (void)state;
     lth_table *table = support_table(ctx, "text\tk\tseveral\na b\tx\tp,q\nb c\ty\tq\na c d\tz\t\n"
                                           "a b d\tx\tp\nc c b\ty\tq\nd\tz\tp\n");
-    fail_each(use_all, &(use){table, "k"}, true, 100);
-    fail_each(use_all, &(use){table, "several"}, true, 100);
+    fail_each(use_all, &(use){table, "k", LTH_LOGIT}, true, 100);
+    fail_each(use_all, &(use){table, "several", LTH_LOGIT}, true, 100);
+    fail_each(use_all, &(use){table, "k", LTH_SOFTMAX}, true, 100);
     lth_table_free(table);
 }
 
@@ -189,6 +215,7 @@ int main(void) {
         cmocka_unit_test(save_and_load),
         cmocka_unit_test(truncated),
         cmocka_unit_test(hostile),
+        cmocka_unit_test(hostile_softmax),
         cmocka_unit_test(each_allocation_fails),
     };
     return cmocka_run_group_tests(tests, open_folder, close_folder);

@@ -17,6 +17,7 @@
 
 #include "base/text.h"
 #include "gp_support.h"
+#include "hostile.h"
 #include "model/gp/gp.h"
 
 static lth_ctx *ctx;
@@ -63,6 +64,7 @@ static void compare_reports(const lth_gp *a, const lth_gp *b) {
     assert_true(p.loo->count == q.loo->count && p.loo->nlpd == q.loo->nlpd &&
                 p.loo->mae == q.loo->mae && p.loo->rmse == q.loo->rmse && p.loo->r == q.loo->r &&
                 p.loo->r2 == q.loo->r2 && p.loo->coverage == q.loo->coverage);
+    assert_memory_equal(p.loo, q.loo, sizeof *p.loo);
 }
 
 static lth_gp *load(const char *path) {
@@ -196,6 +198,30 @@ static void many_columns(void **state) {
     unlink("model");
 }
 
+/* A file of before has fewer leave-one-out figures. */
+static void older_figures(void **state) {
+    (void)state;
+    lth_error err = {0};
+    lth_table *table = support_rows(ctx, 0, 12);
+    lth_gp_options options = support_fixed();
+    lth_gp *gp = support_fit(ctx, "rbf(f1)", table, 1, &options);
+    assert_true(isfinite(lth_gp_reported(gp)->loo->kendall));
+    support_ok(lth_gp_save(gp, "model", &err), &err);
+    hostile_write("model", &(hostile_change){"report.left_out", .drop = true});
+    lth_gp *older = load("hostile");
+    const lth_metrics *m = lth_gp_reported(older)->loo;
+    assert_true(m->nlpd == lth_gp_reported(gp)->loo->nlpd && isnan(m->spearman) &&
+                isnan(m->kendall) && isnan(m->ndcg) && isnan(m->recall) && isnan(m->crps) &&
+                isnan(m->calibration) && isnan(m->qwk));
+    hostile_refused(ctx, "model", &(hostile_change){"report.left_out", .shorter = true},
+                    hostile_gp);
+    lth_gp_free(gp);
+    lth_gp_free(older);
+    lth_table_free(table);
+    unlink("model");
+    unlink("hostile");
+}
+
 /* ---- Files that cannot be written -------------------------------------------------------------
  */
 
@@ -287,8 +313,9 @@ static void full_disk(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(round_trips),  cmocka_unit_test(odd_names),
-        cmocka_unit_test(many_columns), cmocka_unit_test(unwritable),
-        cmocka_unit_test(full_device),  cmocka_unit_test(full_disk),
+        cmocka_unit_test(many_columns), cmocka_unit_test(older_figures),
+        cmocka_unit_test(unwritable),   cmocka_unit_test(full_device),
+        cmocka_unit_test(full_disk),
     };
     return cmocka_run_group_tests(tests, open_folder, close_folder);
 }

@@ -116,6 +116,65 @@ static void test_leave_one_out_units(void **state) {
     check_leave_one_out("ssk(text, order=2)", &options, true);
 }
 
+/* Distributions of rows that are left out: their figures are those of the report. */
+static void check_left_out(lth_likelihood likelihood, lth_point point) {
+    lth_error err = {0};
+    lth_table *table = support_rows(ctx, 0, ROWS);
+    lth_gp_options options = support_fixed();
+    options.likelihood = likelihood;
+    options.point = point;
+    lth_gp *gp = support_fit(ctx, "ssk(text, order=2)", table, 1, &options);
+    double y[ROWS], mean[ROWS], room[8][ROWS];
+    lth_gp_prediction to = {.point = room[0],
+                            .sd = room[1],
+                            .lower = room[2],
+                            .upper = room[3],
+                            .log_density = room[4],
+                            .cdf = room[5],
+                            .crps = room[6]};
+    support_ok(lth_gp_left_out(gp, 0, y, &to, sizeof to, &err), &err);
+    support_ok(lth_gp_leave_one_out(gp, 0, room[7], mean, room[1], &err), &err);
+    for (size_t i = 0; i < ROWS; i++) {
+        assert_true(y[i] == room[7][i] && mean[i] == to.point[i]);
+        assert_true(to.lower[i] < to.point[i] && to.point[i] < to.upper[i]);
+        assert_true((to.cdf[i] > 0.025 && to.cdf[i] < 0.975) ==
+                    (y[i] > to.lower[i] && y[i] < to.upper[i]));
+    }
+    lth_metrics m, r = *lth_gp_reported(gp)->loo;
+    to.y = y;
+    support_ok(lth_metrics_with(&to, sizeof to, ROWS, &m, sizeof m, &err), &err);
+    support_near(m.nlpd, r.nlpd, 1e-9);
+    support_near(m.crps, r.crps, 1e-9);
+    support_near(m.mae, r.mae, 1e-9);
+    assert_true(m.calibration == r.calibration && m.coverage == r.coverage);
+    lth_gp_free(gp);
+    lth_table_free(table);
+}
+
+static void test_left_out(void **state) {
+    (void)state;
+    check_left_out(LTH_GAUSSIAN, LTH_POINT_MEAN);
+    check_left_out(LTH_STUDENT, LTH_POINT_MEAN);
+    check_left_out(LTH_WARPED, LTH_POINT_MEDIAN);
+}
+
+static lth_status leave_out_with(void *gp, lth_error *err) {
+    double y[ROWS], point[ROWS], cdf[ROWS];
+    lth_gp_prediction to = {.point = point, .cdf = cdf};
+    return lth_gp_left_out(gp, 0, y, &to, sizeof to, err);
+}
+
+static void test_left_out_without_memory(void **state) {
+    (void)state;
+    lth_table *table = support_rows(ctx, 0, ROWS);
+    lth_gp_options options = support_fixed();
+    options.likelihood = LTH_STUDENT;
+    lth_gp *gp = support_fit(ctx, "ssk(text, order=2)", table, 1, &options);
+    fail_each(leave_out_with, gp, false, 0);
+    lth_gp_free(gp);
+    lth_table_free(table);
+}
+
 static void test_leave_one_out_misuse(void **state) {
     (void)state;
     lth_error err = {0};
@@ -382,6 +441,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_leave_one_out),
         cmocka_unit_test(test_leave_one_out_units),
+        cmocka_unit_test(test_left_out),
+        cmocka_unit_test(test_left_out_without_memory),
         cmocka_unit_test(test_leave_one_out_misuse),
         cmocka_unit_test(test_steps_are_kept),
         cmocka_unit_test(test_no_steps_without_learning),

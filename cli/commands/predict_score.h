@@ -1,0 +1,28 @@
+/* predict --score: how good predictions are, of rows that come a slice at a time. */
+#ifndef CLI_PREDICT_SCORE_H
+#define CLI_PREDICT_SCORE_H
+
+#include "prediction.h"
+
+/* Of every row so far, by target: what judges it. */
+enum { SCORE_NUMBERS = 8 };
+typedef struct score {
+    session *session;
+    lth_model *model;
+    const char *path; /* of the table */
+    size_t rows, room;
+    double *numbers[SCORE_NUMBERS]; /* [target][room]; see predict_score.c     */
+    bool *truth, *predicted;        /* [row * (classes + 1) + class]           */
+    double *probability;            /* likewise; NULL = there are none         */
+    bool strange;                   /* some label is none that the model knows */
+} score;
+
+/* Adds the columns that hold the truth; more->at has room for them. */
+void score_columns(lth_model *m, list *more);
+
+/* Predict the rows of a slice, and keep what judges them. Free `p` in any case. */
+int score_take(score *s, const lth_table *slice, prediction *p);
+int score_print(score *s, bool json);
+void score_free(score *s);
+
+#endif

@@ -1,0 +1,305 @@
+/* Models of the draws of a model, and what averaging leaves in its file. */
+#include "model/gp/gp_average.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "model/gp/gp_uncertain.h"
+
+/* Those of draws that weigh nothing are not made. */
+struct lth__drawn {
+    lth_gp **model;
+    double *weight;
+    size_t count;
+};
+
+/* ---- What it goes with ---- */
+
+/* A factor for all latent functions, where they share it. */
+static size_t factors_of(const lth_gp *gp) {
+    return gp->posterior == &lth__exact ? 1 : gp->latents;
+}
+
+static lth_status check_memory(const lth_gp *gp, size_t draws, lth_error *err) {
+    size_t one = lth__packed_bytes(gp->rows, sizeof(double)), count = draws * factors_of(gp);
+    size_t beside = gp->posterior->bytes(gp);
+    size_t all =
+        one > SIZE_MAX / 2 / count || beside > SIZE_MAX / 2 ? SIZE_MAX : count * one + beside;
+    char what[64];
+    snprintf(what, sizeof what, "averaging over %zu draws", draws);
+    return lth__memory_check(all, what, "use fewer draws or rows, or a machine with more memory",
+                             err);
+}
+
+lth_status lth__gp_check_average(const lth_gp *gp, const lth_gp_options *options, lth_error *err) {
+    size_t draws = options->average;
+    if (draws == 0) return LTH_OK;
+    if (draws < 2 || draws > LTH__MOST_DRAWS)
+        return lth__fail(err, LTH_EARG, "average wants 2 to %d draws, not %zu", LTH__MOST_DRAWS,
+                         draws);
+    if (!options->learn || options->max_iter == 0)
+        return lth__fail(err, LTH_EARG, "nothing is learned, so there is nothing to average over");
+    if (gp->posterior == &lth__cg || gp->posterior == &lth__inducing)
+        return lth__fail(err, LTH_EARG,
+                         "averaging is for models that have a factor of all rows: it does not go "
+                         "with the posterior %s",
+                         gp->posterior->name);
+    return check_memory(gp, draws, err);
+}
+
+/* ---- A model of a draw ---- */
+
+static void free_model(lth_gp *d) {
+    if (!d) return;
+    if (d->solution) d->posterior->free(d->solution);
+    lth__prepared_free(d->prepared);
+    if (d->items) lth_encoder_free(d->items->encoder);
+    if (d->kernel) lth__free(d->kernel->params);
+    void *blocks[] = {d->items, d->kernel, d->y, d->unwarped, d->warp_by, d->targets, d};
+    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) lth__free(blocks[i]);
+}
+
+static void *copy_of(const void *from, size_t count, size_t size) {
+    void *to = lth__alloc(count, size);
+    if (to && count > 0) memcpy(to, from, count * size);
+    return to;
+}
+
+/* The same nodes, with values of its own. */
+static lth_kernel *copy_kernel(const lth_kernel *kernel) {
+    lth_kernel *copy = copy_of(kernel, 1, sizeof *copy);
+    if (!copy) return NULL;
+    copy->params = copy_of(kernel->params, kernel->param_count, sizeof *copy->params);
+    if (copy->params) return copy;
+    lth__free(copy);
+    return NULL;
+}
+
+/* The targets before the warp: the model has them after it. */
+static bool unwarp(const lth_gp *gp, lth_gp *d) {
+    size_t cells = gp->rows * gp->latents;
+    d->unwarped = lth__alloc(cells, sizeof *d->unwarped);
+    d->warp_by = lth__alloc(lth__warp_params(gp->warp) * cells, sizeof *d->warp_by);
+    for (size_t t = 0; d->unwarped && t < gp->latents; t++) {
+        const lth__target *of = &gp->targets[t];
+        for (size_t i = 0; i < gp->rows; i++)
+            d->unwarped[t * gp->rows + i] = (lth__gp_truth(gp, t, i) - of->shift) / of->scale;
+    }
+    return d->unwarped && d->warp_by;
+}
+
+/* All that it owns is NULL or its own: free_model() in any case. */
+static bool copy_model(const lth_gp *gp, lth_gp *d) {
+    *d = *gp;
+    d->solution = NULL;
+    d->prepared = NULL;
+    d->kernel = NULL;
+    d->y = d->unwarped = d->warp_by = NULL;
+    d->targets = NULL;
+    d->items = NULL;
+    d->intervals = NULL;
+    d->draws = NULL;
+    d->only_predicts = true;
+    d->kernel = copy_kernel(gp->kernel);
+    d->y = copy_of(gp->y, gp->rows * gp->latents, sizeof *d->y);
+    d->targets = copy_of(gp->targets, gp->target_count, sizeof *d->targets);
+    return d->kernel && d->y && d->targets && (!gp->warp || unwarp(gp, d));
+}
+
+/* The same rows, with an encoder of its own: what that keeps depends on the values of the
+ * parameters, and other threads read the model's. */
+static lth_status take_rows(const lth_gp *gp, lth_gp *d, lth_error *err) {
+    d->items = copy_of(gp->items, 1, sizeof *d->items);
+    if (!d->items) return lth__fail_memory(err, sizeof *d->items);
+    d->items->encoder = NULL;
+    LTH_TRY(lth__encoder_extend(gp->encoder, &d->items->encoder, err));
+    d->items->borrowed = d->items->of_base = d->items->quiet = true;
+    return LTH_OK;
+}
+
+static lth_status solve(lth_gp *d, lth_error *err) {
+    lth__gram *gram;
+    double evidence;
+    lth_status status = d->posterior->open(d, err);
+    if (status == LTH_OK) status = lth__gram_create(d->kernel, d->items, NULL, &gram, err);
+    if (status == LTH_OK) {
+        lth__gram_keep_nothing(gram);
+        status = lth__gp_solve(d, gram, &evidence, err);
+        if (status == LTH_OK) status = d->posterior->settle(d, err);
+        if (status != LTH_OK) { /* its matrices may lie beside the Gram matrix */
+            d->posterior->free(d->solution);
+            d->solution = NULL;
+        }
+        lth__gram_free(gram);
+    }
+    if (status == LTH_OK && d->posterior->ready) status = d->posterior->ready(d, err);
+    return status;
+}
+
+static lth_status make_model(const lth_gp *gp, const double *value, lth_gp **out, lth_error *err) {
+    lth_gp *d = lth__calloc(1, sizeof *d);
+    if (!d) return lth__fail_memory(err, sizeof *d);
+    lth_status status = copy_model(gp, d) ? LTH_OK : lth__fail_memory(err, 0);
+    if (status == LTH_OK) {
+        d->kernel->ctx = &d->ctx;
+        for (size_t p = 0; p < lth__gp_param_count(d); p++) *lth__gp_value(d, p) = value[p];
+        status = take_rows(gp, d, err);
+        if (status == LTH_OK) status = solve(d, err);
+    }
+    if (status == LTH_OK) status = lth__prepared_create(d->kernel, d->items, &d->prepared, err);
+    if (status == LTH_OK)
+        *out = d;
+    else
+        free_model(d);
+    return status;
+}
+
+/* ---- All of them ---- */
+
+void lth__drawn_free(struct lth__drawn *d) {
+    if (!d) return;
+    for (size_t i = 0; d->model && i < d->count; i++) free_model(d->model[i]);
+    lth__free(d->model);
+    lth__free(d->weight);
+    lth__free(d);
+}
+
+static lth_status make_models(const lth_gp *gp, struct lth__drawn *to, lth_error *err) {
+    const struct lth__draws *d = gp->draws;
+    to->model = lth__calloc(d->count, sizeof *to->model);
+    to->weight = lth__calloc(d->count, sizeof *to->weight);
+    if (!to->model || !to->weight) return lth__fail_memory(err, d->count * sizeof *to->model);
+    for (size_t i = 0; i < d->count; i++) {
+        if (d->weight[i] == 0) continue;
+        LTH_TRY(make_model(gp, d->value + i * d->params, &to->model[to->count], err));
+        to->weight[to->count++] = d->weight[i];
+    }
+    return LTH_OK;
+}
+
+static lth_status make_drawn(const lth_gp *gp, struct lth__drawn **out, lth_error *err) {
+    lth_ctx ctx = gp->ctx;
+    const lth__eval *kept;
+    LTH_TRY(check_memory(gp, gp->draws->count, err));
+    /* What the model's encoder keeps is complete before draws look at it. */
+    LTH_TRY(lth__prepared_need(gp->prepared, &ctx, &kept, err));
+    struct lth__drawn *d = lth__calloc(1, sizeof *d);
+    if (!d) return lth__fail_memory(err, sizeof *d);
+    lth_status status = make_models(gp, d, err);
+    if (status == LTH_OK)
+        *out = d;
+    else
+        lth__drawn_free(d);
+    return status;
+}
+
+const lth_gp *lth__averaged_at(const lth__averaged *a, size_t i) {
+    return a->model ? a->model[i] : a->itself;
+}
+
+lth_status lth__gp_averaged(const lth_gp *gp, lth__averaged *out, lth_error *err) {
+    static const double one = 1;
+    struct lth__draws *d = gp->draws;
+    *out = (lth__averaged){.count = 1, .itself = gp, .weight = &one};
+    if (!d) return LTH_OK;
+    pthread_mutex_lock(&d->lock);
+    lth_status status = d->drawn ? LTH_OK : make_drawn(gp, &d->drawn, err);
+    pthread_mutex_unlock(&d->lock);
+    if (status != LTH_OK) return status;
+    *out = (lth__averaged){
+        .count = d->drawn->count, .model = d->drawn->model, .weight = d->drawn->weight};
+    return LTH_OK;
+}
+
+/* ---- In the report, and in a file ---- */
+
+void lth__gp_uncertain_report(lth_gp *gp) {
+    gp->report.draws = gp->draws ? gp->draws->count : 0;
+    gp->report.effective_draws = gp->draws ? gp->draws->effective : 0;
+}
+
+enum { INTERVAL_NUMBERS = 3 };
+
+void lth__gp_uncertain_save(const lth_gp *gp, lth__saver *s) {
+    size_t params = lth__gp_param_count(gp);
+    if (!s->ok || !gp->intervals) return;
+    double *x = lth__saver_keep(s, lth__alloc(params * INTERVAL_NUMBERS, sizeof *x));
+    s->ok = s->ok && x;
+    if (!s->ok) return;
+    for (size_t p = 0; p < params; p++) {
+        const lth__interval *i = &gp->intervals[p];
+        double all[INTERVAL_NUMBERS] = {i->low, i->high, i->undetermined};
+        memcpy(x + p * INTERVAL_NUMBERS, all, sizeof all);
+    }
+    lth__saver_put(s, "intervals", LTH__F64, params, INTERVAL_NUMBERS, x);
+    const struct lth__draws *d = gp->draws;
+    if (!d) return;
+    lth__saver_put(s, "draws", LTH__F64, d->count, d->params, d->value);
+    lth__saver_put(s, "draws.weight", LTH__F64, d->count, 0, d->weight);
+}
+
+/* Both numbers, or neither. */
+static bool is_interval(const double *x) {
+    bool known = isfinite(x[0]) && isfinite(x[1]) && x[0] <= x[1];
+    return known || (isnan(x[0]) && isnan(x[1]));
+}
+
+static lth_status load_intervals(lth_gp *gp, const lth__loader *l) {
+    const lth__tensor *t;
+    size_t params = lth__gp_param_count(gp);
+    LTH_TRY(lth__loader_get(l, "intervals", LTH__F64, 2, params, INTERVAL_NUMBERS, &t));
+    gp->intervals = lth__alloc(params, sizeof *gp->intervals);
+    if (!gp->intervals) return lth__fail_memory(l->err, params * sizeof *gp->intervals);
+    for (size_t p = 0; p < params; p++) {
+        const double *x = (const double *)t->data + p * INTERVAL_NUMBERS;
+        if (!is_interval(x)) return lth__loader_damaged(l, "intervals");
+        gp->intervals[p] = (lth__interval){x[0], x[1], x[2] != 0};
+    }
+    return LTH_OK;
+}
+
+/* As the kernel, or what is learned beside it, can have. */
+static bool is_possible(const lth_gp *gp, size_t param, double value) {
+    size_t kernel = gp->kernel->param_count;
+    if (!isfinite(value)) return false;
+    if (param >= kernel) return gp->own_list[param - kernel].linear || value >= 0;
+    const lth_param *p = &gp->kernel->params[param];
+    return value >= p->lo && value <= p->hi;
+}
+
+static lth_status load_draws(lth_gp *gp, const lth__loader *l) {
+    const lth__tensor *t, *weight;
+    size_t params = lth__gp_param_count(gp);
+    LTH_TRY(lth__loader_get(l, "draws", LTH__F64, 2, LTH_NONE, params, &t));
+    size_t count = t->shape[0];
+    if (count < 2 || count > LTH__MOST_DRAWS || gp->posterior == &lth__cg ||
+        gp->posterior == &lth__inducing)
+        return lth__loader_damaged(l, "draws");
+    LTH_TRY(lth__loader_get(l, "draws.weight", LTH__F64, 1, count, 0, &weight));
+    LTH_TRY(lth__draws_create(count, params, &gp->draws, l->err));
+    struct lth__draws *d = gp->draws;
+    memcpy(d->value, t->data, count * params * sizeof *d->value);
+    memcpy(d->weight, weight->data, count * sizeof *d->weight);
+    double sum = 0, square = 0;
+    bool good = true;
+    for (size_t i = 0; i < count; i++) {
+        good = good && d->weight[i] >= 0 && d->weight[i] <= 1;
+        sum += d->weight[i];
+        square += d->weight[i] * d->weight[i];
+        for (size_t p = 0; p < params; p++)
+            good = good && is_possible(gp, p, d->value[i * params + p]);
+    }
+    if (!good || !(fabs(sum - 1) < 1e-6)) return lth__loader_damaged(l, "draws");
+    d->effective = 1 / square;
+    return LTH_OK;
+}
+
+lth_status lth__gp_uncertain_load(lth_gp *gp, const lth__loader *l) {
+    if (lth__tensors_find(l->file, "intervals")) LTH_TRY(load_intervals(gp, l));
+    if (lth__tensors_find(l->file, "draws")) LTH_TRY(load_draws(gp, l));
+    lth__gp_uncertain_report(gp);
+    return LTH_OK;
+}

@@ -1,0 +1,91 @@
+/* Rows with what is known of them: their weights, exposures and noise, put to a likelihood. */
+#include <math.h>
+
+#include "model/likelihood/likelihood.h"
+
+/* The parameters as this row has them: where its noise is its own, `room` holds them. */
+static lth__terms terms_of(const lth__seen *s, size_t row, double *room) {
+    lth__terms t = s->terms;
+    if (!s->likelihood->has_noise || (!s->ratio && !s->added)) return t;
+    for (size_t i = 0; i < s->params; i++) room[i] = t.theta[i];
+    if (s->ratio) room[0] *= s->ratio[row];
+    if (s->added) room[0] += s->added[row] * s->added_unit;
+    t.theta = room;
+    return t;
+}
+
+static double place_of(const lth__seen *s, size_t row, double f) {
+    return f + s->link + (s->offset ? s->offset[row] : 0);
+}
+
+static lth__log_p times(lth__log_p p, double weight) {
+    return (lth__log_p){p.value * weight, p.d1 * weight, p.d2 * weight, p.d3 * weight};
+}
+
+lth__log_p lth__seen_at(const lth__seen *s, size_t row, double f) {
+    double room[LTH__MOST_OWN];
+    lth__terms t = terms_of(s, row, room);
+    lth__log_p p = s->likelihood->at(&t, s->y[row], place_of(s, row, f));
+    return s->weight ? times(p, s->weight[row]) : p;
+}
+
+/* By how much a derivative by parameter i counts. */
+static double weight_of(const lth__seen *s, size_t row, size_t i) {
+    bool noise = i == 0 && s->likelihood->has_noise && s->ratio;
+    return (s->weight ? s->weight[row] : 1) * (noise ? s->ratio[row] : 1);
+}
+
+void lth__seen_by_params(const lth__seen *s, size_t row, double f, lth__log_p *out) {
+    double room[LTH__MOST_OWN];
+    lth__terms t = terms_of(s, row, room);
+    s->likelihood->by_params(&t, s->y[row], place_of(s, row, f), out);
+    for (size_t i = 0; i < s->params; i++) out[i] = times(out[i], weight_of(s, row, i));
+}
+
+static lth__expected expect_closed(const lth__seen *s, size_t row, double mean, double variance) {
+    double room[LTH__MOST_OWN], weight = s->weight ? s->weight[row] : 1;
+    lth__terms t = terms_of(s, row, room);
+    lth__expected e = s->likelihood->expect(&t, s->y[row], place_of(s, row, mean), variance);
+    return (lth__expected){e.value * weight, e.by_mean * weight, e.by_variance * weight};
+}
+
+static void expect_params_closed(const lth__seen *s, size_t row, double mean, double variance,
+                                 double *by_params) {
+    double room[LTH__MOST_OWN], by[LTH__MOST_OWN] = {0};
+    lth__terms t = terms_of(s, row, room);
+    s->likelihood->expect_params(&t, s->y[row], place_of(s, row, mean), variance, by);
+    for (size_t k = 0; k < s->params; k++) by_params[k] += by[k] * weight_of(s, row, k);
+}
+
+lth__expected lth__seen_expect(const lth__seen *s, const lth__quadrature *q, size_t row,
+                               double mean, double variance) {
+    if (s->likelihood->expect) return expect_closed(s, row, mean, variance);
+    double sd = sqrt(variance > 0 ? variance : 0), slope = 0, curvature = 0;
+    lth__expected e = {0};
+    for (size_t i = 0; i < LTH__NODES; i++) {
+        double w = q->weight[i];
+        lth__log_p p = lth__seen_at(s, row, mean + sd * q->node[i]);
+        e.value += w * p.value;
+        e.by_mean += w * p.d1;
+        slope += w * p.d1 * q->node[i];
+        curvature += w * p.d2;
+    }
+    /* Where the first is a quotient of two small numbers, the rule is exact and they are the same.
+     */
+    e.by_variance = sd > 1e-4 ? slope / (2 * sd) : curvature / 2;
+    return e;
+}
+
+void lth__seen_expect_params(const lth__seen *s, const lth__quadrature *q, size_t row, double mean,
+                             double variance, double *by_params) {
+    if (s->likelihood->expect_params) {
+        expect_params_closed(s, row, mean, variance, by_params);
+        return;
+    }
+    double sd = sqrt(variance > 0 ? variance : 0);
+    lth__log_p by[LTH__MOST_OWN];
+    for (size_t i = 0; i < LTH__NODES && s->params > 0; i++) {
+        lth__seen_by_params(s, row, mean + sd * q->node[i], by);
+        for (size_t k = 0; k < s->params; k++) by_params[k] += q->weight[i] * by[k].value;
+    }
+}

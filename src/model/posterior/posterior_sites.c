@@ -1,0 +1,57 @@
+/* The posterior for likelihoods that are not Gaussian, by the best normal distribution of all rows'
+ * f (sites.h), for each latent function by itself. */
+#include "model/posterior/site_model.h"
+#include "model/posterior/sites.h"
+
+/* Of what sites may be left with (sites.h): at the end, and what the bound may lack for each row
+ * while parameters are learned, so that its gradient is good for the search. */
+static const double tolerance = 1e-8, lack_of_row = 1e-10;
+
+/* Sites begin where they ended last. */
+static double *carried(const lth_gp *gp, size_t *count) {
+    const lth__site_model *s = gp->solution;
+    *count = 2 * gp->latents * gp->rows;
+    return s->sites;
+}
+
+static lth_status open(lth_gp *gp, lth_error *err) {
+    LTH_TRY(lth__site_model_open(gp, err));
+    lth__site_model *s = gp->solution;
+    size_t count = 2 * gp->latents * gp->rows;
+    s->lack = lack_of_row * (double)gp->rows;
+    s->sites = lth__calloc(count, sizeof *s->sites);
+    return s->sites ? LTH_OK : lth__fail_memory(err, count * sizeof *s->sites);
+}
+
+static lth_status of_latent(const lth_gp *gp, size_t latent, double *out, double *by_params,
+                            lth_error *err) {
+    lth__site_model *s = gp->solution;
+    size_t n = gp->rows;
+    double *variance = lth__alloc(n, sizeof *variance);
+    if (!variance) return lth__fail_memory(err, n * sizeof *variance);
+    lth__sites x = {.seen = lth__gp_seen(gp, latent),
+                    .tolerance = tolerance,
+                    .lack = by_params ? s->lack : 0,
+                    .l = s->sites + 2 * latent * n,
+                    .D = s->sites + (2 * latent + 1) * n,
+                    .a = s->a + latent * n,
+                    .f = s->f + latent * n,
+                    .variance = variance,
+                    .root_d = s->root_w + latent * n,
+                    .L = &s->B};
+    lth_status status = lth__sites_find(&x, &s->K, err);
+    *out = x.evidence;
+    if (status == LTH_OK && by_params)
+        status = lth__sites_weights(&x, &s->K, &s->M, by_params, err);
+    lth__site_factor_free(&x.factor);
+    lth__free(variance);
+    return status;
+}
+
+static lth_status evidence(lth_gp *gp, lth__gram *gram, double *out, double *gradient,
+                           lth_error *err) {
+    return lth__site_model_evidence(gp, gram, of_latent, out, gradient, err);
+}
+
+const lth__posterior lth__sites_posterior = {LTH__SITE_MODEL, .name = "sites", .open = open,
+                                             .evidence = evidence, .carried = carried};
