@@ -56,7 +56,7 @@ static void sort(size_t n, double *value, double *U) {
     }
 }
 
-void lth__eigen(size_t n, double *A, double *value, double *U) {
+void lth__eigen_unordered(size_t n, double *A, double *value, double *U) {
     enum { MOST_SWEEPS = 60 };
     double least = DBL_EPSILON * DBL_EPSILON * sum_of_squares(n, A, 0);
     for (size_t i = 0; i < n * n; i++) U[i] = i % (n + 1) == 0;
@@ -66,5 +66,9 @@ void lth__eigen(size_t n, double *A, double *value, double *U) {
         }
     }
     for (size_t i = 0; i < n; i++) value[i] = A[i * n + i];
+}
+
+void lth__eigen(size_t n, double *A, double *value, double *U) {
+    lth__eigen_unordered(n, A, value, U);
     sort(n, value, U);
 }

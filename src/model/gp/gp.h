@@ -113,6 +113,8 @@ bool lth__gp_has_own_units(const lth_gp *gp);
 lth__terms lth__gp_terms(const lth_gp *gp, size_t target);
 /* The rows of a latent function. */
 lth__seen lth__gp_seen(const lth_gp *gp, size_t latent);
+/* The same with what is known of other rows, whose y is not. */
+lth__seen lth__gp_seen_with(const lth_gp *gp, size_t latent, const lth__known *known);
 /* The variance of the noise, in units of the first target squared; after a warp in those of that; 0
  * = there is none. */
 double lth__gp_noise(const lth_gp *gp);
@@ -246,6 +248,9 @@ lth__source_files lth__gp_files(const lth_gp_options *options);
 /* Whether targets are labels, and what does not go with them. */
 lth_status lth__gp_check(const char *const *targets, size_t count, bool labels,
                          const lth_gp_options *options, lth_error *err);
+/* Whether warp (NULL = none is named) and bounds go with the likelihood. */
+lth_status lth__gp_check_shape(const lth__likelihood *l, const char *warp, double lower,
+                               double upper, lth_error *err);
 lth_status lth__gp_takes_labels(const lth_table *table, const char *const *targets, size_t count,
                                 const lth_gp_options *options, bool *out, lth_error *err);
 /* Numbers by [target][row] that the likelihood can have made; freed with lth__free(). */
@@ -261,6 +266,9 @@ lth__known_columns lth__gp_known_columns(const lth_gp_options *options);
  * set where that says so. */
 lth_status lth__gp_expression(lth_ctx *ctx, const char *kernel, lth_gp_options *options, char **out,
                               lth_error *err);
+
+/* What is known of its rows, into a file. */
+void lth__gp_save_known(const lth_gp *gp, lth__saver *s);
 
 /* ---- Predictions ---- */
 

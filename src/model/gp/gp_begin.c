@@ -67,17 +67,12 @@ static void measure_link(const lth_gp *gp, const double *y, lth__target *target)
     target->link = l->link ? l->link(&terms, y, gp->rows, exposure) : 0;
 }
 
-static size_t grade_of(const lth_gp *gp, double y) {
-    size_t k = 0;
-    while (k < gp->grade_count && gp->grades[k] != y) k++;
-    return k;
-}
-
 static void write_targets(lth_gp *gp, const double *y, size_t t) {
     const lth__target *target = &gp->targets[t];
     double *to = (gp->unwarped ? gp->unwarped : gp->y) + t * gp->rows;
     for (size_t i = 0; i < gp->rows; i++)
-        to[i] = gp->grades ? (double)grade_of(gp, y[i]) : (y[i] - target->shift) / target->scale;
+        to[i] = gp->grades ? (double)lth__grade_find(gp->grades, gp->grade_count, y[i])
+                           : (y[i] - target->shift) / target->scale;
 }
 
 /* The numbers that are known; returns how many. */

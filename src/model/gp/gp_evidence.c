@@ -62,18 +62,22 @@ lth__terms lth__gp_terms(const lth_gp *gp, size_t target) {
                         .grades = gp->grade_count};
 }
 
-lth__seen lth__gp_seen(const lth_gp *gp, size_t latent) {
+lth__seen lth__gp_seen_with(const lth_gp *gp, size_t latent, const lth__known *known) {
     const lth__target *of = &gp->targets[gp->classes ? 0 : latent];
     return (lth__seen){.likelihood = gp->likelihood,
                        .terms = lth__gp_terms(gp, latent),
                        .params = gp->likelihood_params,
                        .link = of->link,
                        .y = gp->y + latent * gp->rows,
-                       .offset = gp->known.offset,
-                       .ratio = gp->known.ratio,
-                       .added = gp->known.added,
+                       .offset = known->offset,
+                       .ratio = known->ratio,
+                       .added = known->added,
                        .added_unit = 1 / (of->scale * of->scale),
-                       .weight = gp->known.weight};
+                       .weight = known->weight};
+}
+
+lth__seen lth__gp_seen(const lth_gp *gp, size_t latent) {
+    return lth__gp_seen_with(gp, latent, &gp->known);
 }
 
 double lth__gp_noise(const lth_gp *gp) {

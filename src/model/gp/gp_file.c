@@ -22,16 +22,6 @@ enum { LEFT_OUT_NUMBERS = 7 };
 /* A step likewise, and what a target has beside its scaling. */
 enum { STEP_NUMBERS = 6, TARGET_NUMBERS = 3 };
 
-/* What is known of rows. */
-enum { KNOWN = 4 };
-static const char *const known_names[KNOWN] = {"known.ratio", "known.added", "known.weight",
-                                               "known.offset"};
-
-static double **known_at(lth__known *k, size_t i) {
-    double **const all[KNOWN] = {&k->ratio, &k->added, &k->weight, &k->offset};
-    return all[i];
-}
-
 static void report_to_numbers(const lth_gp *gp, double *x) {
     const lth_gp_report *r = &gp->report;
     const lth_metrics *m = &gp->loo;
@@ -203,14 +193,6 @@ static void save_targets(lth__saver *s, const lth_gp *gp) {
     if (gp->grades) lth__saver_put(s, "grades", LTH__F64, gp->grade_count, 0, gp->grades);
 }
 
-/* Of the rows it has, where it has all of them. */
-static void save_known(lth__saver *s, const lth_gp *gp) {
-    for (size_t i = 0; i < KNOWN && !gp->keeps_few; i++) {
-        const double *x = *known_at((lth__known *)&gp->known, i);
-        if (x) lth__saver_put(s, known_names[i], LTH__F64, gp->rows, 0, x);
-    }
-}
-
 static void save_numbers(lth__saver *s, const lth_gp *gp) {
     size_t t = gp->target_count, params = lth__gp_param_count(gp), own = gp->own_count;
     double *report = lth__saver_keep(s, lth__alloc(REPORT_NUMBERS, sizeof *report));
@@ -245,7 +227,7 @@ static void save_numbers(lth__saver *s, const lth_gp *gp) {
     lth__saver_put(s, "start", LTH__F64, params, 0, gp->start);
     lth__saver_put(s, "flags", LTH__U8, params, 2, flags);
     save_targets(s, gp);
-    save_known(s, gp);
+    if (!gp->keeps_few) lth__gp_save_known(gp, s);
     save_steps(s, gp);
     save_kept(s, gp);
     lth__gp_uncertain_save(gp, s);
@@ -271,6 +253,14 @@ lth_status lth_gp_save_to(const lth_gp *gp, lth_write_fn *write, void *user, lth
     if (gp->at_first_rank && !lth__cluster_reads(gp->ctx.cluster))
         return lth__fail(err, LTH_EUNSUPPORTED, "the first rank has the model's factor");
     return save(gp, &(lth__model_to){.write = write, .user = user}, err);
+}
+
+void lth__gp_save_known(const lth_gp *gp, lth__saver *s) {
+    double **array;
+    const char *name;
+    for (size_t i = 0; (array = lth__known_at((lth__known *)&gp->known, i, &name)); i++) {
+        if (*array) lth__saver_put(s, name, LTH__F64, gp->rows, 0, *array);
+    }
 }
 
 /* ---- Loading ---- */
@@ -375,10 +365,12 @@ static lth_status load_more_of_targets(const loader *l) {
 static lth_status load_known(const loader *l) {
     lth_gp *gp = l->gp;
     const lth__tensor *t;
-    for (size_t i = 0; i < KNOWN; i++) {
-        if (!lth__tensors_find(l->in.file, known_names[i])) continue;
-        LTH_TRY(lth__loader_get(&l->in, known_names[i], LTH__F64, 1, gp->rows, 0, &t));
-        LTH_TRY(lth__loader_copy(&l->in, t, known_at(&gp->known, i)));
+    double **to;
+    const char *name;
+    for (size_t i = 0; (to = lth__known_at(&gp->known, i, &name)); i++) {
+        if (!lth__tensors_find(l->in.file, name)) continue;
+        LTH_TRY(lth__loader_get(&l->in, name, LTH__F64, 1, gp->rows, 0, &t));
+        LTH_TRY(lth__loader_copy(&l->in, t, to));
     }
     return LTH_OK;
 }

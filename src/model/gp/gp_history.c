@@ -15,13 +15,8 @@ void lth__gp_leave_out(const lth_gp *gp, const double *alpha, const double *inve
 }
 
 double lth__gp_truth(const lth_gp *gp, size_t target, size_t row) {
-    const lth__target *of = &gp->targets[target];
-    double y = gp->y[target * gp->rows + row];
-    if (gp->grades) return gp->grades[(size_t)y];
-    if (gp->warp)
-        y = lth__warp_inverse(gp->warp, gp->own + gp->likelihood_params,
-                              of->centre + of->spread * y);
-    return of->shift + of->scale * y;
+    lth__predictive p = lth__gp_predictive(gp, target, 0, 0, NULL, row, NULL);
+    return lth__predictive_units(&p, gp->y[target * gp->rows + row]);
 }
 
 /* What is expected of each row from all the others, whose f has this mean and variance. The places

@@ -55,14 +55,6 @@ static int hash_bytes(void *user, const void *bytes, size_t size) {
     return 0;
 }
 
-static void put_known(lth__saver *s, const lth_gp *gp) {
-    const lth__known *k = &gp->known;
-    if (k->ratio) lth__saver_put(s, "ratio", LTH__F64, gp->rows, 0, k->ratio);
-    if (k->added) lth__saver_put(s, "added", LTH__F64, gp->rows, 0, k->added);
-    if (k->weight) lth__saver_put(s, "weight", LTH__F64, gp->rows, 0, k->weight);
-    if (k->offset) lth__saver_put(s, "offset", LTH__F64, gp->rows, 0, k->offset);
-}
-
 /* Of the rows as a model file has them, with the vectors of their words, and of the targets. */
 static lth_status hash_rows(const lth_gp *gp, uint64_t *out, lth_error *err) {
     *out = 0xcbf29ce484222325u;
@@ -73,7 +65,7 @@ static lth_status hash_rows(const lth_gp *gp, uint64_t *out, lth_error *err) {
         lth__saver_put_fields(&s, gp->encoder, gp->items);
         lth__saver_put(&s, "y", LTH__F64, gp->latents, gp->rows,
                        gp->unwarped ? gp->unwarped : gp->y);
-        put_known(&s, gp);
+        lth__gp_save_known(gp, &s);
     }
     return lth__saver_close(&s, &(lth__model_to){.write = hash_bytes, .user = out}, err);
 }

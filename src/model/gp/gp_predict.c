@@ -141,22 +141,15 @@ static lth_status find_models(const lth_gp *gp, const lth_items *items, lth__ave
 
 lth__predictive lth__gp_predictive(const lth_gp *gp, size_t target, double mean, double variance,
                                    const lth__known *known, size_t row, double *room) {
-    const lth__target *of = &gp->targets[target];
-    lth__predictive p = {.likelihood = gp->likelihood,
-                         .terms = lth__gp_terms(gp, target),
-                         .target = of,
-                         .warp = gp->warp,
-                         .phi = gp->own + gp->likelihood_params,
-                         .grades = gp->grades,
-                         .mean = mean + of->link,
-                         .variance = variance};
-    if (known && known->offset) p.mean += known->offset[row];
-    if (!gp->likelihood->has_noise || !known || (!known->ratio && !known->added)) return p;
-    memcpy(room, gp->own, gp->likelihood_params * sizeof *room);
-    if (known->ratio) room[0] *= known->ratio[row];
-    if (known->added) room[0] += known->added[row] / (of->scale * of->scale);
-    p.terms.theta = room;
-    return p;
+    lth__seen seen = lth__gp_seen_with(gp, target, known ? known : &(lth__known){0});
+    return (lth__predictive){.likelihood = gp->likelihood,
+                             .terms = lth__seen_terms(&seen, row, room),
+                             .target = &gp->targets[target],
+                             .warp = gp->warp,
+                             .phi = gp->own + gp->likelihood_params,
+                             .grades = gp->grades,
+                             .mean = lth__seen_place(&seen, row, mean),
+                             .variance = variance};
 }
 
 typedef struct numbers {
@@ -231,8 +224,7 @@ static void take_numbers(void *user, size_t first, size_t rows, const double *me
 
 /* Whether a mean of f is enough: noise of a mean of zero leaves the mean of y as it is. */
 static bool needs_variance(const lth_gp *gp, const lth_gp_prediction *to) {
-    bool plain = !gp->warp && gp->likelihood->moments_under && !gp->likelihood->own_units &&
-                 gp->likelihood != &lth__censored;
+    bool plain = !lth__gp_has_own_units(gp) && gp->likelihood != &lth__censored;
     bool mean_alone = !to->sd && !to->latent_sd && !to->median && !to->lower && !to->upper &&
                       !to->y && !to->probability && gp->point == LTH_POINT_MEAN;
     return !(plain && mean_alone);
@@ -355,13 +347,11 @@ static lth_status check_truth(const lth_gp *gp, const lth_gp_prediction *to, con
                               lth_error *err) {
     size_t rows = lth_table_rows(table);
     for (size_t i = 0; gp->grades && to->y && i < rows * gp->target_count; i++) {
-        size_t k = 0;
-        while (k < gp->grade_count && gp->grades[k] != to->y[i]) k++;
-        if (k == gp->grade_count)
+        if (lth__grade_find(gp->grades, gp->grade_count, to->y[i]) == gp->grade_count)
             return lth__fail_at(err, LTH_EFORMAT, lth_table_name(table),
                                 lth_table_line(table, i % rows), 0,
                                 "the grade %g is none of those that the model knows, %g to %g",
-                                to->y[i], gp->grades[0], gp->grades[k - 1]);
+                                to->y[i], gp->grades[0], gp->grades[gp->grade_count - 1]);
     }
     return LTH_OK;
 }

@@ -203,23 +203,6 @@ static lth_status read_params(const lth_gp_sample_options *o, sampled *s, lth_er
     return LTH_OK;
 }
 
-static lth_status check_options(const lth_gp_sample_options *o, const sampled *s, lth_error *err) {
-    bool bounds = !isnan(o->lower) || !isnan(o->upper);
-    if (o->warp && s->likelihood != &lth__warped)
-        return lth__fail(err, LTH_EARG, "warp goes with the likelihood warped");
-    if (s->likelihood == &lth__warped && !s->warp)
-        return lth__fail(err, LTH_EARG, "there is no warp \"%s\"", o->warp);
-    if (bounds != (s->likelihood == &lth__censored))
-        return lth__fail(err, LTH_EARG,
-                         bounds ? "lower and upper go with the likelihood censored"
-                                : "the likelihood censored wants a bound: lower, or "
-                                  "upper");
-    if (o->lower >= o->upper)
-        return lth__fail(err, LTH_EARG, "lower is %g, which is not below upper, %g", o->lower,
-                         o->upper);
-    return LTH_OK;
-}
-
 lth_status lth_gp_sample_as(const lth_kernel *kernel, const lth_items *items,
                             const lth_gp_sample_options *given, size_t draws, double *y,
                             lth_error *err) {
@@ -232,11 +215,11 @@ lth_status lth_gp_sample_as(const lth_kernel *kernel, const lth_items *items,
         return lth__fail(err, LTH_EARG,
                          "the likelihood %s has several functions a row, and no draws of one",
                          s.likelihood->name);
+    LTH_TRY(lth__gp_check_shape(s.likelihood, o.warp, o.lower, o.upper, err));
     if (s.likelihood == &lth__warped) s.warp = lth__warp_find(o.warp ? o.warp : "log");
     s.terms = (lth__terms){.theta = s.own,
                            .lower = isnan(o.lower) ? -INFINITY : o.lower,
                            .upper = isnan(o.upper) ? INFINITY : o.upper};
-    LTH_TRY(check_options(&o, &s, err));
     LTH_TRY(read_params(&o, &s, err));
     return draw_all(kernel, items, &s, draws, y, err);
 }

@@ -2,7 +2,6 @@
  * go with them, and whether the likelihood can have made them. */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "data/table.h"
 #include "model/gp/gp_classes.h"
@@ -33,18 +32,19 @@ static lth_status check_labels(const char *target, size_t count, const lth__like
     return LTH_OK;
 }
 
-static bool has_bounds(const lth_gp_options *o) {
-    return (!isnan(o->lower) || !isnan(o->upper)) && !(o->lower == 0 && o->upper == 0);
-}
-
-static lth_status check_bounds(const lth__likelihood *l, const lth_gp_options *o, lth_error *err) {
-    if (l != &lth__censored && has_bounds(o))
+lth_status lth__gp_check_shape(const lth__likelihood *l, const char *warp, double lower,
+                               double upper, lth_error *err) {
+    bool bounds = (!isnan(lower) || !isnan(upper)) && !(lower == 0 && upper == 0);
+    if (warp && l != &lth__warped)
+        return lth__fail(err, LTH_EARG, "warp goes with the likelihood warped");
+    if (warp && !lth__warp_find(warp))
+        return lth__fail(err, LTH_EARG, "there is no warp \"%s\"", warp);
+    if (l != &lth__censored && bounds)
         return lth__fail(err, LTH_EARG, "lower and upper go with the likelihood censored");
-    if (l == &lth__censored && !has_bounds(o))
+    if (l == &lth__censored && !bounds)
         return lth__fail(err, LTH_EARG, "the likelihood censored wants a bound: lower, or upper");
-    if (has_bounds(o) && o->lower >= o->upper)
-        return lth__fail(err, LTH_EARG, "lower is %g, which is not below upper, %g", o->lower,
-                         o->upper);
+    if (bounds && lower >= upper)
+        return lth__fail(err, LTH_EARG, "lower is %g, which is not below upper, %g", lower, upper);
     return LTH_OK;
 }
 
@@ -53,10 +53,7 @@ static lth_status check_numbers(const char *target, const lth__likelihood *l,
     if (l->of == LTH__OF_LABELS)
         return lth__fail(err, LTH_EARG, "the likelihood %s is for labels, but \"%s\" has numbers",
                          l->name, target);
-    if (o->warp && l != &lth__warped)
-        return lth__fail(err, LTH_EARG, "warp goes with the likelihood warped");
-    if (o->warp && !lth__warp_find(o->warp))
-        return lth__fail(err, LTH_EARG, "there is no warp \"%s\"", o->warp);
+    LTH_TRY(lth__gp_check_shape(l, o->warp, o->lower, o->upper, err));
     if (o->exposure && l->of != LTH__OF_COUNTS)
         return lth__fail(err, LTH_EARG,
                          "an exposure goes with counts: the likelihood poisson or negbinomial");
@@ -68,7 +65,7 @@ static lth_status check_numbers(const char *target, const lth__likelihood *l,
     if (l->of != LTH__OF_NUMBERS && (o->zero_mean || o->unscaled))
         return lth__fail(err, LTH_EARG, "%s does not go with the likelihood %s",
                          o->zero_mean ? "a mean of zero" : "unscaled", l->name);
-    return check_bounds(l, o, err);
+    return LTH_OK;
 }
 
 lth_status lth__gp_check(const char *const *targets, size_t count, bool labels,
@@ -184,8 +181,8 @@ lth_point lth_gp_point(const lth_gp *gp) {
 }
 
 const char *lth_gp_noise_by(const lth_gp *gp) {
-    bool repeats = gp->noise_by && strncmp(gp->noise_by, "1/", 2) == 0;
-    return repeats ? gp->noise_by + 2 : gp->noise_by;
+    bool repeats;
+    return lth__known_noise(gp->noise_by, &repeats);
 }
 
 const char *lth_gp_exposure(const lth_gp *gp) {

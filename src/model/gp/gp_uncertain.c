@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "engine/cluster.h"
+#include "model/common/eigen.h"
 
 /* Where the rows say nothing about a direction, its standard deviation is this: in logarithms, two
  * orders of magnitude either way. */
@@ -98,51 +99,6 @@ lth_status lth__gp_curvature(const lth__variables *v, lth__gram *gram, const lth
     return status;
 }
 
-/* ---- Eigenvalues ---- */
-
-/* One rotation, that makes H_pq 0. */
-static void rotate(size_t n, size_t p, size_t q, double *H, double *V) {
-    double theta = (H[q * n + q] - H[p * n + p]) / (2 * H[p * n + q]);
-    double t = (theta < 0 ? -1 : 1) / (fabs(theta) + sqrt(theta * theta + 1));
-    double c = 1 / sqrt(t * t + 1), s = t * c;
-    for (size_t k = 0; k < n; k++) {
-        double a = H[k * n + p], b = H[k * n + q];
-        H[k * n + p] = c * a - s * b;
-        H[k * n + q] = s * a + c * b;
-    }
-    for (size_t k = 0; k < n; k++) {
-        double a = H[p * n + k], b = H[q * n + k];
-        H[p * n + k] = c * a - s * b;
-        H[q * n + k] = s * a + c * b;
-        a = V[k * n + p], b = V[k * n + q];
-        V[k * n + p] = c * a - s * b;
-        V[k * n + q] = s * a + c * b;
-    }
-}
-
-void lth__symmetric_eigen(size_t n, double *H, double *V, double *value) {
-    enum { MOST_SWEEPS = 60 };
-    memset(V, 0, n * n * sizeof *V);
-    for (size_t i = 0; i < n; i++) V[i * n + i] = 1;
-    for (int sweep = 0; sweep < MOST_SWEEPS; sweep++) {
-        double off = 0, all = 0;
-        for (size_t p = 0; p < n; p++) {
-            for (size_t q = 0; q < n; q++) {
-                double square = H[p * n + q] * H[p * n + q];
-                all += square;
-                if (p != q) off += square;
-            }
-        }
-        if (!(off > 1e-30 * all)) break;
-        for (size_t p = 0; p < n; p++) {
-            for (size_t q = p + 1; q < n; q++) {
-                if (H[p * n + q] != 0) rotate(n, p, q, H, V);
-            }
-        }
-    }
-    for (size_t i = 0; i < n; i++) value[i] = H[i * n + i];
-}
-
 /* ---- The normal distribution ---- */
 
 /* Directions in units of the variables; flat ones, and those that bend the wrong way, get the most
@@ -172,7 +128,7 @@ static lth_status approximate(const lth__variables *v, lth__gram *gram, lth__nor
     lth_status status = lth__gp_curvature(v, gram, n, H, stopped, err);
     if (status == LTH_OK && !*stopped) {
         for (size_t i = 0; i < k * k; i++) H[i] *= unit_of(v, n, i / k) * unit_of(v, n, i % k);
-        lth__symmetric_eigen(k, H, V, value);
+        lth__eigen_unordered(k, H, value, V);
         take_directions(v, n, V, value);
     }
     lth__free(H);

@@ -40,8 +40,6 @@ lth_status lth__gp_uncertain(const lth__variables *v, lth__gram *gram, const dou
 /* Second derivatives by the free variables, count x count, symmetric. */
 lth_status lth__gp_curvature(const lth__variables *v, lth__gram *gram, const lth__normal *n,
                              double *H, bool *stopped, lth_error *err);
-/* H = V diag(value) V^T by Jacobi's rotations: H is overwritten, V is [row][eigenvector]. */
-void lth__symmetric_eigen(size_t n, double *H, double *V, double *value);
 
 /* Whether to go on, by options->step. */
 bool lth__gp_goes_on(const lth__variables *v, size_t evaluations);

@@ -6,13 +6,18 @@
 #include "base/memory.h"
 #include "data/table.h"
 
-static double **arrays_of(lth__known *k, size_t i) {
-    double **all[] = {&k->ratio, &k->added, &k->weight, &k->offset};
-    return i < sizeof all / sizeof *all ? all[i] : NULL;
+double **lth__known_at(lth__known *k, size_t i, const char **name) {
+    static const char *const names[] = {"known.ratio", "known.added", "known.weight",
+                                        "known.offset"};
+    double **const all[] = {&k->ratio, &k->added, &k->weight, &k->offset};
+    if (i >= sizeof all / sizeof *all) return NULL;
+    if (name) *name = names[i];
+    return all[i];
 }
 
 void lth__known_free(lth__known *known) {
-    for (size_t i = 0; arrays_of(known, i); i++) lth__free(*arrays_of(known, i));
+    double **array;
+    for (size_t i = 0; (array = lth__known_at(known, i, NULL)); i++) lth__free(*array);
     *known = (lth__known){0};
 }
 
@@ -38,7 +43,7 @@ static lth_status read_positive(const lth_table *table, const char *name, const 
     return status;
 }
 
-static const char *column_of_noise(const char *noise_by, bool *repeats) {
+const char *lth__known_noise(const char *noise_by, bool *repeats) {
     *repeats = noise_by && strncmp(noise_by, "1/", 2) == 0;
     return *repeats ? noise_by + 2 : noise_by;
 }
@@ -51,7 +56,7 @@ static lth_status read(const lth_table *table, const lth__known_columns *from, b
                        lth__known *k, lth_error *err) {
     bool repeats;
     size_t rows = lth_table_rows(table);
-    const char *noise = column_of_noise(from->noise_by, &repeats);
+    const char *noise = lth__known_noise(from->noise_by, &repeats);
     if (is_wanted(table, noise, need))
         LTH_TRY(read_positive(table, noise, repeats ? "the number of repeats" : "the noise",
                               repeats ? &k->ratio : &k->added, err));
@@ -78,10 +83,11 @@ lth_status lth__known_read(const lth_table *table, const lth__known_columns *fro
 lth_status lth__known_pick(const lth__known *from, const size_t *row, size_t count, lth__known *out,
                            lth_error *err) {
     lth__known known = {0};
-    for (size_t k = 0; arrays_of(&known, k); k++) {
-        const double *all = *arrays_of((lth__known *)from, k);
+    double **to;
+    for (size_t k = 0; (to = lth__known_at(&known, k, NULL)); k++) {
+        const double *all = *lth__known_at((lth__known *)from, k, NULL);
         if (!all) continue;
-        double *some = *arrays_of(&known, k) = lth__alloc(count, sizeof *some);
+        double *some = *to = lth__alloc(count, sizeof *some);
         if (!some) {
             lth__known_free(&known);
             return lth__fail_memory(err, count * sizeof *some);

@@ -122,6 +122,10 @@ typedef struct lth__seen {
     const double *weight; /* so often the row counts                      */
 } lth__seen;
 
+/* Of a row: the terms with its noise, for which `room` has LTH__MOST_OWN; and f with all that is
+ * added to it. */
+lth__terms lth__seen_terms(const lth__seen *s, size_t row, double *room);
+double lth__seen_place(const lth__seen *s, size_t row, double f);
 /* Of a row: log p, and its derivatives by the parameters. */
 lth__log_p lth__seen_at(const lth__seen *s, size_t row, double f);
 void lth__seen_by_params(const lth__seen *s, size_t row, double f, lth__log_p *out);

@@ -3,8 +3,7 @@
 
 #include "model/likelihood/likelihood.h"
 
-/* The parameters as this row has them: where its noise is its own, `room` holds them. */
-static lth__terms terms_of(const lth__seen *s, size_t row, double *room) {
+lth__terms lth__seen_terms(const lth__seen *s, size_t row, double *room) {
     lth__terms t = s->terms;
     if (!s->likelihood->has_noise || (!s->ratio && !s->added)) return t;
     for (size_t i = 0; i < s->params; i++) room[i] = t.theta[i];
@@ -14,7 +13,7 @@ static lth__terms terms_of(const lth__seen *s, size_t row, double *room) {
     return t;
 }
 
-static double place_of(const lth__seen *s, size_t row, double f) {
+double lth__seen_place(const lth__seen *s, size_t row, double f) {
     return f + s->link + (s->offset ? s->offset[row] : 0);
 }
 
@@ -24,8 +23,8 @@ static lth__log_p times(lth__log_p p, double weight) {
 
 lth__log_p lth__seen_at(const lth__seen *s, size_t row, double f) {
     double room[LTH__MOST_OWN];
-    lth__terms t = terms_of(s, row, room);
-    lth__log_p p = s->likelihood->at(&t, s->y[row], place_of(s, row, f));
+    lth__terms t = lth__seen_terms(s, row, room);
+    lth__log_p p = s->likelihood->at(&t, s->y[row], lth__seen_place(s, row, f));
     return s->weight ? times(p, s->weight[row]) : p;
 }
 
@@ -37,23 +36,23 @@ static double weight_of(const lth__seen *s, size_t row, size_t i) {
 
 void lth__seen_by_params(const lth__seen *s, size_t row, double f, lth__log_p *out) {
     double room[LTH__MOST_OWN];
-    lth__terms t = terms_of(s, row, room);
-    s->likelihood->by_params(&t, s->y[row], place_of(s, row, f), out);
+    lth__terms t = lth__seen_terms(s, row, room);
+    s->likelihood->by_params(&t, s->y[row], lth__seen_place(s, row, f), out);
     for (size_t i = 0; i < s->params; i++) out[i] = times(out[i], weight_of(s, row, i));
 }
 
 static lth__expected expect_closed(const lth__seen *s, size_t row, double mean, double variance) {
     double room[LTH__MOST_OWN], weight = s->weight ? s->weight[row] : 1;
-    lth__terms t = terms_of(s, row, room);
-    lth__expected e = s->likelihood->expect(&t, s->y[row], place_of(s, row, mean), variance);
+    lth__terms t = lth__seen_terms(s, row, room);
+    lth__expected e = s->likelihood->expect(&t, s->y[row], lth__seen_place(s, row, mean), variance);
     return (lth__expected){e.value * weight, e.by_mean * weight, e.by_variance * weight};
 }
 
 static void expect_params_closed(const lth__seen *s, size_t row, double mean, double variance,
                                  double *by_params) {
     double room[LTH__MOST_OWN], by[LTH__MOST_OWN] = {0};
-    lth__terms t = terms_of(s, row, room);
-    s->likelihood->expect_params(&t, s->y[row], place_of(s, row, mean), variance, by);
+    lth__terms t = lth__seen_terms(s, row, room);
+    s->likelihood->expect_params(&t, s->y[row], lth__seen_place(s, row, mean), variance, by);
     for (size_t k = 0; k < s->params; k++) by_params[k] += by[k] * weight_of(s, row, k);
 }
 

@@ -11,16 +11,20 @@ static lth__under under_of(const lth__predictive *p) {
 
 /* ---- Between the target's units and those inside ---- */
 
+size_t lth__grade_find(const double *grades, size_t count, double y) {
+    size_t k = 0;
+    while (k < count && grades[k] != y) k++;
+    return k;
+}
+
 /* The log of dinside / dy, where y has a density. */
 static double to_inside(const lth__predictive *p, double y, double *log_slope) {
     const lth__target *t = p->target;
     double x = (y - t->shift) / t->scale, g = x;
     *log_slope = -log(t->scale);
     if (p->grades) {
-        size_t k = 0;
-        while (k < p->terms.grades && p->grades[k] != y) k++;
         *log_slope = 0;
-        return (double)k;
+        return (double)lth__grade_find(p->grades, p->terms.grades, y);
     }
     if (p->warp) {
         double of_warp;
@@ -31,7 +35,7 @@ static double to_inside(const lth__predictive *p, double y, double *log_slope) {
     return g;
 }
 
-static double to_units(const lth__predictive *p, double inside) {
+double lth__predictive_units(const lth__predictive *p, double inside) {
     const lth__target *t = p->target;
     if (p->grades) return p->grades[(size_t)inside];
     if (p->warp) inside = lth__warp_inverse(p->warp, p->phi, t->centre + t->spread * inside);
@@ -53,7 +57,7 @@ static warped warped_of(const lth__predictive *p) {
 }
 
 static double y_at(const warped *w, double score) {
-    return to_units(w->p, w->p->mean + w->sd * score);
+    return lth__predictive_units(w->p, w->p->mean + w->sd * score);
 }
 
 static const double last_score = 9;
@@ -158,14 +162,14 @@ void lth__predictive_moments(const lth__predictive *p, double *mean, double *sd)
         warped_moments(p, mean, sd);
     } else {
         lth__under_moments(&u, &m, &v);
-        *mean = to_units(p, m);
+        *mean = lth__predictive_units(p, m);
         *sd = p->target->scale * sqrt(v);
     }
 }
 
 double lth__predictive_quantile(const lth__predictive *p, double share) {
     lth__under u = under_of(p);
-    return to_units(p, lth__under_quantile(&u, share));
+    return lth__predictive_units(p, lth__under_quantile(&u, share));
 }
 
 /* Whether y has a probability, not a density. */

@@ -26,6 +26,11 @@ typedef struct lth__predictive {
     double mean, variance; /* of f, all that is added to it included     */
 } lth__predictive;
 
+/* The number of a grade; `count` = it is none. */
+size_t lth__grade_find(const double *grades, size_t count, double y);
+/* From y as the likelihood sees it to the target's units. */
+double lth__predictive_units(const lth__predictive *p, double inside);
+
 void lth__predictive_moments(const lth__predictive *p, double *mean, double *sd);
 /* y below which this share is; of counts and grades the least y with at least that share. */
 double lth__predictive_quantile(const lth__predictive *p, double share);

@@ -13,6 +13,7 @@
 #include "base/random.h"
 #include "failing_allocator.h"
 #include "gp_support.h"
+#include "model/common/eigen.h"
 #include "model/gp/gp_average.h"
 #include "model/gp/gp_uncertain.h"
 
@@ -26,7 +27,7 @@ static void eigenvalues(void **state) {
         for (size_t k = 0; k <= i; k++) H[i * N + k] = H[k * N + i] = lth__random_normal(&random);
     }
     memcpy(copy, H, sizeof H);
-    lth__symmetric_eigen(N, copy, V, value);
+    lth__eigen_unordered(N, copy, value, V);
     for (size_t i = 0; i < N; i++) {
         for (size_t k = 0; k < N; k++) {
             double sum = 0, unit = 0;
