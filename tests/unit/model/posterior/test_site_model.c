@@ -39,14 +39,15 @@ static int close_folder(void **state) {
 
 /* Numbers y with outliers, what is known of rows, and a label. */
 static lth_table *make_table(lth_ctx *of) {
-    char lines[ROWS * 80 + 80], *at = lines;
-    at += sprintf(at, "x\ttext\tone\treps\tweight\ty\tlabel\n");
+    char lines[ROWS * 120 + 120], *at = lines;
+    at += sprintf(at, "x\ttext\tone\treps\tweight\ty\tlabel\tcount\tgrade\tshare\n");
     for (size_t i = 0; i < ROWS; i++) {
         double x = -3 + 6 * (double)(i * 17 % ROWS) / ROWS;
         double y = sin(2 * x) + 0.2 * cos(7.0 * (double)i) + (i % 8 == 5 ? 2.5 : 0);
-        at += sprintf(at, "%.6g\t%s is%s\t1\t%zu\t%.3g\t%.6g\t%s\n", x, i % 2 ? "so" : "no",
-                      i % 3 ? " it" : "", 1 + i % 3, 0.5 + 0.1 * (double)(i % 9), y,
-                      y > 0 ? "up" : "down");
+        at += sprintf(at, "%.6g\t%s is%s\t1\t%zu\t%.3g\t%.6g\t%s\t%.0f\t%.0f\t%.4g\n", x,
+                      i % 2 ? "so" : "no", i % 3 ? " it" : "", 1 + i % 3,
+                      0.5 + 0.1 * (double)(i % 9), y, y > 0 ? "up" : "down",
+                      floor(2 * exp(0.6 * y)), fmin(fmax(round(2 + y), 0), 4), 1 / (1 + exp(-y)));
     }
     return support_table(of, lines);
 }
@@ -165,7 +166,7 @@ static void change_posterior(lth_gp *gp, const lth__posterior *to) {
     gp->posterior = to;
     gp->how.inducing = to == &lth__inducing ? 9 : 0;
     support_ok(to->open(gp, &err), &err);
-    if (to != &lth__inducing) ((lth__site_model *)gp->solution)->lack = 0;
+    if (to != &lth__inducing && to != &lth__exact) ((lth__site_model *)gp->solution)->lack = 0;
 }
 
 static double evidence_at(lth_gp *gp, lth__gram *gram, double *gradient) {
@@ -177,9 +178,10 @@ static double evidence_at(lth_gp *gp, lth__gram *gram, double *gradient) {
 
 static void check_gradient(lth_gp *gp, double tolerance) {
     size_t params = lth__gp_param_count(gp);
-    double gradient[16], other[16];
+    enum { MOST = 32 };
+    double gradient[MOST], other[MOST];
     lth__gram *gram;
-    assert_true(params < 16);
+    assert_true(params < MOST);
     support_ok(lth__gram_create(gp->kernel, gp->items, NULL, &gram, NULL), NULL);
     evidence_at(gp, gram, gradient);
     for (size_t p = 0; p < params; p++) {
@@ -220,6 +222,60 @@ static void gradients(void **state) {
         lth_gp *gp = fit(table, cases[c].target, &options);
         if (cases[c].has_tails) gp->likelihood = &tails;
         for (size_t p = 0; p < 3; p++) {
+            change_posterior(gp, posteriors[p]);
+            check_gradient(gp, 1e-6);
+            support_ok(gp->posterior->open(gp, NULL), NULL);
+        }
+        lth_gp_free(gp);
+    }
+    lth_table_free(table);
+}
+
+/* Each likelihood as it is, by every posterior that it has. */
+static void gradients_of_each(void **state) {
+    (void)state;
+    static const struct {
+        const char *target, *exposure;
+        lth_likelihood likelihood;
+    } cases[] = {{"y", NULL, LTH_STUDENT},
+                 {"grade", NULL, LTH_ORDINAL},
+                 {"count", "reps", LTH_POISSON},
+                 {"count", "reps", LTH_NEGBINOMIAL},
+                 {"share", NULL, LTH_BETA}};
+    static const lth__posterior *const posteriors[] = {&lth__laplace_posterior,
+                                                       &lth__sites_posterior, &lth__inducing};
+    lth_table *table = make_table(ctx);
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        lth_gp_options options = with(cases[c].likelihood, LTH_POSTERIOR_AUTO);
+        options.exposure = cases[c].exposure;
+        lth_gp *gp = fit(table, cases[c].target, &options);
+        for (size_t p = 0; p < 3; p++) {
+            change_posterior(gp, posteriors[p]);
+            check_gradient(gp, 1e-6);
+            support_ok(gp->posterior->open(gp, NULL), NULL);
+        }
+        lth_gp_free(gp);
+    }
+    lth_table_free(table);
+}
+
+/* Through the warped targets, which are centred and scaled anew for every value. */
+static void gradients_of_warps(void **state) {
+    (void)state;
+    static const lth__posterior *const posteriors[] = {&lth__exact, &lth__inducing, &lth__inducing};
+    static const lth_bound bounds[] = {LTH_BOUND_NONE, LTH_BOUND_TITSIAS, LTH_BOUND_FITC};
+    lth_table *table = make_table(ctx);
+    const char *name;
+    for (size_t w = 0; (name = lth_warp_name(w, NULL)); w++) {
+        lth_gp_options options = with(LTH_WARPED, LTH_POSTERIOR_AUTO);
+        options.warp = name;
+        lth_gp *gp = fit(table, "y", &options);
+        for (size_t j = 0; j < lth__warp_params(gp->warp); j++) {
+            double *phi = &gp->own[gp->likelihood_params + j];
+            if (*phi == 0) *phi = 0.3; /* differences are relative */
+        }
+        for (size_t p = 0; p < 3; p++) {
+            gp->how.bound = bounds[p];
             change_posterior(gp, posteriors[p]);
             check_gradient(gp, 1e-6);
             support_ok(gp->posterior->open(gp, NULL), NULL);
@@ -403,6 +459,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(exact_noise),
                                        cmocka_unit_test(refused),
                                        cmocka_unit_test(gradients),
+                                       cmocka_unit_test(gradients_of_each),
+                                       cmocka_unit_test(gradients_of_warps),
                                        cmocka_unit_test(tails_settle),
                                        cmocka_unit_test(all_rows_inducing),
                                        cmocka_unit_test(there_and_back),
