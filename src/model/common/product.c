@@ -196,14 +196,21 @@ static void *sum_at(const product *p, void *sums, size_t which, size_t row) {
     return (char *)sums + (which * p->A->n + row) * p->m * p->by->real;
 }
 
+/* Cells of the largest tile or square: few where the matrix is small. */
+static size_t most_cells(const product *p) {
+    size_t n = p->A->n, rows = lth__packed_height(p->A), cols = p->tile_cols;
+    if (rows > n) rows = n;
+    if (cols > n) cols = n;
+    return rows * (cols > rows ? cols : rows);
+}
+
 /* The columns of a lane, of all panels of a strand: the first lanes, which have most, come first.
  */
 static lth_status add_lane(void *user, size_t index, unsigned worker, lth_error *err) {
     (void)worker;
     const product *p = user;
-    size_t lane = index / p->own, own = index % p->own;
-    size_t height = lth__packed_height(p->A), cells = height * p->tile_cols;
-    if (cells < height * height) cells = height * height;
+    size_t lane = index / p->own, own = index % p->own, cells = most_cells(p);
+    if (lane * p->lane >= p->A->n) return LTH_OK;
     strip s = {.from = lane * p->lane,
                .to = (lane + 1) * p->lane,
                .rows = sum_at(p, p->rows, lane, 0),
