@@ -554,8 +554,7 @@ typedef struct lth_gp_options {
                                   lth_gp_kernel_parse(); NULL = none                            */
     bool intervals;  /* find intervals of the parameters: two evaluations more for each of them  */
     size_t average;  /* predict by so many draws of the parameters, 2 to 1000, and find the
-                        intervals too; 0 (default) = by the best ones alone. Not with CG or INDUCING
-                      */
+                        intervals too; 0 (default) = by the best ones alone           */
     size_t coregion; /* several targets learn from each other, with so many numbers each;
                         then empty cells are allowed. 0 (default) = each by itself    */
 } lth_gp_options;

@@ -248,7 +248,7 @@ class GPRegressor(RegressorMixin, Predicted, _GP):
         Find 95% intervals of the hyperparameters too, `intervals_`.
     average : int, optional
         Predict by the average over so many draws of the hyperparameters, 2 to 1000; None = by the
-        best ones alone. Finds the intervals too. Not with conjugate gradients or inducing rows.
+        best ones alone. Finds the intervals too.
     n_jobs : int, optional
         Threads; None and -1 mean all cores. The results do not depend on it.
     random_state : int, optional

@@ -42,6 +42,14 @@ typedef struct lth__inducing_state {
     double left_to_noise; /* mean of d_n D_n with D as in Titsias' posterior, or of the sites */
 } lth__inducing_state;
 
+/* One without rows yet, or NULL. */
+lth__inducing_state *lth__inducing_create(const lth_gp *gp);
+/* beta = L^-T b. */
+lth_status lth__inducing_weigh(lth__inducing_state *s, const double *L, lth_error *err);
+/* Whether it can be on the diagonal of a factor of B, which is I and more. */
+bool lth__inducing_is_pivot(double x);
+extern const lth__draw_keeper lth__inducing_draws;
+
 /* ---- Passes over all rows (inducing_pass.c) ---- */
 
 typedef struct lth__slice {

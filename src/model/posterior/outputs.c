@@ -9,8 +9,7 @@
 
 static const char *wrong_option(const lth_gp_options *o) {
     bool factors = o->posterior == LTH_POSTERIOR_AUTO || o->posterior == LTH_POSTERIOR_EXACT;
-    return o->average            ? "average"
-           : o->mean             ? "a mean of columns"
+    return o->mean               ? "a mean of columns"
            : o->unscaled         ? "unscaled"
            : o->noise_by         ? "noise-by"
            : o->weights          ? "weights"
