@@ -594,6 +594,8 @@ typedef struct lth_gp_plan {
     double learn_seconds, seconds;
     double learn_read, read; /* bytes read from options->gram */
     bool on_disk;            /* where CG leaves the matrix    */
+    const char *name;        /* what `posterior` comes to: "exact", "cg", "inducing", "laplace",
+                                "sites", "softmax" or "coregion" */
 } lth_gp_plan;
 LTH_API lth_status lth_gp_plan_fit(lth_ctx *ctx, const char *expression, const lth_table *table,
                                    const char *const *targets, size_t target_count,

@@ -108,7 +108,7 @@ class _GP(model.Model):
         plan = _c.GpPlan()
         context.call(lib.lth_gp_plan_fit, *arguments, byref(plan), sizeof(plan), long=True)
         out = {name: getattr(plan, name) for name, _ in plan._fields_}
-        out["posterior"] = _POSTERIORS[plan.posterior]
+        out["posterior"] = out.pop("name").decode()
         out["store"] = _STORES[2 if plan.on_disk else plan.store]
         return out
 

@@ -337,6 +337,9 @@ def test_learning_from_some_rows_is_a_fit_of_all(texts, scores):
     assert gp.learned_rows_ == 12 and gp.posterior_ == "exact"
     plan = gp.plan(texts, scores)
     assert plan["rows"] == len(texts) and plan["learn_rows"] == 12 and plan["seconds"] > 0
+    assert plan["posterior"] == "exact"
+    heavy = lt.GPRegressor("ssk(text, order=2)", likelihood="student").plan(texts, scores)
+    assert heavy["posterior"] == "sites"
 
 
 @pytest.mark.parametrize("setting", [{"posterior": "cg"}, {"inducing": 10},

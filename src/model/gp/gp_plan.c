@@ -280,10 +280,24 @@ static void tell(const lth_gp *gp, const lth_gp_options *options, const lth_gp_p
                  plan->learn_rows, gp->rows);
 }
 
-static lth_status check_memory(double bytes, const char *what, lth_error *err) {
-    static const char advice[] = "use fewer rows (--where, --learn-rows, --inducing), --posterior "
-                                 "cg or inducing, or a machine with more memory";
-    return lth__memory_check(bytes < 1e18 ? (size_t)bytes : SIZE_MAX, what, advice, err);
+/* What the likelihood and the targets leave to choose from. */
+static const char *advice_for(const lth_gp *gp) {
+    if (gp->how.coregion > 0)
+        return "use fewer rows (--where), a long table with coregion(task) and "
+               "--inducing, or a machine with more memory";
+    if (gp->likelihood->coupled)
+        return "use fewer rows (--where), --likelihood logit with --inducing, or a "
+               "machine with more memory";
+    if (!lth__gp_is_gaussian(gp))
+        return "use fewer rows (--where, --learn-rows, --inducing), --posterior inducing, or a "
+               "machine with more memory";
+    return "use fewer rows (--where, --learn-rows, --inducing), --posterior cg or inducing, or a "
+           "machine with more memory";
+}
+
+static lth_status check_memory(const lth_gp *gp, double bytes, const char *what, lth_error *err) {
+    size_t whole = bytes < 1e18 ? (size_t)bytes : SIZE_MAX;
+    return lth__memory_check(whole, what, advice_for(gp), err);
 }
 
 lth_status lth__gp_plan_check(const lth_gp *gp, const lth_gp_options *options,
@@ -294,8 +308,8 @@ lth_status lth__gp_plan_check(const lth_gp *gp, const lth_gp_options *options,
                                         "a Gaussian process with that many inducing rows",
                                         "Laplace's approximation for that many rows",
                                         "sites of that many rows"};
-    if (learns) LTH_TRY(check_memory(plan->learn_bytes, "learning from that many rows", err));
-    LTH_TRY(check_memory(plan->bytes, whats[plan->posterior], err));
+    if (learns) LTH_TRY(check_memory(gp, plan->learn_bytes, "learning from that many rows", err));
+    LTH_TRY(check_memory(gp, plan->bytes, whats[plan->posterior], err));
     tell(gp, options, plan, learns);
     return LTH_OK;
 }
@@ -382,6 +396,12 @@ static void estimate(const lth_gp *gp, const rates *r, lth_gp_plan *plan) {
     plan->seconds = plan->pairs * r->value + plan->read * r->byte + algebra * r->operation;
 }
 
+/* EXACT is another one where that is none. */
+static const char *name_of(const lth_gp *gp, lth_posterior which) {
+    const lth__posterior *p = lth__gp_posterior(gp, which);
+    return p == &lth__softmax_posterior ? "softmax" : p->name;
+}
+
 static lth_status plan_model(const lth_gp *gp, const lth_gp_options *options, lth_gp_plan *plan,
                              lth_error *err) {
     rates r = {0};
@@ -391,6 +411,7 @@ static lth_status plan_model(const lth_gp *gp, const lth_gp_options *options, lt
     LTH_TRY(time_algebra(gp, &r, err));
     estimate(gp, &r, plan);
     if (!options->learn) plan->learn_seconds = 0;
+    plan->name = name_of(gp, plan->posterior);
     return LTH_OK;
 }
 
