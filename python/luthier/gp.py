@@ -426,7 +426,7 @@ class GPClassifier(ClassifierMixin, model.Classes, _GP):
         As for `GPRegressor`; "exact" is Laplace's approximation here, and there is no "cg".
     likelihood : {"logit", "probit", "softmax"}
         How the latent function becomes a probability. With "softmax" all classes are one model,
-        of rows that have one label each; its posterior is "exact".
+        of rows that have one label each; its posterior is "exact" or "inducing".
 
     Attributes
     ----------

@@ -249,6 +249,12 @@ def test_softmax(texts, moods, tmp_path, capsys):
     assert "likelihood\tsoftmax" in capsys.readouterr().out
     model.save(tmp_path / "m")
     assert np.allclose(lt.load(tmp_path / "m").predict_proba(texts), p)
+    few = lt.GPClassifier(KERNEL, likelihood="softmax", restarts=0, inducing=12).fit(texts, y)
+    q = few.predict_proba(texts)
+    assert few.posterior_ == "inducing" and few.inducing_rows_ == 12
+    assert np.allclose(q.sum(axis=1), 1) and (q.argmax(axis=1) == p.argmax(axis=1)).all()
+    few.save(tmp_path / "m")
+    assert (lt.load(tmp_path / "m").predict_proba(texts) == q).all()
     with pytest.raises(lt.Error, match="one label a row"):
         lt.GPClassifier(KERNEL, likelihood="softmax").fit(texts, np.tile([[0, 1], [1, 1]], (12, 1)))
 

@@ -157,7 +157,7 @@ static void choose_posterior(const lth_gp *gp, const lth_gp_options *options, lt
         return;
     }
     bool exact = fits(gp, LTH_POSTERIOR_EXACT, gp->rows, plan->store, plan->available);
-    if (gp->likelihood->coupled || (exact && !(factors && gp->rows > MOST_LAPLACE_ROWS))) {
+    if (exact && !(factors && gp->rows > MOST_LAPLACE_ROWS)) {
         plan->posterior = LTH_POSTERIOR_EXACT;
     } else if (!factors && (gp->items->stored ||
                             fits(gp, LTH_POSTERIOR_CG, gp->rows, LTH_F32, plan->available))) {
@@ -197,10 +197,9 @@ static bool is_by_sites(lth_posterior which) {
 static lth_status check(const lth_gp *gp, const lth_gp_options *options, const lth_gp_plan *plan,
                         lth_error *err) {
     bool gaussian = lth__gp_is_gaussian(gp);
-    if (gp->likelihood->coupled &&
-        lth__gp_posterior(gp, plan->posterior) != &lth__softmax_posterior)
-        return lth__fail(err, LTH_EARG,
-                         "softmax takes the exact posterior; for many rows take logit");
+    const lth__posterior *taken = lth__gp_posterior(gp, plan->posterior);
+    if (gp->likelihood->coupled && taken != &lth__softmax_posterior && taken != &lth__inducing)
+        return lth__fail(err, LTH_EARG, "softmax takes the exact or the inducing posterior");
     if (gaussian && is_by_sites(plan->posterior))
         return lth__fail(
             err, LTH_EARG,
@@ -285,9 +284,6 @@ static const char *advice_for(const lth_gp *gp) {
     if (gp->how.coregion > 0)
         return "use fewer rows (--where), a long table with coregion(task) and "
                "--inducing, or a machine with more memory";
-    if (gp->likelihood->coupled)
-        return "use fewer rows (--where), --likelihood logit with --inducing, or a "
-               "machine with more memory";
     if (!lth__gp_is_gaussian(gp))
         return "use fewer rows (--where, --learn-rows, --inducing), --posterior inducing, or a "
                "machine with more memory";

@@ -67,7 +67,9 @@ static size_t bytes(const lth_gp *gp) {
     double n = (double)gp->rows, m = fmin((double)gp->how.inducing, n);
     double choice = m * (double)lth__basis_candidates(gp->rows, gp->how.inducing);
     double slices = 2 * m * fmin(n, (double)lth__inducing_rows(gp->how.inducing));
-    double cells = fmax(choice, slices + (6 + (double)gp->latents) * m * m);
+    double factors =
+        (double)gp->latents * (gp->likelihood->coupled ? 2 : 1); /* and sums for them */
+    double cells = fmax(choice, slices + (6 + factors) * m * m);
     return cells < 1e17 ? (size_t)cells * sizeof(double) : SIZE_MAX;
 }
 
@@ -136,8 +138,9 @@ static lth_status evidence(lth_gp *gp, lth__gram *gram, double *out, double *gra
                            lth_error *err) {
     (void)gram; /* of all pairs, which are too many */
     LTH_TRY(ready(gp, !gradient, err));
-    LTH_TRY(has_noise(gp) ? lth__inducing_numbers(gp, gradient != NULL, out, err)
-                          : lth__inducing_sites(gp, out, err));
+    LTH_TRY(has_noise(gp)             ? lth__inducing_numbers(gp, gradient != NULL, out, err)
+            : gp->likelihood->coupled ? lth__inducing_softmax(gp, out, err)
+                                      : lth__inducing_sites(gp, out, err));
     return gradient ? lth__inducing_pull(gp, gradient, err) : LTH_OK;
 }
 
