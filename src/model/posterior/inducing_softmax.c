@@ -7,8 +7,9 @@
  * Each row has a site for each class, l_c and D_c = a_c (1 - a_c), where a are the bound's
  * derivatives by the means; g_c = [y = c] - a_c. All classes move at once. Taken alone, each would
  * go up to twice as far as it should, since the others give way: steps of 2/3 are off by a third
- * either way. What all classes have in common of b changes no probability, and is taken out: the
- * best has none, and steps would find that slowly.
+ * either way. D of a row that is far from its neighbours may fall steeply with the variance, which
+ * D itself makes: then its steps are shorter. What all classes have in common of b changes no
+ * probability, and is taken out: the best has none, and steps would find that slowly.
  */
 #include <math.h>
 #include <string.h>
@@ -55,9 +56,17 @@ static double *site(const classes *x, double *sites, size_t class, size_t which)
 
 /* ---- One pass ---- */
 
+/* By how much a step of D takes itself back, since it changes the variance v, which is `self`
+ * without any sites: -d a(1 - a)/dv dv/dD. Rows that pull together do so less; a third of it was
+ * enough, where a tenth was too little and all of it slow. */
+static double recoil(double a, double v, double self) {
+    double by_variance = (1 - 2 * a) * (1 - 2 * a) / (1 + 2 * v * a * (1 - a));
+    return v < self ? by_variance * v * (1 - v / self) / 3 : 0;
+}
+
 /* Of a row: mean and q by class, of which q becomes the variance. */
-static void move_row(const classes *x, size_t row, double d, const double *mean, double *q,
-                     double *spare, double *sums) {
+static void move_row(const classes *x, size_t row, double d, double self, const double *mean,
+                     double *q, double *spare, double *sums) {
     const lth_gp *gp = x->gp;
     double weight = gp->known.weight ? gp->known.weight[row] : 1, *a = spare;
     for (size_t c = 0; c < x->count; c++) {
@@ -70,13 +79,14 @@ static void move_row(const classes *x, size_t row, double d, const double *mean,
     for (size_t c = 0; c < x->count; c++) {
         bool has = gp->y[c * x->n + row] > 0;
         double *l = &site(x, x->next, c, 0)[row], *D = &site(x, x->next, c, 1)[row];
-        double to_D = weight * a[c] * (1 - a[c]), to_l = weight * (has - a[c]) + to_D * mean[c];
-        double gap = fmax(fabs(to_l - *l), fabs(to_D - *D));
+        double g = weight * (has - a[c]), to_D = weight * a[c] * (1 - a[c]);
+        double gap = fmax(fabs(g + to_D * mean[c] - *l), fabs(to_D - *D));
+        to_D = *D + (to_D - *D) / (1 + recoil(a[c], q[c], self));
         if (has) sums[EXPECTED] += weight * mean[c];
         if (!(gap <= sums[GAP])) sums[GAP] = gap;
         site(x, x->now, c, 0)[row] = *l;
         site(x, x->now, c, 1)[row] = *D;
-        *l += x->rho * (to_l - *l);
+        *l += x->rho * (g + to_D * mean[c] - *l);
         *D += x->rho * (to_D - *D);
     }
 }
@@ -100,8 +110,8 @@ static lth_status move_piece(void *user, size_t index, unsigned worker, lth_erro
         }
     }
     for (size_t r = 0; r < rows; r++)
-        move_row(x, x->slice->first + at + r, x->slice->d[at + r], mean + r * count, q + r * count,
-                 x->spare + index * 3 * count, sums);
+        move_row(x, x->slice->first + at + r, x->slice->d[at + r], x->slice->self[at + r],
+                 mean + r * count, q + r * count, x->spare + index * 3 * count, sums);
     return LTH_OK;
 }
 
@@ -165,7 +175,7 @@ static double penalty(const classes *x, double log_determinants) {
     return 0.5 * (square - more_of(x)[EXPLAINED] + log_determinants);
 }
 
-/* The step to `far` was too long: half of the way, and shorter ones from now on. */
+/* The step to `far` was too long: half of the way, and shorter ones for a while. */
 static lth_status step_back(classes *x, const double *far, lth_error *err) {
     for (size_t i = 0; i < 2 * x->n * x->count; i++) x->next[i] = (x->before[i] + far[i]) / 2;
     x->rho /= 2;
@@ -185,6 +195,7 @@ static lth_status settle(classes *x, double *bound, lth_error *err) {
         }
         best = *bound = found;
         if (x->gap < close_enough) break;
+        x->rho = fmin(whole_step, 1.5 * x->rho);
         double *old = x->before;
         x->before = x->now;
         x->now = old;
