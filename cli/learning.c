@@ -124,10 +124,6 @@ static int fill_uncertainty(const options *o, lth_gp_options *to) {
     if (wanted && (o->no_learn || o->max_iter == 0))
         return usage_error(o->command, "--%s goes with learning, not with --%s", wanted,
                            o->no_learn ? "no-learn" : "max-iter 0");
-    if (average && (to->posterior == LTH_POSTERIOR_CG || to->posterior == LTH_POSTERIOR_INDUCING))
-        return usage_error(o->command,
-                           "--average wants a factor of all rows: it does not go with --%s",
-                           to->posterior == LTH_POSTERIOR_CG ? "posterior cg" : "inducing");
     return EXIT_DONE;
 }
 

@@ -554,8 +554,7 @@ typedef struct lth_gp_options {
                                   lth_gp_kernel_parse(); NULL = none                            */
     bool intervals;  /* find intervals of the parameters: two evaluations more for each of them  */
     size_t average;  /* predict by so many draws of the parameters, 2 to 1000, and find the
-                        intervals too; 0 (default) = by the best ones alone. Not with CG or INDUCING
-                      */
+                        intervals too; 0 (default) = by the best ones alone           */
     size_t coregion; /* several targets learn from each other, with so many numbers each;
                         then empty cells are allowed. 0 (default) = each by itself    */
 } lth_gp_options;
@@ -595,6 +594,8 @@ typedef struct lth_gp_plan {
     double learn_seconds, seconds;
     double learn_read, read; /* bytes read from options->gram */
     bool on_disk;            /* where CG leaves the matrix    */
+    const char *name;        /* what `posterior` comes to: "exact", "cg", "inducing", "laplace",
+                                "sites", "softmax" or "coregion" */
 } lth_gp_plan;
 LTH_API lth_status lth_gp_plan_fit(lth_ctx *ctx, const char *expression, const lth_table *table,
                                    const char *const *targets, size_t target_count,

@@ -145,7 +145,8 @@ class GpPlan(Structure):
                 ("learn_bytes", c_double), ("bytes", c_double), ("learn_pairs", c_double),
                 ("pairs", c_double), ("learn_cell_orders", c_double), ("cell_orders", c_double),
                 ("learn_seconds", c_double), ("seconds", c_double),
-                ("learn_read", c_double), ("read", c_double), ("on_disk", c_bool)]
+                ("learn_read", c_double), ("read", c_double), ("on_disk", c_bool),
+                ("name", c_char_p)]
 
 
 class ClassMetrics(Structure):

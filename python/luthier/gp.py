@@ -108,7 +108,7 @@ class _GP(model.Model):
         plan = _c.GpPlan()
         context.call(lib.lth_gp_plan_fit, *arguments, byref(plan), sizeof(plan), long=True)
         out = {name: getattr(plan, name) for name, _ in plan._fields_}
-        out["posterior"] = _POSTERIORS[plan.posterior]
+        out["posterior"] = out.pop("name").decode()
         out["store"] = _STORES[2 if plan.on_disk else plan.store]
         return out
 
@@ -248,7 +248,7 @@ class GPRegressor(RegressorMixin, Predicted, _GP):
         Find 95% intervals of the hyperparameters too, `intervals_`.
     average : int, optional
         Predict by the average over so many draws of the hyperparameters, 2 to 1000; None = by the
-        best ones alone. Finds the intervals too. Not with conjugate gradients or inducing rows.
+        best ones alone. Finds the intervals too.
     n_jobs : int, optional
         Threads; None and -1 mean all cores. The results do not depend on it.
     random_state : int, optional
@@ -426,7 +426,7 @@ class GPClassifier(ClassifierMixin, model.Classes, _GP):
         As for `GPRegressor`; "exact" is Laplace's approximation here, and there is no "cg".
     likelihood : {"logit", "probit", "softmax"}
         How the latent function becomes a probability. With "softmax" all classes are one model,
-        of rows that have one label each; its posterior is "exact".
+        of rows that have one label each; its posterior is "exact" or "inducing".
 
     Attributes
     ----------

@@ -113,10 +113,10 @@ class Model(Explained, BaseEstimator):
                                kernels.vectors_path(self.vectors), in_memory=False)
         return table
 
-    def _rows_of(self, X, exposure):
+    def _rows_of(self, X, exposure, more=None):
         if exposure is not None:
             raise Error("the model was fitted without an exposure")
-        return self._new_rows(X)
+        return self._new_rows(X, more)
 
     def _predict_call(self, name, table, *arguments):
         long = table.rows * self._rows > _DIRECT_ROWS or table.bytes > _DIRECT_BYTES

@@ -103,9 +103,26 @@ static lth_status report_orders(lth_gp *gp, lth_error *err) {
     return status;
 }
 
+/* Where draws are conditioned too while all rows are there: then the model itself again, from where
+ * it began. */
+static lth_status solve_draws(lth_gp *gp, lth__gram *gram, double *evidence, lth_error *err) {
+    size_t count = 0;
+    double *carried = gp->posterior->carried ? gp->posterior->carried(gp, &count) : NULL;
+    double *carry = lth__alloc(count, sizeof *carry), jitter = gp->jitter;
+    if (!carry) return lth__fail_memory(err, count * sizeof *carry);
+    if (count > 0) memcpy(carry, carried, count * sizeof *carry);
+    lth_status status = lth__gp_solve(gp, gram, evidence, err);
+    if (status == LTH_OK) status = lth__gp_keep_draws(gp, gram, err);
+    if (count > 0) memcpy(gp->posterior->carried(gp, &count), carry, count * sizeof *carry);
+    lth__free(carry);
+    gp->jitter = jitter;
+    return status;
+}
+
 static lth_status finish(lth_gp *gp, lth__gram *gram, lth_error *err) {
     double evidence;
     gp->report.rows = gp->rows; /* a posterior may keep fewer */
+    if (gp->draws && gp->posterior->draws) LTH_TRY(solve_draws(gp, gram, &evidence, err));
     LTH_TRY(lth__gp_solve(gp, gram, &evidence, err));
     gp->report.evidence = evidence + lth__gp_jacobian(gp);
     gp->report.jitter = gp->jitter;
@@ -187,8 +204,13 @@ static lth_status learn_by(lth_gp *gp, const lth_gp_plan *plan, const lth_gp_opt
                            lth_error *err) {
     if (options->journal) LTH_TRY(lth__journal_open(gp, options, plan, &gp->journal, err));
     lth_status status = LTH_OK;
+    lth_gp_options first = *options;
+    if (gp->how.bound != LTH_BOUND_NONE) { /* these are of the search that follows */
+        first.intervals = false;
+        first.average = 0;
+    }
     if (!lth__gp_learns_at_once(plan))
-        status = lth__gp_learn_part(gp, plan->learn_rows, learn_part, options, err);
+        status = lth__gp_learn_part(gp, plan->learn_rows, learn_part, &first, err);
     if (status == LTH_OK) status = condition(gp, plan, true, options, err);
     lth__journal_close(gp->journal);
     gp->journal = NULL;

@@ -157,7 +157,7 @@ static void choose_posterior(const lth_gp *gp, const lth_gp_options *options, lt
         return;
     }
     bool exact = fits(gp, LTH_POSTERIOR_EXACT, gp->rows, plan->store, plan->available);
-    if (gp->likelihood->coupled || (exact && !(factors && gp->rows > MOST_LAPLACE_ROWS))) {
+    if (exact && !(factors && gp->rows > MOST_LAPLACE_ROWS)) {
         plan->posterior = LTH_POSTERIOR_EXACT;
     } else if (!factors && (gp->items->stored ||
                             fits(gp, LTH_POSTERIOR_CG, gp->rows, LTH_F32, plan->available))) {
@@ -197,10 +197,9 @@ static bool is_by_sites(lth_posterior which) {
 static lth_status check(const lth_gp *gp, const lth_gp_options *options, const lth_gp_plan *plan,
                         lth_error *err) {
     bool gaussian = lth__gp_is_gaussian(gp);
-    if (gp->likelihood->coupled &&
-        lth__gp_posterior(gp, plan->posterior) != &lth__softmax_posterior)
-        return lth__fail(err, LTH_EARG,
-                         "softmax takes the exact posterior; for many rows take logit");
+    const lth__posterior *taken = lth__gp_posterior(gp, plan->posterior);
+    if (gp->likelihood->coupled && taken != &lth__softmax_posterior && taken != &lth__inducing)
+        return lth__fail(err, LTH_EARG, "softmax takes the exact or the inducing posterior");
     if (gaussian && is_by_sites(plan->posterior))
         return lth__fail(
             err, LTH_EARG,
@@ -280,10 +279,21 @@ static void tell(const lth_gp *gp, const lth_gp_options *options, const lth_gp_p
                  plan->learn_rows, gp->rows);
 }
 
-static lth_status check_memory(double bytes, const char *what, lth_error *err) {
-    static const char advice[] = "use fewer rows (--where, --learn-rows, --inducing), --posterior "
-                                 "cg or inducing, or a machine with more memory";
-    return lth__memory_check(bytes < 1e18 ? (size_t)bytes : SIZE_MAX, what, advice, err);
+/* What the likelihood and the targets leave to choose from. */
+static const char *advice_for(const lth_gp *gp) {
+    if (gp->how.coregion > 0)
+        return "use fewer rows (--where), a long table with coregion(task) and "
+               "--inducing, or a machine with more memory";
+    if (!lth__gp_is_gaussian(gp))
+        return "use fewer rows (--where, --learn-rows, --inducing), --posterior inducing, or a "
+               "machine with more memory";
+    return "use fewer rows (--where, --learn-rows, --inducing), --posterior cg or inducing, or a "
+           "machine with more memory";
+}
+
+static lth_status check_memory(const lth_gp *gp, double bytes, const char *what, lth_error *err) {
+    size_t whole = bytes < 1e18 ? (size_t)bytes : SIZE_MAX;
+    return lth__memory_check(whole, what, advice_for(gp), err);
 }
 
 lth_status lth__gp_plan_check(const lth_gp *gp, const lth_gp_options *options,
@@ -294,8 +304,8 @@ lth_status lth__gp_plan_check(const lth_gp *gp, const lth_gp_options *options,
                                         "a Gaussian process with that many inducing rows",
                                         "Laplace's approximation for that many rows",
                                         "sites of that many rows"};
-    if (learns) LTH_TRY(check_memory(plan->learn_bytes, "learning from that many rows", err));
-    LTH_TRY(check_memory(plan->bytes, whats[plan->posterior], err));
+    if (learns) LTH_TRY(check_memory(gp, plan->learn_bytes, "learning from that many rows", err));
+    LTH_TRY(check_memory(gp, plan->bytes, whats[plan->posterior], err));
     tell(gp, options, plan, learns);
     return LTH_OK;
 }
@@ -382,6 +392,12 @@ static void estimate(const lth_gp *gp, const rates *r, lth_gp_plan *plan) {
     plan->seconds = plan->pairs * r->value + plan->read * r->byte + algebra * r->operation;
 }
 
+/* EXACT is another one where that is none. */
+static const char *name_of(const lth_gp *gp, lth_posterior which) {
+    const lth__posterior *p = lth__gp_posterior(gp, which);
+    return p == &lth__softmax_posterior ? "softmax" : p->name;
+}
+
 static lth_status plan_model(const lth_gp *gp, const lth_gp_options *options, lth_gp_plan *plan,
                              lth_error *err) {
     rates r = {0};
@@ -391,6 +407,7 @@ static lth_status plan_model(const lth_gp *gp, const lth_gp_options *options, lt
     LTH_TRY(time_algebra(gp, &r, err));
     estimate(gp, &r, plan);
     if (!options->learn) plan->learn_seconds = 0;
+    plan->name = name_of(gp, plan->posterior);
     return LTH_OK;
 }
 

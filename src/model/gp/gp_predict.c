@@ -68,6 +68,20 @@ static size_t spread_of(const lth_gp *gp) {
     return gp->likelihood->coupled ? gp->latents * gp->latents : gp->latents;
 }
 
+/* Coupled latent functions that are independent of each other: variances become the diagonals of
+ * matrices, from the last on. */
+static lth_status predict_apart(const lth_gp *gp, lth_ctx *ctx, size_t rows, const slice_room *s,
+                                double *mean, double *variance, lth_error *err) {
+    size_t n = gp->latents;
+    LTH_TRY(gp->posterior->predict(gp, ctx, rows, s->K, s->self, mean, variance, err));
+    for (size_t cell = variance ? rows * n : 0; cell-- > 0;) {
+        double own = variance[cell];
+        memset(variance + cell * n, 0, n * sizeof *variance);
+        variance[cell * n + cell % n] = own;
+    }
+    return LTH_OK;
+}
+
 /* `given` of all items of the call, of which these are those from `first` on. */
 static lth_status predict_slice(const lth_gp *gp, const lth_items *items, size_t first,
                                 const double *given, size_t all, const slice_room *s, size_t model,
@@ -83,8 +97,9 @@ static lth_status predict_slice(const lth_gp *gp, const lth_items *items, size_t
     if (given)
         return lth__outputs_predict_given(gp, ctx, rows, s->K, self, given + first, all, mean,
                                           variance, err);
-    if (gp->likelihood->coupled)
+    if (gp->likelihood->coupled && gp->posterior->covary)
         return gp->posterior->covary(gp, ctx, rows, s->K, s->self, mean, variance, err);
+    if (gp->likelihood->coupled) return predict_apart(gp, ctx, rows, s, mean, variance, err);
     return gp->posterior->predict(gp, ctx, rows, s->K, s->self, mean, variance, err);
 }
 
