@@ -149,7 +149,7 @@ static lth_status make_model(const lth_gp *gp, const double *value, lth_gp **out
         status = take_rows(gp, d, err);
         if (status == LTH_OK) status = solve(d, err);
     }
-    if (status == LTH_OK) status = lth__prepared_create(d->kernel, d->items, &d->prepared, err);
+    if (status == LTH_OK) status = lth__gp_prepare(d, err);
     if (status == LTH_OK)
         *out = d;
     else

@@ -80,9 +80,10 @@ static lth_status judge(search *x, lth_error *err) {
     lth__sites *s = x->s;
     s->steps++;
     LTH_TRY(condition(x, err));
-    double penalty = s->factor.log_determinant;
+    double penalty = s->factor.log_determinant, beside = 0;
     for (size_t i = 0; i < x->n; i++) penalty += s->a[i] * s->f[i] - (1 - x->left[i]);
-    s->evidence = expect(x) - 0.5 * penalty;
+    if (s->look) LTH_TRY(s->look(s->user, &beside, err));
+    s->evidence = expect(x) - 0.5 * penalty + beside;
     return isfinite(s->evidence) && isfinite(x->widest) ? LTH_OK : LTH_ENUMERIC;
 }
 
@@ -216,6 +217,8 @@ static lth_status begin_afresh(search *x, lth_error *err) {
     memset(s->f, 0, x->n * sizeof *s->f);
     memset(s->a, 0, x->n * sizeof *s->a);
     memset(s->D, 0, x->n * sizeof *s->D);
+    double unused = 0;
+    if (s->look) LTH_TRY(s->look(s->user, &unused, err));
     (void)expect(x);
     hold_back(x);
     memcpy(s->l, x->now, x->n * sizeof *s->l);
