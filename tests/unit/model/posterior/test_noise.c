@@ -43,7 +43,8 @@ static lth_table *make_table(lth_ctx *of, size_t rows) {
     at += sprintf(at, "x\ttext\treps\tweight\ty\n");
     for (size_t i = 0; i < rows; i++) {
         double x = -2 + 4 * (double)(i * 17 % rows) / (double)rows;
-        double y = sin(2 * x) + exp(0.8 * x - 1) * cos(9.0 * (double)i);
+        double noise = 1.7 * ((double)(i * i * 7919 % 101) / 50 - 1);
+        double y = sin(2 * x) + exp(0.8 * x - 1) * noise;
         at += sprintf(at, "%.6g\t%s is%s\t%zu\t%.3g\t%.6g\n", x, i % 2 ? "so" : "no",
                       i % 3 ? " it" : "", 1 + i % 3, 0.5 + 0.1 * (double)(i % 9), y);
     }
