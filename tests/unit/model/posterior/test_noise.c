@@ -130,6 +130,25 @@ static void no_noise_at_all(void **state) {
     lth_table_free(table);
 }
 
+/* Rows that agree that the noise is another do not go too far together. */
+static void noise_far_off(void **state) {
+    (void)state;
+    lth_table *table = make_table(ctx, ROWS);
+    double evidence[3];
+    for (size_t i = 0; i < 3; i++) {
+        lth_gp_options options = support_fixed();
+        options.noise = i == 0 ? 1e-4 : i == 1 ? 0.1 : 100;
+        lth_gp *gp = fit(table, &options);
+        evidence[i] = lth_gp_reported(gp)->evidence;
+        lth_gp_free(gp);
+    }
+    for (size_t i = 0; i < 3; i += 2) {
+        assert_true(evidence[i] < evidence[1]);
+        assert_true(evidence[i] > evidence[1] - 40); /* as much as the prior of g says */
+    }
+    lth_table_free(table);
+}
+
 /* ---- The gradient ---- */
 
 static void reopen(lth_gp *gp) {
@@ -330,10 +349,15 @@ static void each_allocation_fails(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bound_of_two_rows), cmocka_unit_test(no_noise_at_all),
-        cmocka_unit_test(gradients),         cmocka_unit_test(follows_the_noise),
-        cmocka_unit_test(same_again),        cmocka_unit_test(refused),
-        cmocka_unit_test(machines_refuse),   cmocka_unit_test(each_allocation_fails),
+        cmocka_unit_test(bound_of_two_rows),
+        cmocka_unit_test(no_noise_at_all),
+        cmocka_unit_test(noise_far_off),
+        cmocka_unit_test(gradients),
+        cmocka_unit_test(follows_the_noise),
+        cmocka_unit_test(same_again),
+        cmocka_unit_test(refused),
+        cmocka_unit_test(machines_refuse),
+        cmocka_unit_test(each_allocation_fails),
     };
     return cmocka_run_group_tests(tests, open_folder, close_folder);
 }
