@@ -144,7 +144,7 @@ static void noise_far_off(void **state) {
     }
     for (size_t i = 0; i < 3; i += 2) {
         assert_true(evidence[i] < evidence[1]);
-        assert_true(evidence[i] > evidence[1] - 40); /* as much as the prior of g says */
+        assert_true(evidence[i] > evidence[1] - 100); /* a prior, not an overflow, says no */
     }
     lth_table_free(table);
 }
