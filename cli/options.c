@@ -211,6 +211,9 @@ const option option_table[] = {
     {0, "noise-by", OPTION_TEXT, "COL|1/COL", FIELD(noise_by), LEARNING, 0,
      "gp: a column with the known variance of each row's noise, which is added to the learned one; "
      "1/COL: with the number of repeats that each number is the mean of"},
+    {0, "noise-kernel", OPTION_TEXT, "EXPR", FIELD(noise_kernel), LEARNING | SAMPLE, 0,
+     "gp: the noise is a function of the row too: the kernel of its logarithm, learned with the "
+     "other"},
     {0, "weights", OPTION_TEXT, "COL", FIELD(weights), LEARNING, 0,
      "gp: a column that says how often each row counts"},
     {0, "exposure", OPTION_TEXT, "COL", FIELD(exposure), LEARNING, 0,

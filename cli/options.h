@@ -53,7 +53,7 @@ typedef struct options {
     uint64_t average;  /* NOT_GIVEN = no draws */
     bool intervals;
     int likelihood, warp, point;
-    const char *mean;
+    const char *mean, *noise_kernel;
     const char *lower, *upper, *noise_by, *weights, *exposure; /* of targets and their rows */
     int posterior, bound, store; /* of a Gaussian process of many rows */
     uint64_t inducing, probes;   /* NOT_GIVEN = the default */

@@ -313,6 +313,10 @@ LTH_API lth_status lth_kernel_resolve(lth_kernel **kernel, const lth_table *tabl
  * its columns are vectors themselves). */
 LTH_API bool lth_kernel_needs_vectors(const lth_kernel *kernel);
 
+/* Whether the expression has a kernel of the noise after "|", which a Gaussian process learns with
+ * the other (see noise_kernel of lth_gp_options). All else that takes a kernel takes the first. */
+LTH_API bool lth_kernel_has_noise(const lth_kernel *kernel);
+
 /* What an argument does to its kernel, for those that do not know the family by name. */
 typedef enum lth_role {
     LTH_ROLE_OTHER,
@@ -557,6 +561,9 @@ typedef struct lth_gp_options {
                         intervals too; 0 (default) = by the best ones alone           */
     size_t coregion; /* several targets learn from each other, with so many numbers each;
                         then empty cells are allowed. 0 (default) = each by itself    */
+    const char *noise_kernel; /* the noise is a function too: the kernel of its logarithm, whose
+                                 size is learned in any case. For normal noise, with the exact
+                                 posterior and one target. NULL (default) = one noise for all  */
 } lth_gp_options;
 
 LTH_API void lth_gp_options_init(lth_gp_options *options);
@@ -578,6 +585,10 @@ LTH_API void lth_gp_free(lth_gp *gp);
  * its column: in `expression`, or where that is right by itself, in `mean`. */
 LTH_API lth_status lth_gp_kernel_parse(lth_ctx *ctx, const char *expression, const char *mean,
                                        lth_kernel **out, lth_error *err);
+/* The same with options->noise_kernel `noise`, which may be NULL, after "|" in the expression. A
+ * mistake is in `noise` where the others are right by themselves. */
+LTH_API lth_status lth_gp_kernel_with_noise(lth_ctx *ctx, const char *expression, const char *mean,
+                                            const char *noise, lth_kernel **out, lth_error *err);
 
 /* What lth_gp_fit() would do and need. Bytes and pairs (kernel values to compute) of one evaluation
  * of the search, and of the posterior of all rows; cell-orders are 0 where the kernel has none.

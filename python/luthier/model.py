@@ -32,8 +32,11 @@ class Model(Explained, BaseEstimator):
         context = Context(self.n_jobs, self.precision, seed_of(self.random_state),
                           self.device, self.cluster)
         parsed = kernels.Parsed(context, expression)
-        if getattr(self, "mean", None) is not None:
-            parsed.add_mean(self._mean())
+        mean = self._mean() if getattr(self, "mean", None) is not None else None
+        if mean is not None:
+            parsed.add_mean(mean)
+        if getattr(self, "noise_kernel", None) is not None:
+            parsed.add_noise(mean, kernels.expression_of(self.noise_kernel))
         columns = parsed.read(X)
         self._remember_features(X)
         return context, parsed, columns

@@ -489,8 +489,10 @@ lth_status lth_kernel_parse(lth_ctx *ctx, const char *expression, lth_kernel **o
     lth_kernel *kernel = lth__calloc(1, sizeof *kernel);
     if (!kernel) return lth__fail_memory(err, sizeof *kernel);
     kernel->ctx = ctx;
-    lth_status status = lth__expr_parse(expression, &kernel->pool, &kernel->expr, err);
+    const lth__expr *noise = NULL;
+    lth_status status = lth__expr_parse(expression, &kernel->pool, &kernel->expr, &noise, err);
     if (status == LTH_OK) status = build(kernel, kernel->expr, NULL, &kernel->root, err);
+    if (status == LTH_OK && noise) status = build(kernel, noise, NULL, &kernel->noise, err);
     if (status == LTH_OK && kernel->field_count == 0)
         status = fail_here(err, 1, "the expression reads no column");
     if (status != LTH_OK) {
@@ -509,6 +511,22 @@ void lth_kernel_free(lth_kernel *kernel) {
     lth__free(kernel->fields);
     lth__pool_free(&kernel->pool);
     lth__free(kernel);
+}
+
+lth_kernel lth__kernel_of_noise(const lth_kernel *kernel) {
+    lth_kernel noise = *kernel;
+    noise.root = kernel->noise;
+    noise.noise = NULL;
+    return noise;
+}
+
+bool lth__kernel_has(const lth_kernel *kernel, const lth__node *node) {
+    while (node->outer) node = node->outer;
+    return node == kernel->root;
+}
+
+bool lth_kernel_has_noise(const lth_kernel *kernel) {
+    return kernel->noise != NULL;
 }
 
 /* The first field of the i-th column, or NULL. */

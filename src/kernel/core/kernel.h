@@ -76,6 +76,7 @@ struct lth_kernel {
     lth__pool pool; /* of all that follows */
     const lth__expr *expr;
     lth__node *root;
+    lth__node *noise; /* the root of another: the kernel of the noise's logarithm, or NULL */
     lth__node **nodes;
     size_t node_count, node_capacity;
     lth_param *params;
@@ -330,6 +331,12 @@ struct lth__family {
                             bool of_row, size_t count, lth__fragment_fn *take, void *user,
                             lth_error *err);
 };
+
+/* The kernel of the noise as a kernel by itself, with the same nodes and parameters: for as long as
+ * those of `kernel` last. */
+lth_kernel lth__kernel_of_noise(const lth_kernel *kernel);
+/* Whether a node is below the root, and not that of the noise. */
+bool lth__kernel_has(const lth_kernel *kernel, const lth__node *node);
 
 /* The sparse feature map whose features are the parts that the node compares, or NULL. */
 const lth__node *lth__node_map(const lth__node *node);

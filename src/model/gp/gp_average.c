@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "model/gp/gp_uncertain.h"
+#include "model/posterior/noise.h"
 
 /* Those of draws that weigh nothing are not made. */
 struct lth__drawn {
@@ -152,7 +153,7 @@ static lth_status make_model(const lth_gp *gp, const double *value, const double
         if (status == LTH_OK)
             status = kept ? d->posterior->draws->take(d, kept, err) : solve(d, err);
     }
-    if (status == LTH_OK) status = lth__prepared_create(d->kernel, d->items, &d->prepared, err);
+    if (status == LTH_OK) status = lth__gp_prepare(d, err);
     if (status == LTH_OK)
         *out = d;
     else
@@ -190,6 +191,8 @@ static lth_status make_drawn(const lth_gp *gp, struct lth__drawn **out, lth_erro
     LTH_TRY(check_memory(gp, gp->draws->count, err));
     /* What the model's encoder keeps is complete before draws look at it. */
     LTH_TRY(lth__prepared_need(gp->prepared, &ctx, &kept, err));
+    const lth_gp *noise = lth__gp_noise_model(gp);
+    if (noise) LTH_TRY(lth__prepared_need(noise->prepared, &ctx, &kept, err));
     struct lth__drawn *d = lth__calloc(1, sizeof *d);
     if (!d) return lth__fail_memory(err, sizeof *d);
     lth_status status = make_models(gp, d, err);

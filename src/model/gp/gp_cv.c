@@ -304,7 +304,7 @@ static lth_status take_numbers(cv *c, const lth_table *table, lth_error *err) {
         if (!v->sd) return lth__fail_memory(err, 0);
         /* A mixture of normal distributions is none. */
         if (lth__likelihood_of(c->options->likelihood, false) != &lth__gaussian ||
-            c->options->average > 0)
+            c->options->average > 0 || c->source.kernel->noise)
             LTH_TRY(lth__validation_distribution(c->validation, t, err));
     }
     return LTH_OK;

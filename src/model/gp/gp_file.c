@@ -572,7 +572,7 @@ static lth_status load_all(loader *l) {
     LTH_TRY(load_steps(l));
     LTH_TRY(lth__gp_uncertain_load(gp, &l->in));
     LTH_TRY(load_rows(l));
-    LTH_TRY(lth__prepared_create(gp->kernel, gp->items, &gp->prepared, l->in.err));
+    LTH_TRY(lth__gp_prepare(gp, l->in.err));
     return lth__gp_list(gp, l->in.err);
 }
 

@@ -84,7 +84,8 @@ lth_status lth__gp_solve(lth_gp *gp, lth__gram *gram, double *evidence, lth_erro
 static lth_status report_orders(lth_gp *gp, lth_error *err) {
     const lth__node *node = NULL;
     for (size_t n = 0; n < gp->kernel->node_count && !node; n++) {
-        if (gp->kernel->nodes[n]->family->order_shares) node = gp->kernel->nodes[n];
+        const lth__node *at = gp->kernel->nodes[n];
+        if (at->family->order_shares && lth__kernel_has(gp->kernel, at)) node = at;
     }
     if (!node) return LTH_OK;
     lth__eval eval = {.ctx = &gp->ctx,
@@ -130,12 +131,19 @@ static lth_status finish(lth_gp *gp, lth__gram *gram, lth_error *err) {
     return report_orders(gp, err);
 }
 
+/* The logarithm of the noise varies by about 1. */
+static lth_status guess_noise(const lth_gp *gp, lth_error *err) {
+    lth_kernel noise = lth__kernel_of_noise(gp->kernel);
+    return lth__kernel_guess(&noise, gp->items, gp->held, 0.5, err);
+}
+
 /* The search, from values that suit the rows. */
 static lth_status learn(lth_gp *gp, lth__gram *gram, const lth_gp_options *options,
                         lth_error *err) {
     LTH_TRY(set_starts(gp, options, err));
     LTH_TRY(
         lth__kernel_guess(gp->kernel, gp->items, gp->held, starting_variance(gp, options), err));
+    if (gp->kernel->noise) LTH_TRY(guess_noise(gp, err));
     for (size_t p = 0; p < gp->kernel->param_count; p++) gp->start[p] = gp->kernel->params[p].value;
     gp->report.learned_rows = gp->rows;
     return lth__gp_search(gp, gram, options, err);
@@ -248,7 +256,7 @@ lth_status lth__gp_learn(lth_gp *gp, const lth_gp_options *options, lth_error *e
     }
     gp->report.posterior = lth__gp_posterior_number(gp);
     lth__gp_uncertain_report(gp);
-    return lth__prepared_create(gp->kernel, gp->items, &gp->prepared, err);
+    return lth__gp_prepare(gp, err);
 }
 
 /* ---- From a table ---- */

@@ -29,6 +29,7 @@ const lth__posterior *lth__gp_posterior(const lth_gp *gp, lth_posterior which) {
     if (gp->how.coregion > 0) return &lth__coregional;
     if (which == LTH_POSTERIOR_CG) return &lth__cg;
     if (which == LTH_POSTERIOR_INDUCING) return &lth__inducing;
+    if (gp->kernel->noise) return &lth__noisy;
     if (gp->likelihood->coupled && which != LTH_POSTERIOR_SITES) return &lth__softmax_posterior;
     if (which == LTH_POSTERIOR_LAPLACE) return &lth__laplace_posterior;
     if (which == LTH_POSTERIOR_SITES) return &lth__sites_posterior;
@@ -48,8 +49,11 @@ lth_posterior lth__gp_posterior_number(const lth_gp *gp) {
 
 static double bytes_of(const lth_gp *gp, lth_posterior which, size_t rows, lth_precision store,
                        bool on_disk) {
-    lth_gp asked = {
-        .rows = rows, .latents = gp->latents, .likelihood = gp->likelihood, .how = gp->how};
+    lth_gp asked = {.kernel = gp->kernel,
+                    .rows = rows,
+                    .latents = gp->latents,
+                    .likelihood = gp->likelihood,
+                    .how = gp->how};
     asked.how.store = store;
     asked.how.on_disk = on_disk;
     return (double)lth__gp_posterior(gp, which)->bytes(&asked);
@@ -85,6 +89,7 @@ static double problems_of(const lth_gp *gp) {
     if (gp->how.coregion > 0)
         return whole ? (double)gp->how.coregion + 1 : pow(gp->how.known_cells, 3);
     if (gp->likelihood->coupled) return 12 * (double)gp->latents;
+    if (gp->kernel->noise) return 16;
     return lth__gp_is_gaussian(gp) ? 1 : 4 * (double)gp->latents;
 }
 
@@ -194,9 +199,27 @@ static bool is_by_sites(lth_posterior which) {
     return which == LTH_POSTERIOR_LAPLACE || which == LTH_POSTERIOR_SITES;
 }
 
+/* What a kernel of the noise goes with. */
+static lth_status check_noise(const lth_gp *gp, const lth_gp_plan *plan, lth_error *err) {
+    const lth__likelihood *l = gp->likelihood;
+    const char *not =
+        l != &lth__gaussian && l != &lth__warped ? "another likelihood than gaussian and warped"
+        : gp->how.coregion > 0                   ? "coregion"
+        : gp->target_count > 1                   ? "several targets: fit a model for each"
+        : gp->known.added   ? "known variances of the noise; 1/COL, a number of repeats, does"
+        : gp->items->stored ? "a matrix on disk"
+        : plan->posterior == LTH_POSTERIOR_CG || plan->posterior == LTH_POSTERIOR_INDUCING
+            ? "the posteriors cg and inducing; take fewer rows (learn-rows, where)"
+        : plan->posterior == LTH_POSTERIOR_LAPLACE ? "Laplace's approximation"
+                                                   : NULL;
+    return not ? lth__fail(err, LTH_EARG, "a kernel of the noise does not go with %s", not )
+               : LTH_OK;
+}
+
 static lth_status check(const lth_gp *gp, const lth_gp_options *options, const lth_gp_plan *plan,
                         lth_error *err) {
     bool gaussian = lth__gp_is_gaussian(gp);
+    if (gp->kernel->noise) LTH_TRY(check_noise(gp, plan, err));
     const lth__posterior *taken = lth__gp_posterior(gp, plan->posterior);
     if (gp->likelihood->coupled && taken != &lth__softmax_posterior && taken != &lth__inducing)
         return lth__fail(err, LTH_EARG, "softmax takes the exact or the inducing posterior");

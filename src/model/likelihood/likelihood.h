@@ -36,7 +36,8 @@ typedef enum lth__of {
     LTH__OF_LABELS,
     LTH__OF_COUNTS,
     LTH__OF_SHARES,
-    LTH__OF_GRADES
+    LTH__OF_GRADES,
+    LTH__OF_SPREADS /* squares of what is left of numbers (noise.h) */
 } lth__of;
 
 /* What a likelihood is given beside y and f. */
@@ -95,7 +96,8 @@ typedef struct lth__likelihood {
 } lth__likelihood;
 
 extern const lth__likelihood lth__gaussian, lth__logit, lth__probit, lth__student, lth__warped,
-    lth__censored, lth__ordinal, lth__poisson, lth__negbinomial, lth__beta, lth__softmax_likelihood;
+    lth__censored, lth__ordinal, lth__poisson, lth__negbinomial, lth__beta, lth__softmax_likelihood,
+    lth__spread;
 
 /* What all likelihoods of counts have in common. */
 double lth__counts_link(const lth__terms *t, const double *y, size_t rows, double exposure);
@@ -136,6 +138,8 @@ typedef struct lth__quadrature {
     double node[LTH__NODES], weight[LTH__NODES];
 } lth__quadrature;
 void lth__quadrature_make(lth__quadrature *q);
+/* One for all, made when it is first asked for. */
+const lth__quadrature *lth__quadrature_shared(void);
 
 /* E log p(y | f) by this rule, where f has this mean and variance, and its derivatives by both: of
  * the rule itself, so that they agree with the value whatever the rule's error; or as the

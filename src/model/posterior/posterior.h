@@ -69,7 +69,7 @@ typedef struct lth__posterior {
 } lth__posterior;
 
 extern const lth__posterior lth__exact, lth__laplace_posterior, lth__sites_posterior,
-    lth__softmax_posterior, lth__cg, lth__inducing, lth__coregional;
+    lth__softmax_posterior, lth__noisy, lth__cg, lth__inducing, lth__coregional;
 
 /* A packed factor of n rows in a file, as NAME.packed and NAME.height. */
 void lth__factor_save(lth__saver *s, const char *name, size_t n, const double *L);

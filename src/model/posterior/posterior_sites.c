@@ -23,22 +23,28 @@ static lth_status open(lth_gp *gp, lth_error *err) {
     return s->sites ? LTH_OK : lth__fail_memory(err, count * sizeof *s->sites);
 }
 
+lth__sites lth__sites_of(const lth_gp *gp, size_t latent, double *variance, bool learns) {
+    lth__site_model *s = gp->solution;
+    size_t n = gp->rows;
+    return (lth__sites){.seen = lth__gp_seen(gp, latent),
+                        .tolerance = tolerance,
+                        .lack = learns ? s->lack : 0,
+                        .l = s->sites + 2 * latent * n,
+                        .D = s->sites + (2 * latent + 1) * n,
+                        .a = s->a + latent * n,
+                        .f = s->f + latent * n,
+                        .variance = variance,
+                        .root_d = s->root_w + latent * n,
+                        .L = &s->B};
+}
+
 static lth_status of_latent(const lth_gp *gp, size_t latent, double *out, double *by_params,
                             lth_error *err) {
     lth__site_model *s = gp->solution;
     size_t n = gp->rows;
     double *variance = lth__alloc(n, sizeof *variance);
     if (!variance) return lth__fail_memory(err, n * sizeof *variance);
-    lth__sites x = {.seen = lth__gp_seen(gp, latent),
-                    .tolerance = tolerance,
-                    .lack = by_params ? s->lack : 0,
-                    .l = s->sites + 2 * latent * n,
-                    .D = s->sites + (2 * latent + 1) * n,
-                    .a = s->a + latent * n,
-                    .f = s->f + latent * n,
-                    .variance = variance,
-                    .root_d = s->root_w + latent * n,
-                    .L = &s->B};
+    lth__sites x = lth__sites_of(gp, latent, variance, by_params != NULL);
     lth_status status = lth__sites_find(&x, &s->K, err);
     *out = x.evidence;
     if (status == LTH_OK && by_params)

@@ -20,10 +20,12 @@ typedef struct search {
     lth__quadrature rule;
     double *room;
     double *left;                  /* n: 1 - D v */
+    double *way;                   /* [2][n]: room for how far f has to go */
     double *before, *to;           /* [l, D][n]: the last good sites, and where they were to go */
     double *now, *gap;             /* [l, D][n]: room; to - before, as of then                */
     double *dx[DEPTH], *dr[DEPTH]; /* [l, D][n]: how sites and gaps have changed, the last first */
     double widest, off;            /* gap, and that of the slopes alone, in units of f */
+    bool held;                     /* none may become negative, or too small: see hold_back() */
 } search;
 
 /* a, f and variance of the sites as they are: a = l - R K l. */
@@ -43,6 +45,10 @@ static lth_status condition(const search *x, lth_error *err) {
 const double lth__site_far = 1;
 
 double lth__site_hold(const lth__seen *seen, size_t row, double mean, double g, double D) {
+    /* What a spread is expected to say; where it is small it says much less, and rows that agree
+     * would go much too far together. */
+    if (seen->likelihood->of == LTH__OF_SPREADS)
+        return fmax(D, 0.5 * (seen->weight ? seen->weight[row] : 1));
     double top = seen->y[row] - seen->link - (seen->offset ? seen->offset[row] : 0);
     bool numbers = seen->likelihood->of == LTH__OF_NUMBERS && top != mean;
     return fmax(fmax(D, numbers ? g / (top - mean) : 0), 0);
@@ -54,6 +60,23 @@ static void hold_back(const search *x) {
         *D = lth__site_hold(&x->s->seen, i, f, g, *D);
         *l = g + *D * f;
     }
+}
+
+/* How far f would go by the slopes `now` has, all rows together: S (g - a). */
+static lth_status find_way(search *x, double *out, lth_error *err) {
+    const lth__sites *s = x->s;
+    const lth__matrix *K = x->K;
+    double *u = x->way, *Ku = x->way + x->n;
+    *out = 0;
+    for (size_t i = 0; i < x->n; i++) u[i] = x->now[i] - x->now[x->n + i] * s->f[i] - s->a[i];
+    LTH_TRY(K->table->multiply(K, 1, u, Ku, err));
+    LTH_TRY(lth__site_factor_apply(&s->factor, s->root_d, Ku, Ku, err));
+    for (size_t i = 0; i < x->n; i++) u[i] -= Ku[i];
+    LTH_TRY(K->table->multiply(K, 1, u, Ku, err));
+    for (size_t i = 0; i < x->n; i++) {
+        if (!(fabs(Ku[i]) <= *out)) *out = fabs(Ku[i]);
+    }
+    return LTH_OK;
 }
 
 /* Where the sites are to go; the sum of E log p. */
@@ -72,17 +95,27 @@ static double expect(search *x) {
         x->now[x->n + i] = to_d;
         sum += e.value;
     }
-    if (x->off > lth__site_far) hold_back(x);
+    x->held = x->off > lth__site_far;
     return sum;
 }
+
+/* A logarithm: what is farther than that is not as if all were linear. */
+static const double half_way = 0.5;
 
 static lth_status judge(search *x, lth_error *err) {
     lth__sites *s = x->s;
     s->steps++;
     LTH_TRY(condition(x, err));
-    double penalty = s->factor.log_determinant;
+    double penalty = s->factor.log_determinant, beside = 0;
     for (size_t i = 0; i < x->n; i++) penalty += s->a[i] * s->f[i] - (1 - x->left[i]);
-    s->evidence = expect(x) - 0.5 * penalty;
+    if (s->look) LTH_TRY(s->look(s->user, &beside, err));
+    s->evidence = expect(x) - 0.5 * penalty + beside;
+    if (s->seen.likelihood->of == LTH__OF_SPREADS) {
+        double way;
+        LTH_TRY(find_way(x, &way, err));
+        x->held = !(way <= half_way);
+    }
+    if (x->held) hold_back(x);
     return isfinite(s->evidence) && isfinite(x->widest) ? LTH_OK : LTH_ENUMERIC;
 }
 
@@ -190,6 +223,7 @@ static lth_status climb(search *x, lth_error *err) {
             widest = x->widest;
             keep(x);
             part = fmin(1, 2 * part);
+            if (x->held && x->s->look) x->depth = 0;
             mixed = step_mixed(x);
             if (!mixed) step_plain(x, part);
         } else {
@@ -216,6 +250,8 @@ static lth_status begin_afresh(search *x, lth_error *err) {
     memset(s->f, 0, x->n * sizeof *s->f);
     memset(s->a, 0, x->n * sizeof *s->a);
     memset(s->D, 0, x->n * sizeof *s->D);
+    double unused = 0;
+    if (s->look) LTH_TRY(s->look(s->user, &unused, err));
     (void)expect(x);
     hold_back(x);
     memcpy(s->l, x->now, x->n * sizeof *s->l);
@@ -240,7 +276,7 @@ static lth_status begin(search *x, lth_error *err) {
 }
 
 static lth_status make_room(search *x, lth_error *err) {
-    size_t n = x->n, arrays = 2 * (4 + 2 * DEPTH) + 1;
+    size_t n = x->n, arrays = 2 * (4 + 2 * DEPTH) + 3;
     x->room = lth__alloc(arrays * n, sizeof *x->room);
     if (!x->room) return lth__fail_memory(err, arrays * n * sizeof *x->room);
     x->before = x->room;
@@ -252,6 +288,7 @@ static lth_status make_room(search *x, lth_error *err) {
         x->dr[k] = x->dx[k] + 2 * n;
     }
     x->left = x->gap + (2 + 4 * (size_t)DEPTH) * n;
+    x->way = x->left + n;
     memset(x->before, 0, 2 * n * sizeof *x->before);
     memset(x->gap, 0, 2 * n * sizeof *x->gap);
     return LTH_OK;

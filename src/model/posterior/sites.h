@@ -30,6 +30,10 @@ typedef struct lth__sites {
     lth__site_factor factor; /* of K and D; the caller frees it                      */
     double evidence;
     size_t steps; /* factors it took */
+    /* Optional: what is seen depends on f itself. Called before E log p is taken at f and its
+     * variance; adds to the evidence what that leaves out. */
+    lth_status (*look)(void *user, double *evidence, lth_error *err);
+    void *user;
 } lth__sites;
 
 /* Far from where sites are to go (g and a differ by more than this, in units of f) none may become
