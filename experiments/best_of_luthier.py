@@ -75,7 +75,7 @@ def line(data, figure, published, v, form, how):
 
 
 def emotions(results):
-    rows, names = results["string_emotions"], [k for k, *_ in string_emotions.ROWS]
+    rows, names = results["string_emotions"], [*[k for k, *_ in string_emotions.ROWS], string_emotions.WARPED_BEST]
     v = by_evidence(rows, names)
     how = v["how"] if v else "evidence on nine folds, target joy: `%s`" % string_emotions.BEST
     return line(
