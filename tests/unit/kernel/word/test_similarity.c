@@ -36,7 +36,7 @@ static lth__similarity *create(lth_ctx *ctx, const lth__vectors *v, size_t symbo
     lth__similarity *s = NULL;
     lth__similarity_def def = {.sim = sim, .oov = oov, .vectors = v, .symbols = symbols};
     assert_int_equal(lth__similarity_create(ctx, &def, &s, NULL), LTH_OK);
-    assert_int_equal(lth__similarity_set(ctx, s, 1, 0, NULL), LTH_OK);
+    assert_int_equal(lth__similarity_set(ctx, s, 1, 0, NULL, NULL), LTH_OK);
     assert_int_equal(s->symbols, symbols);
     assert_non_null(s->table[LTH__SIM_VALUE]);
     return s;
