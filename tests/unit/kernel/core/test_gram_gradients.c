@@ -226,6 +226,21 @@ static void test_pull_of_many_rows(void **state) {
     fixture_free_texts(texts, MANY);
 }
 
+/* Rows too long for a tile's worth of them to be summed at once. */
+static void test_pull_of_long_rows(void **state) {
+    (void)state;
+    enum { MANY = 60 };
+    lth__random random;
+    lth__random_seed(&random, 11);
+    char **texts = fixture_texts(&random, MANY, 300, 6, true);
+    fixture f = open_kernel("normalize(ssk(text, order=2, sim=exp, ard=3, relevance=[0.5,2,1]))",
+                            NULL, texts, MANY);
+    check_pull(&f, f.items[0], NULL, false);
+    check_pull(&f, f.items[0], f.items[1], false);
+    fixture_close(&f);
+    fixture_free_texts(texts, MANY);
+}
+
 static void test_same_bits_for_any_threads(void **state) {
     (void)state;
     enum { MANY = 40 };
@@ -321,10 +336,9 @@ static void test_pull_of_diagonals(void **state) {
     fixture_free_texts(texts, ROWS);
 }
 
-static void test_without_a_table(void **state) {
-    (void)state;
+static void check_without_a_table(const char *kernel) {
     char **texts = make_texts(N);
-    fixture f = open_kernel("normalize(ssk(text, order=3, sim=dot))", NULL, texts, N);
+    fixture f = open_kernel(kernel, NULL, texts, N);
     size_t cells = lth_kernel_params(f.kernel) * N * N;
     double *G = fixture_gradients(&f, f.items[0], NULL);
     lth__similarity *s = lth__words_of(&f.encoder->lexicons[0])->similarities;
@@ -338,6 +352,12 @@ static void test_without_a_table(void **state) {
     free(again);
     fixture_close(&f);
     fixture_free_texts(texts, N);
+}
+
+static void test_without_a_table(void **state) {
+    (void)state;
+    check_without_a_table("normalize(ssk(text, order=3, sim=dot))");
+    check_without_a_table("normalize(ssk(text, order=3, sim=exp, ard=3, relevance=[0.2,2,1]))");
 }
 
 /* cat and car: k2 = match^4 for the pair, match^4 (2 + gap^2) for each with itself. */
@@ -359,6 +379,7 @@ int main(void) {
         cmocka_unit_test(test_differences),
         cmocka_unit_test(test_pull_is_the_contraction),
         cmocka_unit_test(test_pull_of_many_rows),
+        cmocka_unit_test(test_pull_of_long_rows),
         cmocka_unit_test(test_same_bits_for_any_threads),
         cmocka_unit_test(test_every_instruction_set),
         cmocka_unit_test(test_pull_of_diagonals),
