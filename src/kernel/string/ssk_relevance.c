@@ -282,7 +282,7 @@ static lth_status reverse_rows(reverse *x, const lth__tile *tile, const double *
         LTH_TRY(lth__parallel_ask(x->st->plan.ctx));
     }
     return lth__similarity_pull(x->st->plan.similarity, x->units, x->unit_count, x->symbols,
-                                x->slots, x->G, stride_of(x), &x->slopes, err);
+                                x->slots, x->table, x->G, stride_of(x), &x->slopes, err);
 }
 
 /* ---- Tiles ---- */

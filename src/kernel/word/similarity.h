@@ -104,10 +104,11 @@ typedef struct lth__similarity_slopes {
     double *relevance; /* [dimension] */
 } lth__similarity_slopes;
 
-/* The pull-back: with weight G[i * ld + j] on the similarity of a[i] and b[j], adds sum_ij G_ij
- * dS_ij for every parameter. Dimensions are weighed. */
+/* The pull-back: with weight G[i * ld + j] on the similarity S[i * ld + j] of a[i] and b[j], which
+ * lth__similarity_tile() gives, adds sum_ij G_ij dS_ij for every parameter. Dimensions are weighed.
+ */
 lth_status lth__similarity_pull(const lth__similarity *s, const uint32_t *a, size_t a_count,
-                                const uint32_t *b, size_t b_count, const double *G, size_t ld,
-                                lth__similarity_slopes *out, lth_error *err);
+                                const uint32_t *b, size_t b_count, const void *S, const double *G,
+                                size_t ld, lth__similarity_slopes *out, lth_error *err);
 
 #endif

@@ -266,7 +266,8 @@ static void test_relevance_pull(void **state) {
     lth__random random;
     lth__random_seed(&random, 4);
     double *G = calloc(PULL_ROWS * PULL_COLS, sizeof *G);
-    assert_non_null(G);
+    double *S = calloc(PULL_ROWS * PULL_COLS, sizeof *S);
+    assert_true(G && S);
     for (size_t i = 0; i < PULL_ROWS * PULL_COLS; i++) G[i] = lth__random_uniform(&random) - 0.4;
     for (size_t k = 0; k < sizeof weighed / sizeof *weighed; k++) {
         double theta[] = {0.7, 0.2, 0.5, 1.6}, relevance[2] = {0};
@@ -275,7 +276,11 @@ static void test_relevance_pull(void **state) {
         lth__similarity *s = create_weighed(ctx, weighed[k]);
         weighted_sum(ctx, s, theta, a, b, G);
         assert_int_equal(
-            lth__similarity_pull(s, a, PULL_ROWS, b, PULL_COLS, G, PULL_COLS, &got, NULL), LTH_OK);
+            lth__similarity_tile(s, LTH__SIM_VALUE, a, PULL_ROWS, b, PULL_COLS, S, PULL_COLS, NULL),
+            LTH_OK);
+        assert_int_equal(
+            lth__similarity_pull(s, a, PULL_ROWS, b, PULL_COLS, S, G, PULL_COLS, &got, NULL),
+            LTH_OK);
         const double slope[] = {got.temperature, got.rarity, relevance[0], relevance[1]};
         for (size_t p = 0; p < 4; p++) {
             double h = 1e-5, kept = theta[p], sum[2];
@@ -291,6 +296,7 @@ static void test_relevance_pull(void **state) {
         lth_ctx_free(ctx);
     }
     free(G);
+    free(S);
 }
 
 int main(void) {
