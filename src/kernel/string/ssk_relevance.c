@@ -255,20 +255,25 @@ static void close_rows(reverse *x) {
     x->table = x->G = NULL;
 }
 
-/* From the table of all symbols where there is one. */
+/* A unit's row of the table of all symbols, of which only those of the columns are taken. */
+static void copy_row(const reverse *x, size_t unit) {
+    const lth__similarity *sim = x->st->plan.similarity;
+    const void *all = sim->table[LTH__SIM_VALUE];
+    size_t from = x->units[unit] * (sim->symbols + 1), to = unit * stride_of(x);
+    for (size_t k = 0; k < x->slots; k++) {
+        if (sim->precision == LTH_F32)
+            ((float *)x->table)[to + k] = ((const float *)all)[from + x->symbols[k]];
+        else
+            ((double *)x->table)[to + k] = ((const double *)all)[from + x->symbols[k]];
+    }
+}
+
 static lth_status fill_table(reverse *x, lth_error *err) {
     const lth__similarity *sim = x->st->plan.similarity;
-    const char *all = sim->table[LTH__SIM_VALUE];
-    if (!all)
+    if (!sim->table[LTH__SIM_VALUE])
         return lth__similarity_tile(sim, LTH__SIM_VALUE, x->units, x->unit_count, x->symbols,
                                     x->slots, x->table, stride_of(x), err);
-    size_t real = lanes_of(x)->real_size;
-    char *to = x->table;
-    for (size_t i = 0; i < x->unit_count; i++, to += stride_of(x) * real) {
-        const char *from = all + x->units[i] * (sim->symbols + 1) * real;
-        for (size_t k = 0; k < x->slots; k++)
-            memcpy(to + k * real, from + x->symbols[k] * real, real);
-    }
+    for (size_t i = 0; i < x->unit_count; i++) copy_row(x, i);
     return LTH_OK;
 }
 
