@@ -85,7 +85,7 @@ const lth_argument lth__ssk_arguments[] = {
     {.name = "shrink",
      .help = "with ard: a prior in learning that keeps every relevance near 1, with this standard "
              "deviation of the logarithm",
-     .initial = "1",
+     .initial = "0.5",
      .choices = ""},
     {0},
 };
@@ -150,7 +150,7 @@ static lth_status configure_relevance(lth_kernel *kernel, lth__node *node, lth__
     }
     if (c->sim == LTH__SIM_EXACT || c->sim == LTH__SIM_ARCCOS)
         return refuse(node, "ard", "sim=exp, cosine or dot", err);
-    LTH_TRY(lth__node_constant(node, "shrink", 1, &c->shrink, err));
+    LTH_TRY(lth__node_constant(node, "shrink", 0.5, &c->shrink, err));
     c->relevance = node->param_count;
     return lth__node_param(kernel, node, "relevance", c->dimensions, 1, false, err);
 }
