@@ -33,6 +33,7 @@ static const char *const kernels[] = {
     "ssk(text, order=4, sim=dot, gap=0.3)",
     "normalize(ssk(text, order=3, sim=exp, rarity=0.01))",
     "ssk(text, order=12, sim=exp, gap=0.4)",
+    "rq(normalize(ssk(text, order=2, sim=exp, ard=8)))",
     "rq(normalize(ssk(text, order=3)))",
     "rbf(normalize(ssk(text, order=2, sim=arccos)))",
     "tanimoto(ssk(text, order=3) + bow(text))",
