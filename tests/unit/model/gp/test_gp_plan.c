@@ -278,11 +278,11 @@ static void chooses_more_rows_of_more(void **state) {
         {1000000, {3250, 1000, 1000, 1000}},  {10000000, {1000, 1000, 1000, 1000}},
         {SIZE_MAX, {1000, 1000, 1000, 1000}},
     };
-    lth_kernel kernel = {0};
+    lth_kernel plain = {0};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         for (size_t kind = NUMBERS; kind <= WITH_A_BOUND; kind++) {
             bool labels = kind == TWO_CLASSES || kind == FIVE_CLASSES;
-            lth_gp gp = {.kernel = &kernel,
+            lth_gp gp = {.kernel = &plain,
                          .rows = cases[i].rows,
                          .latents = kind == FIVE_CLASSES ? 5 : 1,
                          .likelihood = labels ? &lth__logit : &lth__gaussian,
