@@ -142,6 +142,11 @@ static lth_status read_length(lth__node *node, config *c, lth_error *err) {
     const lth__argument *a = lth__node_argument(node, "length");
     long sites = 0;
     bool all = !a || (a->value.kind == LTH__VALUE_WORD && strcmp(a->value.word, "all") == 0);
+    const lth__argument *each = lth__node_argument(node, "exponent");
+    if (all && c->ard && each && each->value.kind == LTH__VALUE_LIST) { /* that says it too */
+        c->sites = each->value.count;
+        return LTH_OK;
+    }
     if (!all) LTH_TRY(lth__node_integer(node, "length", 1, MOST_SITES, 0, &sites, err));
     c->sites = (size_t)sites;
     if (all) node->open = "length";
@@ -542,7 +547,8 @@ static double penalty(const lth__node *node, const lth_kernel *kernel, double *g
 /* ---- Explanations ---- */
 
 /* What a sum owes to a site is plain. A product falls short of `variance` as d_l grow together: of
- * that each has its share, d_l / sum d; and of `variance` all have the same. */
+ * that each has its share, d_l / sum d; and of what k(x,x) is all that differ in some row have the
+ * same. */
 static lth_status attribute(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
                             const double *W, double *share, lth_error *err) {
     (void)err;
@@ -552,15 +558,15 @@ static lth_status attribute(const lth__node *node, const lth__eval *eval, const 
     size_t parts = lth__sequence_length(&eval->rows->fields[node->field], *tile->row);
     for (size_t j = 0; j < tile->cols; j++) {
         const uint32_t *col = s->cols + tile->col[j] * s->count;
-        double far = 0, each = (s->variance + s->additive * (double)c->sites) / (double)parts;
+        double far = 0, whole = s->variance + s->additive * (double)c->sites;
         for (size_t k = 0; k < s->count; k++)
             far += s->exponent[k] * distance(distances_of(c, row[k]), row[k], col[k]);
         double lost = far > 0 ? s->variance * -expm1(-far) / far : 0;
-        for (size_t l = 0; l < parts; l++) share[l] += W[j] * each;
+        if (s->count == 0) share[0] += W[j] * whole;
         for (size_t k = 0; k < s->count; k++) {
             double d = s->exponent[k] * distance(distances_of(c, row[k]), row[k], col[k]);
             size_t part = s->site[k] < parts ? s->site[k] : parts - 1;
-            share[part] -= W[j] * (d * lost + s->additive * -expm1(-d));
+            share[part] += W[j] * (whole / (double)s->count - d * lost - s->additive * -expm1(-d));
         }
     }
     return LTH_OK;

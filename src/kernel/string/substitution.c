@@ -59,14 +59,16 @@ static void keep_real(lth__substitution *s, const double *value, const double *U
     }
 }
 
-/* The least eigenvalue of -J D J, over the largest; and unless it is 0 the distances without it. */
+/* The least eigenvalue of -J D J, over the largest of either sign; where it is negative, the
+ * distances without it. */
 static lth_status make_real(lth__substitution *s, double *least, lth_error *err) {
     size_t n = s->count;
     double *G = lth__alloc(2 * n * n + n, sizeof *G), *U = G + n * n, *value = U + n * n;
     if (!G) return lth__fail_memory(err, 2 * n * n * sizeof *G);
     find_products(s, G);
     lth__eigen(n, G, value, U);
-    *least = value[0] > 0 ? value[n - 1] / value[0] : 0;
+    double most = fmax(value[0], -value[n - 1]);
+    *least = most > 0 ? value[n - 1] / most : 0;
     if (*least < -1e-12) keep_real(s, value, U);
     lth__free(G);
     return LTH_OK;
@@ -174,7 +176,7 @@ lth_status lth__substitution_make(const char *letter, size_t count, const double
     if (least < -1e-6)
         return lth__fail(err, LTH_EFORMAT,
                          "the matrix is no distance: -J D J, with D(a,b) = (B_aa + B_bb)/2 - B_ab, "
-                         "has the eigenvalue %.3g of its largest, which is below 0",
+                         "has an eigenvalue of %.3g times its largest",
                          least);
     scale(out);
     return LTH_OK;
@@ -229,13 +231,20 @@ lth_status lth__substitution_read(const char *path, char *letter, size_t *count,
     bool known[MOST] = {false};
     *count = 0;
     LTH_TRY(lth__input_open(NULL, path, &in, err));
-    const char *text;
+    char text[4096];
+    const char *bytes;
     size_t length, line = 0, rows = 0;
     lth_status status;
     for (;;) {
-        status = lth__input_line(in, &text, &length, err);
-        if (status != LTH_OK || !text) break;
+        status = lth__input_line(in, &bytes, &length, err);
+        if (status != LTH_OK || !bytes) break;
         line++;
+        if (length >= sizeof text) {
+            status = fail_line(path, line, "this line is too long for a matrix", err);
+            break;
+        }
+        memcpy(text, bytes, length);
+        text[length] = 0;
         size_t blank = strspn(text, " \t\r");
         if (text[blank] == 0 || text[blank] == '#') continue;
         if (*count == 0) {
