@@ -96,6 +96,18 @@ static lth_status take_scores(const lth__value *v, char *letter, size_t *count, 
     return LTH_OK;
 }
 
+/* A mistake in a file is one in the expression that names it. */
+static lth_status read_file(const lth__value *v, char *letter, size_t *count, double *score,
+                            lth_error *err) {
+    lth_error own = {0};
+    lth_status status = lth__substitution_read(v->word, letter, count, score, &own);
+    if (status == LTH_OK || status == LTH_ENOMEM) return status;
+    char line[32] = "";
+    if (own.line > 0) snprintf(line, sizeof line, ":%zu", own.line);
+    return lth__fail_at(err, LTH_EFORMAT, NULL, 0, v->column, "the matrix %s%s: %s", v->word, line,
+                        own.message);
+}
+
 /* Scores of one's own: a list, or a file, which then stands as a list in the expression, so that a
  * model needs no other file. */
 static lth_status read_own(lth_kernel *kernel, lth__node *node, const lth__value *v, config *c,
@@ -107,7 +119,7 @@ static lth_status read_own(lth_kernel *kernel, lth__node *node, const lth__value
     if (!score) return lth__fail_memory(err, sizeof *score * MOST * MOST);
     bool list = v->kind == LTH__VALUE_LIST;
     lth_status status = list ? take_scores(v, letter, &count, score, err)
-                             : lth__substitution_read(v->word, letter, &count, score, err);
+                             : read_file(v, letter, &count, score, err);
     if (status == LTH_OK) status = lth__substitution_make(letter, count, score, c->matrix, err);
     if (status == LTH_OK && !list) status = put_scores(kernel, node, letter, count, score, err);
     lth__free(score);
