@@ -394,7 +394,7 @@ const option option_table[] = {
     {0, "vectors", OPTION_FILE, "FILE", FIELD(vectors), READING | SERVE, 0,
      "word vectors: GloVe, word2vec or fastText, also gzipped; for predict, to find words that "
      "training did not have"},
-    {0, "format", OPTION_CHOICE, "tsv|csv|jsonl|conllu", FIELD(format), READING, 0,
+    {0, "format", OPTION_CHOICE, "tsv|csv|jsonl|conllu|fasta", FIELD(format), READING, 0,
      "format of the tables (default: by their extension)"},
     {0, "where", OPTION_PAIRS, "COL=VALUE[,VALUE...]", FIELD(where), READING, 0,
      "keep only the rows with one of these values; may be repeated, and all must hold"},

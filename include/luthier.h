@@ -178,12 +178,15 @@ LTH_API const char *lth_isa_available(size_t i);
 typedef struct lth_table lth_table;
 
 typedef enum lth_table_format {
-    LTH_TABLE_AUTO = 0, /* by extension, else TSV: .tsv .txt .csv .jsonl .ndjson .conllu, or .gz */
+    LTH_TABLE_AUTO = 0, /* by extension, else TSV: .tsv .txt .csv .jsonl .ndjson .conllu .fa .fasta
+                           .fna .faa, and .gz after each                                         */
     LTH_TABLE_TSV,      /* header line, tab separated, no quoting                                */
     LTH_TABLE_CSV,      /* RFC 4180 with a header line                                           */
     LTH_TABLE_JSONL,    /* one JSON object a line                                                */
-    LTH_TABLE_CONLLU    /* one row a sentence: its lines in the column "conllu", and a column for
+    LTH_TABLE_CONLLU,   /* one row a sentence: its lines in the column "conllu", and a column for
                            each "# key = value" comment of the first sentence                    */
+    LTH_TABLE_FASTA     /* one row a record, of the columns "id", "description" and "sequence", and
+                           one for each word key=value in the first record's description         */
 } lth_table_format;
 
 typedef struct lth_table_options {

@@ -5,6 +5,7 @@
 
 #define FAMILIES(X)                                                                                \
     X(ssk)                                                                                         \
+    X(sites)                                                                                       \
     X(sstk)                                                                                        \
     X(stk)                                                                                         \
     X(ptk)                                                                                         \

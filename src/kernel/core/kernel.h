@@ -222,8 +222,8 @@ struct lth__family {
     lth_status (*configure)(lth_kernel *kernel, lth__node *node, lth_error *err);
 
     /* For families that leave an argument open (node->open): its value by a table. */
-    lth_status (*resolve)(const lth__field_def *field, const lth_table *table, lth__pool *pool,
-                          lth__value *out, lth_error *err);
+    lth_status (*resolve)(const lth__node *node, const lth__field_def *field,
+                          const lth_table *table, lth__pool *pool, lth__value *out, lth_error *err);
 
     /* Optional, feature maps: items->features[node->index] from the items' field, when these are
      * encoded. What it leaves there on failure is freed with the items. */

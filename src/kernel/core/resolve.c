@@ -98,7 +98,7 @@ static lth_status fill_in(lth_kernel *kernel, const lth_table *table, lth_error 
         if (!node->open) continue;
         lth__value value = {0};
         const lth__field_def *field = &kernel->fields[node->field];
-        LTH_TRY(node->family->resolve(field, table, &kernel->pool, &value, err));
+        LTH_TRY(node->family->resolve(node, field, table, &kernel->pool, &value, err));
         LTH_TRY(close_node(kernel, node, value, err));
     }
     return LTH_OK;

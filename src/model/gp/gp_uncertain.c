@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "engine/cluster.h"
-#include "model/common/eigen.h"
+#include "engine/eigen.h"
 
 /* Where the rows say nothing about a direction, its standard deviation is this: in logarithms, two
  * orders of magnitude either way. */

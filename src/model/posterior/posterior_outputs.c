@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "engine/blas.h"
-#include "model/common/eigen.h"
+#include "engine/eigen.h"
 #include "model/posterior/outputs.h"
 
 /* ---- Values of B ---- */

@@ -11,9 +11,9 @@
 #include <cmocka.h>
 
 #include "base/random.h"
+#include "engine/eigen.h"
 #include "failing_allocator.h"
 #include "gp_support.h"
-#include "model/common/eigen.h"
 #include "model/gp/gp_average.h"
 #include "model/gp/gp_uncertain.h"
 
