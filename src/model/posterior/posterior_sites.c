@@ -1,5 +1,7 @@
 /* The posterior for likelihoods that are not Gaussian, by the best normal distribution of all rows'
  * f (sites.h), for each latent function by itself. */
+#include <string.h>
+
 #include "model/posterior/site_model.h"
 #include "model/posterior/sites.h"
 
@@ -7,7 +9,7 @@
  * while parameters are learned, so that its gradient is good for the search. */
 static const double tolerance = 1e-8, lack_of_row = 1e-10;
 
-/* Sites begin where they ended last. */
+/* Sites begin where they were found last. */
 static double *carried(const lth_gp *gp, size_t *count) {
     const lth__site_model *s = gp->solution;
     *count = 2 * gp->latents * gp->rows;
@@ -27,8 +29,8 @@ static lth_status of_latent(const lth_gp *gp, size_t latent, double *out, double
                             lth_error *err) {
     lth__site_model *s = gp->solution;
     size_t n = gp->rows;
-    double *variance = lth__alloc(n, sizeof *variance);
-    if (!variance) return lth__fail_memory(err, n * sizeof *variance);
+    double *variance = lth__alloc(3 * n, sizeof *variance), *before = variance + n;
+    if (!variance) return lth__fail_memory(err, 3 * n * sizeof *variance);
     lth__sites x = {.seen = lth__gp_seen(gp, latent),
                     .tolerance = tolerance,
                     .lack = by_params ? s->lack : 0,
@@ -39,7 +41,10 @@ static lth_status of_latent(const lth_gp *gp, size_t latent, double *out, double
                     .variance = variance,
                     .root_d = s->root_w + latent * n,
                     .L = &s->B};
+    memcpy(before, x.l, 2 * n * sizeof *before);
     lth_status status = lth__sites_find(&x, &s->K, err);
+    if (status == LTH_ENUMERIC || (by_params && !x.found))
+        memcpy(x.l, before, 2 * n * sizeof *before);
     *out = x.evidence;
     if (status == LTH_OK && by_params)
         status = lth__sites_weights(&x, &s->K, &s->M, by_params, err);
