@@ -25,6 +25,13 @@ static lth_status open(lth_gp *gp, lth_error *err) {
     return s->sites ? LTH_OK : lth__fail_memory(err, count * sizeof *s->sites);
 }
 
+static bool are_any(const double *sites, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        if (sites[i] != 0) return true;
+    }
+    return false;
+}
+
 static lth_status of_latent(const lth_gp *gp, size_t latent, double *out, double *by_params,
                             lth_error *err) {
     lth__site_model *s = gp->solution;
@@ -43,7 +50,8 @@ static lth_status of_latent(const lth_gp *gp, size_t latent, double *out, double
                     .L = &s->B};
     memcpy(before, x.l, 2 * n * sizeof *before);
     lth_status status = lth__sites_find(&x, &s->K, err);
-    if (status == LTH_ENUMERIC || (by_params && !x.found))
+    /* These parameters are no good, and those to come are nearer to those before. */
+    if (by_params && (status != LTH_OK || !x.found) && are_any(before, 2 * n))
         memcpy(x.l, before, 2 * n * sizeof *before);
     *out = x.evidence;
     if (status == LTH_OK && by_params)

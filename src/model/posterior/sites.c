@@ -8,7 +8,7 @@
 
 /* ---- The search ---- */
 
-enum { DEPTH = 4, MOST_STEPS = 200, MOST_WHILE_LEARNING = 40 };
+enum { DEPTH = 4 };
 
 /* Steps are Newton's (site_newton.h) where R is at hand in host memory and sites are not far from
  * where they are to go. Otherwise they are those of Anderson (1965): of the last few, the mixture
@@ -18,7 +18,8 @@ typedef struct search {
     lth__sites *s;
     const lth__matrix *K;
     size_t n, depth;
-    bool began; /* `before` is */
+    bool began;  /* `before` is */
+    bool afresh; /* it was by no sites */
     lth__quadrature rule;
     double *room;
     double *left;                  /* n: 1 - D v */
@@ -298,13 +299,25 @@ static void step_less(search *x, climb *c) {
     if (c->newton == 0) step_plain(x, c->part);
 }
 
+/* Steps at which it ends in any case. While it learns, parameters for which so many of Newton's do
+ * not do are far from good ones. */
+static size_t most_steps(const search *x) {
+    enum { AFRESH = 40, FROM_SITES = 20, EVER = 200 };
+    return !x->by_newton || x->s->lack == 0 ? EVER : x->afresh ? AFRESH : FROM_SITES;
+}
+
+/* To the last good sites. */
+static lth_status step_back(search *x, lth_error *err) {
+    for (size_t i = 0; i < 2 * x->n; i++) *sites_of(x, i) = x->before[i];
+    return judge(x, err);
+}
+
 /* From sites that were judged. */
 static lth_status climb_up(search *x, lth_error *err) {
     const double least = 1e-3;
     climb c = {.first = x->s->evidence, .best = -INFINITY, .part = 1};
-    size_t most = x->s->lack > 0 ? MOST_WHILE_LEARNING : MOST_STEPS;
     bool close = false;
-    while (x->s->steps < most) {
+    while (x->s->steps < most_steps(x)) {
         if (x->s->evidence >= c.best - 1e-11 * (1 + fabs(c.best)) || c.part < least) {
             LTH_TRY(find_close(x, &c, &close, err));
             if (close) break;
@@ -319,6 +332,7 @@ static lth_status climb_up(search *x, lth_error *err) {
             LTH_TRY(status);
     }
     x->s->found = close;
+    if (!close && x->s->evidence < c.best) return step_back(x, err);
     return LTH_OK;
 }
 
@@ -327,6 +341,7 @@ static lth_status climb_up(search *x, lth_error *err) {
 /* To where the prior asks for. */
 static lth_status begin_afresh(search *x, lth_error *err) {
     lth__sites *s = x->s;
+    x->afresh = true;
     LTH_TRY(x->K->table->diagonal(x->K, s->variance, err));
     memset(s->f, 0, x->n * sizeof *s->f);
     memset(s->a, 0, x->n * sizeof *s->a);
