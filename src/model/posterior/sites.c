@@ -273,13 +273,14 @@ static lth_status find_close(search *x, const climb *c, bool *close, lth_error *
 }
 
 static lth_status step_on(search *x, climb *c, lth_error *err) {
+    double reach = c->newton > 0 ? fmin(1, 2 * c->newton) : 1; /* where less was good, not all */
     c->best = x->s->evidence;
     c->widest = x->widest;
     keep(x);
     c->newton = 0;
     if (may_turn(x)) {
         LTH_TRY(find_newton(x, err));
-        c->newton = try_newton(x, 1);
+        c->newton = try_newton(x, reach);
     }
     c->part = fmin(1, 2 * c->part);
     c->mixed = c->newton == 0 && step_mixed(x);
