@@ -242,7 +242,7 @@ static double lack_after(double gain, double before, double now) {
 /* What it may lack: more where it has come from far, for the parameters have moved far then and the
  * gradient is large. */
 static double lack_allowed(const lth__sites *s, double gained) {
-    return fmax(s->lack, fmin(5e-5 * gained, 1e4 * s->lack));
+    return fmax(s->lack, fmin(1e-5 * gained, 1e3 * s->lack));
 }
 
 /* Not where log p may bend the other way, and sites are far. */
