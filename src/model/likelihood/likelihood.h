@@ -24,9 +24,11 @@ typedef struct lth__log_p {
     double value, d1, d2, d3;
 } lth__log_p;
 
-/* E log p(y | f) where f is normal, and its derivatives by the mean and variance of f. */
+/* E log p(y | f) where f is normal, and its derivatives by the mean and variance of f; the second
+ * ones are NaN where the likelihood does not say. */
 typedef struct lth__expected {
     double value, by_mean, by_variance;
+    double by_mean_2, by_both, by_variance_2;
 } lth__expected;
 
 /* What targets are. Numbers are centred and scaled, and f is in their units; labels are -1 and 1;

@@ -30,7 +30,8 @@ static void by_params(const lth__terms *t, double s, double g, lth__log_p *out) 
 
 static lth__expected expect(const lth__terms *t, double s, double mean, double variance) {
     lth__log_p p = at(t, s, mean - 0.5 * variance);
-    return (lth__expected){p.value - 0.25 * variance, p.d1, 0.5 * p.d2};
+    return (lth__expected){
+        .value = p.value - 0.25 * variance, .by_mean = p.d1, .by_variance = 0.5 * p.d2};
 }
 
 static void expect_params(const lth__terms *t, double s, double mean, double variance,
