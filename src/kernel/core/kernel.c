@@ -303,13 +303,21 @@ static bool has_same_names(lth__names a, lth__names b) {
     return same;
 }
 
+static bool has_same_wild(const lth__field_def *a, const lth__field_def *b) {
+    const char *x = a->wild.sequence, *y = b->wild.sequence;
+    if (!x || !y) return !x && !y;
+    return strcmp(x, y) == 0 && a->wild.first == b->wild.first &&
+           a->wild.aligned == b->wild.aligned;
+}
+
 lth_status lth__kernel_field(lth_kernel *kernel, const lth__field_def *def, size_t *out,
                              lth_error *err) {
     for (size_t i = 0; i < kernel->field_count; i++) {
         lth__field_def *f = &kernel->fields[i];
         if (strcmp(f->column, def->column) == 0 && f->type == def->type && f->units == def->units &&
             f->format == def->format && f->strip == def->strip && f->lower == def->lower &&
-            f->parts == def->parts && has_same_names(f->tasks, def->tasks)) {
+            f->parts == def->parts && has_same_names(f->tasks, def->tasks) &&
+            has_same_wild(f, def)) {
             f->vectors |= def->vectors;
             f->exact |= !def->vectors;
             *out = i;

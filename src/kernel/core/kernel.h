@@ -15,6 +15,7 @@
 #include "base/context.h"
 #include "base/memory.h"
 #include "data/symbols.h"
+#include "data/variant.h"
 #include "kernel/core/expression.h"
 
 typedef struct lth__family lth__family;
@@ -68,6 +69,7 @@ typedef struct lth__field_def {
     bool vectors;                /* needs word vectors                                   */
     bool exact;                  /* some node asks whether units are the same            */
     bool parts;                  /* a word without a vector has the mean of its parts'   */
+    lth__wild_type wild;         /* of text: cells are mutations of it                   */
     lth__names tasks;            /* of tasks: all that a cell may hold                   */
 } lth__field_def;
 
@@ -99,6 +101,10 @@ lth_status lth__node_integer(const lth__node *node, const char *name, long lo, l
 /* A number above 0 that is never learned: printed with "!" whether it was written so or not. */
 lth_status lth__node_constant(const lth__node *node, const char *name, double standard, double *out,
                               lth_error *err);
+
+/* As if the expression gave the argument this value, in the place of what it gives. */
+lth_status lth__node_rewrite(lth_kernel *kernel, lth__node *node, const char *name,
+                             lth__value value, lth_error *err);
 
 /* Declare the parameter called `name` in the manual, with its default and bounds; a list when
  * `count` is not 0, else a scalar. `held` is its state when the expression does not give it. The

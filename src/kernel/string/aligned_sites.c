@@ -20,6 +20,7 @@
 #include "kernel/core/encode.h"
 #include "kernel/core/field.h"
 #include "kernel/string/substitution.h"
+#include "kernel/string/text_field.h"
 
 typedef enum form { PRODUCT, SUM, BOTH } form;
 enum { MOST_SITES = 20000 };
@@ -55,28 +56,18 @@ static size_t exponent_at(const config *c, size_t site) {
 /* Scores as they stand in an expression: [LETTERS, lower triangle row by row]. */
 static lth_status put_scores(lth_kernel *kernel, lth__node *node, const char *letter, size_t count,
                              const double *score, lth_error *err) {
-    size_t numbers = count * (count + 1) / 2, arguments = node->expr->argument_count;
+    size_t numbers = count * (count + 1) / 2;
     lth__value *items = lth__pool_alloc(&kernel->pool, (numbers + 1) * sizeof *items);
-    lth__expr *expr = lth__pool_alloc(&kernel->pool, sizeof *expr);
-    lth__argument *list = lth__pool_alloc(&kernel->pool, arguments * sizeof *list);
     const char *word = lth__pool_strndup(&kernel->pool, letter, count);
-    if (!items || !expr || !list || !word) return lth__fail_memory(err, numbers * sizeof *items);
+    if (!items || !word) return lth__fail_memory(err, numbers * sizeof *items);
     items[0] = (lth__value){.kind = LTH__VALUE_WORD, .word = word};
     for (size_t a = 0, k = 1; a < count; a++) {
         for (size_t b = 0; b <= a; b++, k++)
             items[k] = (lth__value){
                 .kind = LTH__VALUE_NUMBER, .given = true, .number = score[a * count + b]};
     }
-    *expr = *node->expr;
-    memcpy(list, expr->arguments, arguments * sizeof *list);
-    expr->arguments = list;
-    for (size_t i = 0; i < arguments; i++) {
-        if (strcmp(list[i].name, "matrix") == 0)
-            list[i].value =
-                (lth__value){.kind = LTH__VALUE_LIST, .items = items, .count = numbers + 1};
-    }
-    node->expr = expr;
-    return LTH_OK;
+    lth__value list = {.kind = LTH__VALUE_LIST, .items = items, .count = numbers + 1};
+    return lth__node_rewrite(kernel, node, "matrix", list, err);
 }
 
 static lth_status take_scores(const lth__value *v, char *letter, size_t *count, double *score,
@@ -182,6 +173,8 @@ static lth_status configure(lth_kernel *kernel, lth__node *node, lth_error *err)
     LTH_TRY(read_matrix(kernel, node, c, err));
     lth__field_def field = {
         .column = node->expr->inputs[0]->name, .type = &lth__field_text, .units = LTH__CHARS};
+    field.wild.aligned = !c->left;
+    LTH_TRY(lth__text_read_wild(kernel, node, &field, err));
     LTH_TRY(lth__kernel_field(kernel, &field, &node->field, err));
     return declare(kernel, node, c, err);
 }
@@ -200,19 +193,24 @@ static lth_status resolve(const lth__node *node, const lth__field_def *field,
     (void)pool;
     const config *c = node->config;
     size_t column, longest = 0, rows = lth_table_rows(table);
+    lth__string room = {0};
+    lth_status status = LTH_OK;
     LTH_TRY(lth__table_column_at(table, field->column, &column, err));
-    for (size_t i = 0; i < rows; i++) {
-        size_t length;
-        const char *text = lth_table_cell(table, i, column, &length);
-        size_t count = count_characters(text, length);
-        if (i > 0 && count != longest && !c->left)
-            return lth__fail_at(err, LTH_EFORMAT, lth_table_name(table), lth_table_line(table, i),
-                                0,
-                                "this row has %zu letters in \"%s\", but those before have %zu: "
-                                "sites wants aligned sequences (align=left adds gaps at the end)",
-                                count, field->column, longest);
+    for (size_t i = 0; i < rows && status == LTH_OK; i++) {
+        size_t length, count = 0;
+        const char *text;
+        status = lth__text_cell(field, table, i, column, &room, &text, &length, err);
+        if (status == LTH_OK) count = count_characters(text, length);
+        if (status == LTH_OK && i > 0 && count != longest && !c->left)
+            status =
+                lth__fail_at(err, LTH_EFORMAT, lth_table_name(table), lth_table_line(table, i), 0,
+                             "this row has %zu letters in \"%s\", but those before have %zu: "
+                             "sites wants aligned sequences (align=left adds gaps at the end)",
+                             count, field->column, longest);
         if (count > longest) longest = count;
     }
+    lth__string_free(&room);
+    LTH_TRY(status);
     if (longest == 0 || longest > MOST_SITES)
         return lth__fail_at(err, LTH_EFORMAT, lth_table_name(table), 0, 0,
                             "column \"%s\" has %zu letters a row; sites wants 1 to %d",
@@ -604,6 +602,7 @@ static const lth_argument arguments[] = {
      .help = "rows of other lengths are an error, or end with gaps",
      .initial = "no",
      .choices = "no|left"},
+    LTH__WILD_ARGUMENTS,
     {.name = "length",
      .help = "how many sites there are: as many as the rows of the table have",
      .initial = "all",

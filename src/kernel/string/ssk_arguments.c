@@ -4,6 +4,7 @@
 
 #include "data/units.h"
 #include "kernel/string/ssk.h"
+#include "kernel/string/text_field.h"
 
 enum { MOST_DIMENSIONS = 100000 };
 
@@ -87,6 +88,7 @@ const lth_argument lth__ssk_arguments[] = {
              "deviation of the logarithm",
      .initial = "0.5",
      .choices = ""},
+    LTH__WILD_ARGUMENTS,
     {0},
 };
 
@@ -102,6 +104,7 @@ static lth_status configure_field(lth_kernel *kernel, lth__node *node, const lth
                             .lower = lower,
                             .vectors = vectors,
                             .parts = vectors && c->oov == LTH__OOV_PARTS};
+    LTH_TRY(lth__text_read_wild(kernel, node, &field, err));
     return lth__kernel_field(kernel, &field, &node->field, err);
 }
 
