@@ -359,12 +359,12 @@ static lth_status use_all(void *user, lth_error *err) {
     options.max_iter = 1;
     lth_status status =
         lth_gp_fit(ctx, kernel, rows, targets, kind == 3 ? 2 : 1, &options, &gp, err);
-    if (status == LTH_OK) status = lth_gp_save(gp, "averaged", err);
-    if (status == LTH_OK) status = lth_gp_load(ctx, "averaged", &loaded, err);
+    if (status == LTH_OK) status = lth_gp_save(gp, "test_average_kinds.model", err);
+    if (status == LTH_OK) status = lth_gp_load(ctx, "test_average_kinds.model", &loaded, err);
     if (status == LTH_OK) status = lth_gp_predict(loaded, new_rows, false, p, sd, err);
     lth_gp_free(gp);
     lth_gp_free(loaded);
-    unlink("averaged");
+    unlink("test_average_kinds.model");
     return status;
 }
 
