@@ -316,6 +316,10 @@ LTH_API lth_status lth_kernel_resolve(lth_kernel **kernel, const lth_table *tabl
  * its columns are vectors themselves). */
 LTH_API bool lth_kernel_needs_vectors(const lth_kernel *kernel);
 
+/* The sequence whose mutations the first of the kernel's columns has (see wild_type in
+ * docs/kernels.md), and in *first the number of its first letter; NULL = it has texts. */
+LTH_API const char *lth_kernel_wild_type(const lth_kernel *kernel, long *first);
+
 /* Whether the expression has a kernel of the noise after "|", which a Gaussian process learns with
  * the other (see noise_kernel of lth_gp_options). All else that takes a kernel takes the first. */
 LTH_API bool lth_kernel_has_noise(const lth_kernel *kernel);

@@ -553,6 +553,13 @@ const char *lth_kernel_column(const lth_kernel *kernel, size_t i) {
     return field ? field->column : NULL;
 }
 
+const char *lth_kernel_wild_type(const lth_kernel *kernel, long *first) {
+    const lth__field_def *field = column_at(kernel, 0);
+    if (!field || !field->wild.sequence) return NULL;
+    *first = field->wild.first;
+    return field->wild.sequence;
+}
+
 lth_column_kind lth_kernel_column_kind(const lth_kernel *kernel, size_t i) {
     const lth__field_def *field = column_at(kernel, i);
     return field ? field->type->kind : LTH_COLUMN_TEXT;
