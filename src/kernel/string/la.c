@@ -185,11 +185,12 @@ typedef struct pair {
 
 static pair compare(const state *s, size_t row, size_t col, bool slopes, void *room) {
     size_t m = lth__sequence_length(s->rows.of, row), n = lth__sequence_length(s->cols.of, col);
+    const uint32_t *a = letters_of(&s->rows, row), *b = letters_of(&s->cols, col);
     if (m == 0 || n == 0) return (pair){0};
+    if (m == n && memcmp(a, b, n * sizeof *a) == 0) return (pair){.value = 1}; /* to the bit */
     lth__alignments both;
     const lth__alignments *x = &s->rows.self[row], *y = &s->cols.self[col];
-    lth__alignments_sum(&s->scoring, letters_of(&s->rows, row), m, letters_of(&s->cols, col), n,
-                        slopes, room, &both);
+    lth__alignments_sum(&s->scoring, a, m, b, n, slopes, room, &both);
     double log_ratio = both.log_sum - (x->log_sum + y->log_sum) / 2;
     pair p = {.value = exp(s->power * log_ratio), .log_ratio = log_ratio};
     p.slope[BETA] = both.beta - (x->beta + y->beta) / 2;

@@ -38,9 +38,52 @@ static void score_letter(const lth__scoring *s, uint32_t letter, const uint32_t 
     }
 }
 
-/* ---- Cells ---- */
-
 enum { WEIGHT, SCORE, RUNS, SKIPPED, SUMS }; /* alignments: all, and times what they have */
+
+/* ---- In plain numbers ---- */
+
+typedef struct room {
+    double *score, *factor; /* of a letter of x with all of y     */
+    void *row;              /* by letter of y: what is kept of it */
+} room;
+
+/* Of the row above there are M, X, and all three of a cell; Y goes along. `sums` is WEIGHT + 1 or
+ * SUMS. */
+static inline void sum_plainly(const lth__scoring *s, int sums, const uint32_t *x, size_t m,
+                               const uint32_t *y, size_t n, const room *r, double *total) {
+    double open = exp(-s->beta * s->open), extend = exp(-s->beta * s->extend);
+    memset(r->row, 0, 3 * (size_t)sums * n * sizeof(double));
+    for (size_t i = 0; i < m; i++) {
+        double corner[SUMS] = {0}, skip_y[SUMS] = {0}, *pair = r->row;
+        score_letter(s, x[i], y, n, r->score, r->factor);
+        for (size_t j = 0; j < n; j++, pair += 3 * sums) {
+            double *skip_x = pair + sums, *all = skip_x + sums, factor = r->factor[j];
+            double paired = pair[WEIGHT], skipped_x = skip_x[WEIGHT], skipped_y = skip_y[WEIGHT];
+            for (int q = 0; q < sums; q++) {
+                skip_x[q] = open * pair[q] + extend * skip_x[q];
+                pair[q] = factor * (corner[q] + (q == WEIGHT));
+            }
+            if (sums == SUMS) {
+                pair[SCORE] += r->score[j] * pair[WEIGHT];
+                skip_x[RUNS] += open * paired;
+                skip_x[SKIPPED] += extend * skipped_x;
+            }
+            for (int q = 0; q < sums; q++) {
+                double ended = pair[q] + skip_x[q];
+                corner[q] = all[q];
+                all[q] = ended + skip_y[q];
+                skip_y[q] = open * ended + extend * skip_y[q];
+                total[q] += pair[q];
+            }
+            if (sums == SUMS) {
+                skip_y[RUNS] += open * (pair[WEIGHT] + skip_x[WEIGHT]);
+                skip_y[SKIPPED] += extend * skipped_y;
+            }
+        }
+    }
+}
+
+/* ---- By levels: cells ---- */
 
 typedef struct cell {
     double pair[SUMS], skip_x[SUMS], skip_y[SUMS];
@@ -129,36 +172,43 @@ static inline void add_pairs(const cell *c, int sums, double *total, int *level)
     for (int q = 0; q < sums; q++) total[q] += by * c->pair[q];
 }
 
-/* ---- All cells ---- */
-
-typedef struct room {
-    double *score, *factor; /* of a letter of x with all of y */
-    cell *row;
-} room;
+/* ---- By levels: all cells ---- */
 
 size_t lth__alignments_room(size_t length) {
     return length * (2 * sizeof(double) + sizeof(cell));
 }
 
-static inline int sum_cells(const lth__scoring *s, int sums, const uint32_t *x, size_t m,
-                            const uint32_t *y, size_t n, const room *r, double *total) {
+static inline int sum_by_levels(const lth__scoring *s, int sums, const uint32_t *x, size_t m,
+                                const uint32_t *y, size_t n, const room *r, double *total) {
     int level = 0;
     step t = {.open = exp(-s->beta * s->open), .extend = exp(-s->beta * s->extend)};
-    memset(r->row, 0, n * sizeof *r->row);
+    cell *row = r->row;
+    memset(row, 0, n * sizeof *row);
     for (size_t i = 0; i < m; i++) {
         cell corner = {.level = 0}, left = corner;
         score_letter(s, x[i], y, n, r->score, r->factor);
         for (size_t j = 0; j < n; j++) {
-            cell above = copy_cell(&r->row[j], sums);
+            cell above = copy_cell(&row[j], sums);
             t.score = r->score[j];
             t.factor = r->factor[j];
-            settle_cell(&t, sums, &corner, &above, &left, &r->row[j]);
-            add_pairs(&r->row[j], sums, total, &level);
+            settle_cell(&t, sums, &corner, &above, &left, &row[j]);
+            add_pairs(&row[j], sums, total, &level);
             corner = copy_cell(&above, sums);
-            left = copy_cell(&r->row[j], sums);
+            left = copy_cell(&row[j], sums);
         }
     }
     return level;
+}
+
+/* ---- Both ---- */
+
+/* Few sequences are so alike that plain numbers do not do. Returns the level. */
+static inline int sum_all(const lth__scoring *s, int sums, const uint32_t *x, size_t m,
+                          const uint32_t *y, size_t n, const room *r, double *total) {
+    sum_plainly(s, sums, x, m, y, n, r, total);
+    if (total[WEIGHT] < 0x1p900) return 0;
+    memset(total, 0, SUMS * sizeof *total);
+    return sum_by_levels(s, sums, x, m, y, n, r, total);
 }
 
 /* Which of the two is x is always the same: the shorter, or the one with the smaller letters. */
@@ -175,9 +225,9 @@ void lth__alignments_sum(const lth__scoring *s, const uint32_t *x, size_t m, con
         return;
     }
     double total[SUMS] = {0}, *numbers = room_;
-    room r = {.score = numbers, .factor = numbers + n, .row = (cell *)(numbers + 2 * n)};
-    int level = slopes ? sum_cells(s, SUMS, x, m, y, n, &r, total)
-                       : sum_cells(s, WEIGHT + 1, x, m, y, n, &r, total);
+    room r = {.score = numbers, .factor = numbers + n, .row = numbers + 2 * n};
+    int level = slopes ? sum_all(s, SUMS, x, m, y, n, &r, total)
+                       : sum_all(s, WEIGHT + 1, x, m, y, n, &r, total);
     double runs = total[RUNS] / total[WEIGHT], skipped = total[SKIPPED] / total[WEIGHT];
     out->log_sum = log(total[WEIGHT]) + level * 256 * log(2);
     out->beta = total[SCORE] / total[WEIGHT] - s->open * runs - s->extend * skipped;

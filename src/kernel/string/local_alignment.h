@@ -19,9 +19,11 @@
  *     Y_ij = o (M + X)_i,j-1 + e Y_i,j-1
  *
  * Beside each sum goes the same one with every alignment times its score of pairs, its runs, its
- * skipped letters: a forward pass gives the derivatives too. Z of two long sequences that are alike
- * is beyond any double, and what is least now may be most later on, far from there. So each cell
- * i,j has a level of its own: its sums stand for 2^(256 level) times as much.
+ * skipped letters: a forward pass gives the derivatives too.
+ *
+ * Z of two long sequences that are alike is beyond any double, and what is least now may be most
+ * later on, far from there. So each cell i,j has a level of its own then: its sums stand for
+ * 2^(256 level) times as much.
  *
  * The paper's sum has the alignment without any pair as well, which is 1. It is left out: so an
  * empty sequence has Z = 0 with all others.

@@ -124,7 +124,7 @@ static void sums(void **state) {
         lth__alignments_sum(&s, second, n, first, m, true, room, &b);
         lth__alignments_sum(&s, first, m, second, n, false, room, &plain);
         assert_memory_equal(&a, &b, sizeof a);
-        assert_true(a.log_sum == plain.log_sum);
+        support_near(a.log_sum, plain.log_sum, 1e-14);
         support_near(a.log_sum, log(f.sum), 1e-12);
         support_near(a.beta, (f.score - s.open * f.runs - s.extend * f.skipped) / f.sum, 1e-11);
         support_near(a.open, -s.beta * f.runs / f.sum, 1e-11);
@@ -183,7 +183,8 @@ static void long_sequences(void **state) {
         lth__scoring_make(&matrix, at[t / 3].beta, at[t / 3].open, at[t / 3].extend, &s);
         lth__alignments_sum(&s, first, n, second, n, true, room, &a);
         lth__alignments_sum(&s, second, n, first, n, false, room, &b);
-        assert_true(isfinite(a.log_sum) && a.log_sum == b.log_sum);
+        assert_true(isfinite(a.log_sum));
+        support_near(a.log_sum, b.log_sum, 1e-14);
         support_near(a.log_sum, by_logarithms(&s, n, n), 1e-11);
         double h = 1e-5, up, down;
         lth__scoring_make(&matrix, s.beta + h, s.open, s.extend, &s);
