@@ -33,8 +33,8 @@
 
 #include "kernel/string/substitution.h"
 
-/* No step from one cell to the next may take more than a level: so bounds of beta, of scores and of
- * costs. */
+/* So that no step from one cell to the next takes its sums up by a whole level, or down by two:
+ * bounds of beta, of scores either way, and of costs. */
 #define LTH__MOST_BETA 5.0
 #define LTH__MOST_SCORE 30.0
 #define LTH__MOST_COST 50.0
