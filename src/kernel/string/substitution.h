@@ -29,7 +29,8 @@ typedef struct lth__substitution {
     double unit;                    /* what distances were divided by: their mean    */
 } lth__substitution;
 
-/* Of a published matrix, by its name; false = there is none. */
+/* Of a published matrix, by its name; false = there is none, and `out` is left alone, or there is
+ * no memory for it. */
 bool lth__substitution_find(const char *name, lth__substitution *out);
 
 /* Of scores by [letter][letter], of which there are count^2. What is no distance is LTH_EFORMAT. */

@@ -87,12 +87,14 @@ lth_status lth__substitution_argument(lth_kernel *kernel, lth__node *node, const
     if (v->kind == LTH__VALUE_WORD && strcmp(v->word, "identity") == 0) return LTH_OK;
     *out = lth__pool_alloc(&kernel->pool, sizeof **out);
     if (!*out) return lth__fail_memory(err, sizeof **out);
+    (*out)->count = 0;
     if (v->kind == LTH__VALUE_NUMBER)
         return lth__fail_at(err, LTH_EFORMAT, NULL, 0, v->column,
                             "matrix of %s is identity, blosum45, blosum50, blosum62, blosum80, "
                             "pam250, or a file",
                             node->family->manual.name);
     if (v->kind == LTH__VALUE_WORD && lth__substitution_find(v->word, *out)) return LTH_OK;
+    if ((*out)->count > 0) return lth__fail_memory(err, 0);
     return read_own(kernel, node, v, *out, err);
 }
 

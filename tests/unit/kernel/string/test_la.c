@@ -432,8 +432,8 @@ static lth_status use_all(void *user, lth_error *err) {
     problem p = {0};
     double K[ROWS * ROWS], W[ROWS * ROWS] = {1}, gradient[16];
     lth_status status = lth_kernel_parse(
-        ctx, "la(seq, matrix=[\"ACDWKV\",4,0,4,0,0,4,0,0,1,4,0,0,0,0,4,0,0,0,0,0,4])", &p.kernel,
-        err);
+        ctx, "la(seq) + la(seq, matrix=[\"ACDWKV\",4,0,4,0,0,4,0,0,1,4,0,0,0,0,4,0,0,0,0,0,4])",
+        &p.kernel, err);
     if (status == LTH_OK) status = lth_encoder_create(ctx, p.kernel, &p.encoder, err);
     if (status == LTH_OK) status = lth_encode(p.encoder, user, &p.items, err);
     if (status == LTH_OK) status = lth_gram(p.kernel, p.items, p.items, K, ROWS, err);
