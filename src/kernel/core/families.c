@@ -6,6 +6,7 @@
 #define FAMILIES(X)                                                                                \
     X(ssk)                                                                                         \
     X(sites)                                                                                       \
+    X(la)                                                                                          \
     X(sstk)                                                                                        \
     X(stk)                                                                                         \
     X(ptk)                                                                                         \

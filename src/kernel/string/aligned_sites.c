@@ -12,14 +12,13 @@
  * look at each site in which some rows differ.
  */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "data/table.h"
 #include "data/units.h"
 #include "kernel/core/encode.h"
 #include "kernel/core/field.h"
-#include "kernel/string/substitution.h"
+#include "kernel/string/substitution_argument.h"
 #include "kernel/string/text_field.h"
 
 typedef enum form { PRODUCT, SUM, BOTH } form;
@@ -49,87 +48,6 @@ static size_t first_exponent(const config *c) {
 
 static size_t exponent_at(const config *c, size_t site) {
     return first_exponent(c) + (c->ard ? site : 0);
-}
-
-/* ---- The matrix ---- */
-
-/* Scores as they stand in an expression: [LETTERS, lower triangle row by row]. */
-static lth_status put_scores(lth_kernel *kernel, lth__node *node, const char *letter, size_t count,
-                             const double *score, lth_error *err) {
-    size_t numbers = count * (count + 1) / 2;
-    lth__value *items = lth__pool_alloc(&kernel->pool, (numbers + 1) * sizeof *items);
-    const char *word = lth__pool_strndup(&kernel->pool, letter, count);
-    if (!items || !word) return lth__fail_memory(err, numbers * sizeof *items);
-    items[0] = (lth__value){.kind = LTH__VALUE_WORD, .word = word};
-    for (size_t a = 0, k = 1; a < count; a++) {
-        for (size_t b = 0; b <= a; b++, k++)
-            items[k] = (lth__value){
-                .kind = LTH__VALUE_NUMBER, .given = true, .number = score[a * count + b]};
-    }
-    lth__value list = {.kind = LTH__VALUE_LIST, .items = items, .count = numbers + 1};
-    return lth__node_rewrite(kernel, node, "matrix", list, err);
-}
-
-static lth_status take_scores(const lth__value *v, char *letter, size_t *count, double *score,
-                              lth_error *err) {
-    static const char wish[] = "a matrix is [LETTERS, and the lower triangle of their scores]";
-    const char *word = v->count > 0 && v->items[0].kind == LTH__VALUE_WORD ? v->items[0].word : "";
-    size_t n = strlen(word);
-    bool right = n > 0 && n <= LTH__MOST_LETTERS && v->count == 1 + n * (n + 1) / 2;
-    for (size_t k = 1; right && k < v->count; k++) right = v->items[k].kind == LTH__VALUE_NUMBER;
-    if (!right) return lth__fail_at(err, LTH_EFORMAT, NULL, 0, v->column, "%s", wish);
-    memcpy(letter, word, n);
-    for (size_t a = 0, k = 1; a < n; a++) {
-        for (size_t b = 0; b <= a; b++, k++)
-            score[a * n + b] = score[b * n + a] = v->items[k].number;
-    }
-    *count = n;
-    return LTH_OK;
-}
-
-/* A mistake in a file is one in the expression that names it. */
-static lth_status read_file(const lth__value *v, char *letter, size_t *count, double *score,
-                            lth_error *err) {
-    lth_error own = {0};
-    lth_status status = lth__substitution_read(v->word, letter, count, score, &own);
-    if (status == LTH_OK || status == LTH_ENOMEM) return status;
-    char line[32] = "";
-    if (own.line > 0) snprintf(line, sizeof line, ":%zu", own.line);
-    return lth__fail_at(err, LTH_EFORMAT, NULL, 0, v->column, "the matrix %s%s: %s", v->word, line,
-                        own.message);
-}
-
-/* Scores of one's own: a list, or a file, which then stands as a list in the expression, so that a
- * model needs no other file. */
-static lth_status read_own(lth_kernel *kernel, lth__node *node, const lth__value *v, config *c,
-                           lth_error *err) {
-    enum { MOST = LTH__MOST_LETTERS };
-    char letter[MOST];
-    size_t count = 0;
-    double *score = lth__alloc((size_t)MOST * MOST, sizeof *score);
-    if (!score) return lth__fail_memory(err, sizeof *score * MOST * MOST);
-    bool list = v->kind == LTH__VALUE_LIST;
-    lth_status status = list ? take_scores(v, letter, &count, score, err)
-                             : read_file(v, letter, &count, score, err);
-    if (status == LTH_OK) status = lth__substitution_make(letter, count, score, c->matrix, err);
-    if (status == LTH_OK && !list) status = put_scores(kernel, node, letter, count, score, err);
-    lth__free(score);
-    return status;
-}
-
-static lth_status read_matrix(lth_kernel *kernel, lth__node *node, config *c, lth_error *err) {
-    const lth__argument *a = lth__node_argument(node, "matrix");
-    if (!a || (a->value.kind == LTH__VALUE_WORD && strcmp(a->value.word, "identity") == 0))
-        return LTH_OK;
-    const lth__value *v = &a->value;
-    c->matrix = lth__pool_alloc(&kernel->pool, sizeof *c->matrix);
-    if (!c->matrix) return lth__fail_memory(err, sizeof *c->matrix);
-    if (v->kind == LTH__VALUE_NUMBER)
-        return lth__fail_at(err, LTH_EFORMAT, NULL, 0, v->column,
-                            "matrix of sites is identity, blosum45, blosum50, blosum62, blosum80, "
-                            "pam250, or a file");
-    if (v->kind == LTH__VALUE_WORD && lth__substitution_find(v->word, c->matrix)) return LTH_OK;
-    return read_own(kernel, node, v, c, err);
 }
 
 /* ---- Other arguments ---- */
@@ -170,7 +88,7 @@ static lth_status configure(lth_kernel *kernel, lth__node *node, lth_error *err)
     c->ard = ard == 1;
     c->left = align == 1;
     LTH_TRY(read_length(node, c, err));
-    LTH_TRY(read_matrix(kernel, node, c, err));
+    LTH_TRY(lth__substitution_argument(kernel, node, "identity", &c->matrix, err));
     lth__field_def field = {
         .column = node->expr->inputs[0]->name, .type = &lth__field_text, .units = LTH__CHARS};
     field.wild.aligned = !c->left;
@@ -243,30 +161,6 @@ static void release(void *p) {
 /* Of a row without it. */
 static const uint32_t no_letter = UINT32_MAX;
 
-static lth_status fail_letter(const lth__lexicon *l, lth__symbol symbol, size_t item, size_t site,
-                              lth_error *err) {
-    size_t length;
-    const char *text = lth__symbols_text(l->symbols, symbol, &length);
-    return lth__fail(err, LTH_EFORMAT,
-                     "row %zu has \"%.*s\" at site %zu of \"%s\", which is no letter of the matrix",
-                     item + 1, length > 8 ? 8 : (int)length, text, site + 1, l->def->column);
-}
-
-/* A symbol's number: its own where letters are the same or not, else that in the matrix. */
-static lth_status letter_of(const config *c, const lth__lexicon *l, lth__symbol symbol, size_t item,
-                            size_t site, uint32_t *out, lth_error *err) {
-    size_t length;
-    if (!c->matrix) {
-        *out = symbol;
-        return LTH_OK;
-    }
-    const char *text = lth__symbols_text(l->symbols, symbol, &length);
-    size_t letter = length == 1 ? lth__substitution_letter(c->matrix, *text) : LTH_NONE;
-    if (letter == LTH_NONE) return fail_letter(l, symbol, item, site, err);
-    *out = (uint32_t)letter;
-    return LTH_OK;
-}
-
 /* What stands for a missing end: a gap, if the matrix has one. */
 static uint32_t gap_of(const config *c) {
     size_t gap = c->matrix ? lth__substitution_letter(c->matrix, '-') : LTH_NONE;
@@ -291,7 +185,8 @@ static lth_status read_item(const lth__node *node, const lth_items *items, size_
                          item + 1);
     for (size_t i = 0; i < c->sites; i++) {
         letter[i] = gap_of(c);
-        if (i < length) LTH_TRY(letter_of(c, l, symbol[i], item, i, &letter[i], err));
+        if (i < length)
+            LTH_TRY(lth__substitution_number(c->matrix, l, symbol[i], item, i, &letter[i], err));
     }
     return LTH_OK;
 }

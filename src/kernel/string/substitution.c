@@ -22,10 +22,15 @@ size_t lth__substitution_letter(const lth__substitution *s, char letter) {
     return found ? (size_t)(found - s->letter) : LTH_NONE;
 }
 
+double lth__substitution_score(const lth__substitution *s, size_t a, size_t b) {
+    return (s->self[a] + s->self[b]) / 2 - s->unit * s->distance[a * MOST + b];
+}
+
 /* ---- Distances ---- */
 
 static void find_distances(size_t n, const double *score, lth__substitution *s) {
     for (size_t a = 0; a < n; a++) {
+        s->self[a] = score[a * n + a];
         for (size_t b = 0; b < n; b++)
             *at(s, a, b) = (score[a * n + a] + score[b * n + b]) / 2 - score[a * n + b];
     }
@@ -81,6 +86,7 @@ static void scale(lth__substitution *s) {
         for (size_t b = 0; b < n; b++) sum += *at(s, a, b);
     }
     double mean = n > 1 && sum > 0 ? sum / (double)(n * (n - 1)) : 1;
+    s->unit = mean;
     for (size_t a = 0; a < n; a++) {
         for (size_t b = 0; b < n; b++) *at(s, a, b) = a == b ? 0 : *at(s, a, b) / mean;
     }
@@ -98,6 +104,17 @@ static double spread_of(lth__substitution *s, const char *of) {
     return sum / (2 * count * count);
 }
 
+/* What a letter in the middle of these scores with itself: the mean of what they do. */
+static double score_of(const lth__substitution *s, const char *of) {
+    double sum = 0, count = (double)strlen(of);
+    for (const char *a = of; *a; a++) {
+        for (const char *b = of; *b; b++)
+            sum += lth__substitution_score(s, lth__substitution_letter(s, *a),
+                                           lth__substitution_letter(s, *b));
+    }
+    return sum / (count * count);
+}
+
 /* A letter in the middle of others, `aside` from all points there are. */
 static void add_letter(lth__substitution *s, char letter, const char *of, double aside) {
     size_t at_end = s->count;
@@ -109,6 +126,7 @@ static void add_letter(lth__substitution *s, char letter, const char *of, double
         *at(s, x, at_end) = *at(s, at_end, x) = sum - spread + aside;
     }
     *at(s, at_end, at_end) = 0;
+    s->self[at_end] = score_of(s, of);
     s->letter[s->count++] = letter;
 }
 
