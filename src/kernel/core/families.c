@@ -6,6 +6,8 @@
 #define FAMILIES(X)                                                                                \
     X(ssk)                                                                                         \
     X(sites)                                                                                       \
+    X(wd)                                                                                          \
+    X(oligo)                                                                                       \
     X(sstk)                                                                                        \
     X(stk)                                                                                         \
     X(ptk)                                                                                         \
