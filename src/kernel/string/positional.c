@@ -1,7 +1,7 @@
-/* Words that two texts have in common, by length or by distance. Along a diagonal, where y is moved
- * on against x by t, units that are the same make runs, and a run of r units has r - d + 1 words of
- * length d. So a pair costs a look at each pair of units within reach, and a step for each word
- * length of a run.
+/* Words that two texts have in common, by length or by distance. Along a diagonal, where one text
+ * is moved on against the other by t, the places at which words of d units are the same are bits,
+ * 64 to a number. Those of d + 1 units are there where a bit and the next one are set. So a pair
+ * costs a comparison of all units within reach, and little for each length.
  */
 #include "kernel/string/positional.h"
 
@@ -65,7 +65,7 @@ lth_status lth__positional_prepare(const lth__node *node, const lth__eval *eval,
     return LTH_OK;
 }
 
-/* ---- Runs ---- */
+/* ---- Diagonals ---- */
 
 typedef struct text {
     const lth__symbol *unit;
@@ -91,18 +91,10 @@ static diagonal diagonal_of(text x, text y, size_t distance) {
                       .distance = distance};
 }
 
-/* Of units that are the same: moves *at on to the next and returns its length; 0 = there is none.
- */
-static size_t next_run(const diagonal *d, size_t *at) {
-    size_t i = *at;
-    while (i < d->length && d->x[i] != d->y[i]) i++;
-    *at = i;
-    while (i < d->length && d->x[i] == d->y[i]) i++;
-    return i - *at;
-}
-
+/* Whether a word fits in at that distance. */
 static bool is_within_reach(const lth__positional *c, text x, text y, size_t distance) {
-    return (distance < x.length || distance < y.length) && distance <= c->reach;
+    size_t most = x.length > y.length ? x.length : y.length;
+    return most >= c->shortest && distance <= most - c->shortest && distance <= c->reach;
 }
 
 static size_t count_at(const lth__positional *c, size_t distance, size_t length) {
@@ -113,21 +105,72 @@ static double times_at(const lth__positional *c, size_t distance) {
     return c->by_distance ? 1 : (double)(c->reach + 1 - distance);
 }
 
+/* ---- Words that are the same along a diagonal: bit i = those that begin at its i-th units ---- */
+
+enum { BITS = 64 };
+
+typedef struct matches {
+    uint64_t *bits; /* and one more, which is 0 */
+    size_t count;   /* of such numbers          */
+} matches;
+
+static bool open_matches(matches *m, const lth__node *node, const lth__eval *eval) {
+    size_t rows = eval->rows->fields[node->field].longest;
+    size_t cols = eval->cols->fields[node->field].longest, most = rows > cols ? rows : cols;
+    *m = (matches){.bits = lth__alloc(most / BITS + 2, sizeof *m->bits)};
+    return m->bits != NULL;
+}
+
+static uint64_t match_some(const lth__symbol *x, const lth__symbol *y, size_t count) {
+    uint64_t bits = 0;
+    for (size_t i = 0; i < count; i++) bits |= (uint64_t)(x[i] == y[i]) << i;
+    return bits;
+}
+
+static void match_units(const diagonal *d, matches *m) {
+    m->count = 0;
+    for (size_t i = 0; i < d->length; i += BITS) {
+        size_t rest = d->length - i;
+        m->bits[m->count++] = match_some(d->x + i, d->y + i, rest < BITS ? rest : BITS);
+    }
+    m->bits[m->count] = 0;
+}
+
+/* From words of some length to those with a unit more; false = there are none. */
+static bool lengthen(matches *m) {
+    uint64_t any = 0;
+    for (size_t i = 0; i < m->count; i++) {
+        m->bits[i] &= m->bits[i] >> 1 | m->bits[i + 1] << (BITS - 1);
+        any |= m->bits[i];
+    }
+    return any != 0;
+}
+
+static size_t count_words(const matches *m) {
+    size_t count = 0;
+    for (size_t i = 0; i < m->count; i++) count += (size_t)__builtin_popcountll(m->bits[i]);
+    return count;
+}
+
 /* ---- Counts ---- */
 
-static void count_along(const lth__positional *c, diagonal d, double *count, size_t stride) {
+static void count_along(const lth__positional *c, diagonal d, matches *m, double *count,
+                        size_t stride) {
     double times = times_at(c, d.distance);
-    for (size_t at = 0, run; (run = next_run(&d, &at)) > 0; at += run) {
-        for (size_t n = c->shortest; n <= c->longest && n <= run; n++)
-            count[count_at(c, d.distance, n) * stride] += times * (double)(run - n + 1);
+    match_units(&d, m);
+    for (size_t n = 1; n <= c->longest; n++) {
+        if (n >= c->shortest && n <= d.length)
+            count[count_at(c, d.distance, n) * stride] += times * (double)count_words(m);
+        if (!lengthen(m)) break;
     }
 }
 
 /* Adds to count[c * stride]. */
-static void count_pair(const lth__positional *c, text x, text y, double *count, size_t stride) {
+static void count_pair(const lth__positional *c, text x, text y, matches *m, double *count,
+                       size_t stride) {
     for (size_t t = 0; is_within_reach(c, x, y, t); t++) {
-        count_along(c, diagonal_of(x, y, t), count, stride);
-        if (t > 0) count_along(c, diagonal_of(y, x, t), count, stride);
+        count_along(c, diagonal_of(x, y, t), m, count, stride);
+        if (t > 0) count_along(c, diagonal_of(y, x, t), m, count, stride);
     }
 }
 
@@ -139,6 +182,7 @@ typedef struct counting {
     size_t counts, stride;
     double *kept, *key; /* NULL = nothing is kept         */
     double *row;        /* else: the row at hand          */
+    matches matches;
 } counting;
 
 static lth_status open_counting(counting *k, const lth__node *node, const lth__eval *eval,
@@ -146,6 +190,7 @@ static lth_status open_counting(counting *k, const lth__node *node, const lth__e
     const state *s = eval->state[node->index];
     const lth__memo *memo = eval->memo ? &eval->memo[node->index] : NULL;
     *k = (counting){.node = node, .eval = eval, .tile = tile, .counts = s->counts};
+    if (!open_matches(&k->matches, node, eval)) return lth__fail_memory(err, 0);
     if (memo && memo->planes) {
         k->kept = memo->planes + tile->first_pair * memo->plane_count;
         k->key = memo->key + tile->index * LTH__MEMO_KEYS;
@@ -154,17 +199,20 @@ static lth_status open_counting(counting *k, const lth__node *node, const lth__e
     }
     k->stride = tile->cols;
     k->row = lth__alloc(s->counts * tile->cols, sizeof *k->row);
-    return k->row ? LTH_OK : lth__fail_memory(err, s->counts * tile->cols * sizeof *k->row);
+    if (k->row) return LTH_OK;
+    lth__free(k->matches.bits);
+    return lth__fail_memory(err, s->counts * tile->cols * sizeof *k->row);
 }
 
 /* All rows were asked for, or something failed. */
 static void close_counting(counting *k, lth_status status) {
     if (k->key && status == LTH_OK) *k->key = 0;
     lth__free(k->row);
+    lth__free(k->matches.bits);
 }
 
 /* count[c * stride + col]; NULL when the caller is asked to stop. */
-static const double *count_row(const counting *k, size_t row) {
+static const double *count_row(counting *k, size_t row) {
     const lth__tile *tile = k->tile;
     double *count = k->kept ? k->kept + row * tile->cols : k->row;
     if (k->kept && !isnan(*k->key)) return count;
@@ -174,7 +222,7 @@ static const double *count_row(const counting *k, size_t row) {
         memset(count + c * k->stride, 0, tile->cols * sizeof *count);
     for (size_t j = 0; j < tile->cols; j++) {
         text y = text_at(&k->eval->cols->fields[k->node->field], tile->col[j]);
-        count_pair(k->node->config, x, y, count + j, k->stride);
+        count_pair(k->node->config, x, y, &k->matches, count + j, k->stride);
     }
     return count;
 }
@@ -246,7 +294,7 @@ static void pull_each(const counting *k, const double *count, const double *W, s
     }
 }
 
-static lth_status pull_rows(const counting *k, const double *W, double *K, double *total,
+static lth_status pull_rows(counting *k, const double *W, double *K, double *total,
                             const lth__sink *sink) {
     const state *s = k->eval->state[k->node->index];
     size_t cols = k->tile->cols;
@@ -287,25 +335,36 @@ typedef struct diagonal_job {
     double *a, *slope;
 } diagonal_job;
 
+static void compare_with_itself(const diagonal_job *job, size_t i, matches *m, double *count) {
+    const lth__node *node = job->node;
+    const state *s = job->eval->state[node->index];
+    text x = text_at(&job->items->fields[node->field], i);
+    memset(count, 0, s->counts * sizeof *count);
+    count_pair(node->config, x, x, m, count, 1);
+    add_up(s->weight, s->counts, count, 1, 1, &job->a[i]);
+    for (size_t p = 0; job->slope && p < node->param_count; p++)
+        job->slope[(node->first_param + p) * job->items->count + i] =
+            dot(s->slope + p * s->counts, count, s->counts);
+}
+
 static lth_status fill_diagonal(void *user, size_t index, unsigned worker, lth_error *err) {
     (void)worker;
     const diagonal_job *job = user;
-    const lth__node *node = job->node;
-    const state *s = job->eval->state[node->index];
-    size_t first = index * ITEMS_TO_A_JOB, n = job->items->count, last = first + ITEMS_TO_A_JOB;
+    const state *s = job->eval->state[job->node->index];
+    size_t first = index * ITEMS_TO_A_JOB, last = first + ITEMS_TO_A_JOB;
+    if (last > job->items->count) last = job->items->count;
+    matches m;
     double *count = lth__alloc(s->counts, sizeof *count);
-    if (!count) return lth__fail_memory(err, s->counts * sizeof *count);
-    for (size_t i = first; i < last && i < n; i++) {
-        text x = text_at(&job->items->fields[node->field], i);
-        memset(count, 0, s->counts * sizeof *count);
-        count_pair(node->config, x, x, count, 1);
-        add_up(s->weight, s->counts, count, 1, 1, &job->a[i]);
-        for (size_t p = 0; job->slope && p < node->param_count; p++)
-            job->slope[(node->first_param + p) * n + i] =
-                dot(s->slope + p * s->counts, count, s->counts);
+    lth_status status = open_matches(&m, job->node, job->eval) && count
+                            ? LTH_OK
+                            : lth__fail_memory(err, s->counts * sizeof *count);
+    for (size_t i = first; i < last && status == LTH_OK; i++) {
+        status = lth__parallel_ask(job->eval->ctx);
+        if (status == LTH_OK) compare_with_itself(job, i, &m, count);
     }
+    lth__free(m.bits);
     lth__free(count);
-    return LTH_OK;
+    return status;
 }
 
 lth_status lth__positional_diagonal(const lth__node *node, const lth__eval *eval,
@@ -319,33 +378,42 @@ lth_status lth__positional_diagonal(const lth__node *node, const lth__eval *eval
 /* ---- Explanations: a word that is shared is due to its units alike ---- */
 
 /* `share` is of the units at which the diagonal begins. */
-static void share_along(const lth__positional *c, const state *s, diagonal d, double W,
+static void share_along(const lth__positional *c, const state *s, diagonal d, double W, matches *m,
                         double *share) {
-    double times = times_at(c, d.distance);
-    for (size_t at = 0, run; (run = next_run(&d, &at)) > 0; at += run) {
-        for (size_t n = c->shortest; n <= c->longest && n <= run; n++) {
-            double part = W * times * s->weight[count_at(c, d.distance, n)] / (double)n;
-            for (size_t first = at; first + n <= at + run; first++) {
-                for (size_t i = first; i < first + n; i++) share[i] += part;
-            }
+    match_units(&d, m);
+    for (size_t n = 1; n <= c->longest && n <= d.length; n++) {
+        bool counts = n >= c->shortest;
+        double whole = counts ? s->weight[count_at(c, d.distance, n)] * times_at(c, d.distance) : 0;
+        double part = W * whole / (double)n;
+        for (size_t at = 0; counts && at < d.length; at++) {
+            bool same = m->bits[at / BITS] >> at % BITS & 1;
+            for (size_t i = at; same && i < at + n; i++) share[i] += part;
         }
+        if (!lengthen(m)) break;
+    }
+}
+
+static void share_pair(const lth__positional *c, const state *s, text x, text y, double W,
+                       matches *m, double *share) {
+    for (size_t t = 0; is_within_reach(c, x, y, t); t++) {
+        if (t < x.length) share_along(c, s, diagonal_of(x, y, t), W, m, share + t);
+        if (t > 0) share_along(c, s, diagonal_of(y, x, t), W, m, share);
     }
 }
 
 lth_status lth__positional_attribute(const lth__node *node, const lth__eval *eval,
                                      const lth__tile *tile, const double *W, double *share,
                                      lth_error *err) {
-    (void)err;
-    const lth__positional *c = node->config;
     const state *s = eval->state[node->index];
     text x = text_at(&eval->rows->fields[node->field], *tile->row);
-    for (size_t j = 0; j < tile->cols; j++) {
-        LTH_TRY(lth__parallel_ask(eval->ctx));
+    lth_status status = LTH_OK;
+    matches m;
+    if (!open_matches(&m, node, eval)) return lth__fail_memory(err, 0);
+    for (size_t j = 0; j < tile->cols && status == LTH_OK; j++) {
         text y = text_at(&eval->cols->fields[node->field], tile->col[j]);
-        for (size_t t = 0; is_within_reach(c, x, y, t); t++) {
-            if (t < x.length) share_along(c, s, diagonal_of(x, y, t), W[j], share + t);
-            if (t > 0) share_along(c, s, diagonal_of(y, x, t), W[j], share);
-        }
+        status = lth__parallel_ask(eval->ctx);
+        if (status == LTH_OK) share_pair(node->config, s, x, y, W[j], &m, share);
     }
-    return LTH_OK;
+    lth__free(m.bits);
+    return status;
 }
