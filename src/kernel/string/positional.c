@@ -1,7 +1,8 @@
-/* Words that two texts have in common, by length or by distance. Along a diagonal, where one text
- * is moved on against the other by t, the places at which words of d units are the same are bits,
- * 64 to a number. Those of d + 1 units are there where a bit and the next one are set. So a pair
- * costs a comparison of all units within reach, and little for each length.
+/* Words that two texts have in common, by length or by distance. A text is kept as bits, 64 units
+ * to a number: plane b has bit b of each unit's symbol. Along a diagonal, where one text is moved
+ * on against the other by t, units are the same where no plane differs, and words of d + 1 units
+ * are the same where those of d units are at a place and at the next one. So a pair costs a few
+ * steps for 64 units at each distance within reach.
  */
 #include "kernel/string/positional.h"
 
@@ -24,19 +25,89 @@ lth_status lth__positional_field(lth_kernel *kernel, lth__node *node, lth_error 
     return lth__kernel_field(kernel, &field, &node->field, err);
 }
 
+/* ---- Texts as bits ---- */
+
+enum { BITS = 64 };
+
+/* A plane has a number for each 64 units, and one or two of 0 after them. */
+typedef struct text {
+    const uint64_t *bits; /* [plane][size]      */
+    size_t length, size;  /* in units; in numbers */
+} text;
+
+typedef struct texts {
+    const lth__sequences *sequences;
+    uint64_t *bits;
+    size_t planes;
+} texts;
+
+/* Numbers in a plane of all items before this one: at least as many as they need. */
+static size_t size_before(const lth__sequences *s, size_t item) {
+    return s->start ? s->start[item] / BITS + 2 * item : 0;
+}
+
+static text text_at(const texts *t, size_t item) {
+    size_t length = lth__sequence_length(t->sequences, item);
+    return (text){.bits = t->bits + size_before(t->sequences, item) * t->planes,
+                  .length = length,
+                  .size = length / BITS + 2};
+}
+
+static void write_text(const texts *t, size_t item) {
+    const lth__symbol *unit = lth__sequence_symbols(t->sequences, item);
+    size_t length = lth__sequence_length(t->sequences, item), size = length / BITS + 2;
+    uint64_t *bits = t->bits + size_before(t->sequences, item) * t->planes;
+    for (size_t i = 0; i < length; i++) {
+        for (size_t b = 0; b < t->planes; b++)
+            bits[b * size + i / BITS] |= (uint64_t)(unit[i] >> b & 1) << i % BITS;
+    }
+}
+
+static lth_status write_texts(const lth__sequences *s, size_t planes, texts *out, lth_error *err) {
+    size_t numbers = size_before(s, s->count) * planes + 1;
+    *out = (texts){.sequences = s, .planes = planes};
+    out->bits = lth__calloc(numbers, sizeof *out->bits);
+    if (!out->bits) return lth__fail_memory(err, numbers * sizeof *out->bits);
+    for (size_t i = 0; i < s->count; i++) write_text(out, i);
+    return LTH_OK;
+}
+
+/* All bits that some symbol has. */
+static lth__symbol all_bits(const lth__sequences *s) {
+    lth__symbol all = 0;
+    for (size_t i = 0; s->start && i < s->start[s->count]; i++) all |= s->symbols[i];
+    return all;
+}
+
 /* ---- State ---- */
 
 typedef struct state {
-    size_t counts;  /* of a pair                          */
-    double *weight; /* of each count                      */
-    double *slope;  /* [parameter of the node][count]     */
+    texts rows, cols; /* the same bits where items are the same */
+    size_t counts;    /* of a pair                              */
+    double *weight;   /* of each count                          */
+    double *slope;    /* [parameter of the node][count]         */
 } state;
 
 void lth__positional_release(void *p) {
     state *s = p;
     if (!s) return;
+    if (s->cols.bits != s->rows.bits) lth__free(s->cols.bits);
+    lth__free(s->rows.bits);
     lth__free(s->weight);
     lth__free(s);
+}
+
+static lth_status read_texts(const lth__node *node, const lth__eval *eval, state *s,
+                             lth_error *err) {
+    const lth__sequences *rows = &eval->rows->fields[node->field];
+    const lth__sequences *cols = &eval->cols->fields[node->field];
+    size_t planes = 0;
+    for (lth__symbol all = all_bits(rows) | all_bits(cols); all > 0; all >>= 1) planes++;
+    LTH_TRY(write_texts(rows, planes, &s->rows, err));
+    s->cols = s->rows;
+    if (rows == cols) return LTH_OK;
+    s->cols.bits = NULL;
+    return write_texts(cols, planes, &s->cols, err);
 }
 
 /* Distances from 0 on, or lengths. */
@@ -48,47 +119,41 @@ static size_t count_counts(const lth__node *node, const lth__eval *eval) {
     return most > c->shortest ? most - c->shortest + 1 : 1;
 }
 
+static lth_status make_state(const lth__node *node, const lth__eval *eval,
+                             lth__positional_weigh_fn *weigh, state *s, lth_error *err) {
+    s->counts = count_counts(node, eval);
+    size_t numbers = s->counts * (1 + node->param_count);
+    s->weight = lth__calloc(numbers, sizeof *s->weight);
+    if (!s->weight) return lth__fail_memory(err, numbers * sizeof *s->weight);
+    s->slope = s->weight + s->counts;
+    weigh(node, eval, s->counts, s->weight, s->slope);
+    return read_texts(node, eval, s, err);
+}
+
 lth_status lth__positional_prepare(const lth__node *node, const lth__eval *eval,
                                    lth__positional_weigh_fn *weigh, void **out, lth_error *err) {
-    size_t counts = count_counts(node, eval), numbers = counts * (1 + node->param_count);
     state *s = lth__calloc(1, sizeof *s);
     if (!s) return lth__fail_memory(err, sizeof *s);
-    s->weight = lth__calloc(numbers, sizeof *s->weight);
-    if (!s->weight) {
+    lth_status status = make_state(node, eval, weigh, s, err);
+    if (status == LTH_OK)
+        *out = s;
+    else
         lth__positional_release(s);
-        return lth__fail_memory(err, numbers * sizeof *s->weight);
-    }
-    s->counts = counts;
-    s->slope = s->weight + counts;
-    weigh(node, eval, counts, s->weight, s->slope);
-    *out = s;
-    return LTH_OK;
+    return status;
 }
 
 /* ---- Diagonals ---- */
 
-typedef struct text {
-    const lth__symbol *unit;
-    size_t length;
-} text;
-
-static text text_at(const lth__sequences *s, size_t item) {
-    size_t length = lth__sequence_length(s, item);
-    return (text){.unit = length > 0 ? lth__sequence_symbols(s, item) : NULL, .length = length};
-}
-
 /* Two texts, the first of which is moved on by `distance`. */
 typedef struct diagonal {
-    const lth__symbol *x, *y;
+    text x, y;
     size_t length, distance;
 } diagonal;
 
 static diagonal diagonal_of(text x, text y, size_t distance) {
     size_t rest = x.length > distance ? x.length - distance : 0;
-    return (diagonal){.x = rest > 0 ? x.unit + distance : NULL,
-                      .y = y.unit,
-                      .length = rest < y.length ? rest : y.length,
-                      .distance = distance};
+    return (diagonal){
+        .x = x, .y = y, .length = rest < y.length ? rest : y.length, .distance = distance};
 }
 
 /* Whether a word fits in at that distance. */
@@ -107,31 +172,36 @@ static double times_at(const lth__positional *c, size_t distance) {
 
 /* ---- Words that are the same along a diagonal: bit i = those that begin at its i-th units ---- */
 
-enum { BITS = 64 };
-
 typedef struct matches {
     uint64_t *bits; /* and one more, which is 0 */
     size_t count;   /* of such numbers          */
+    size_t planes;  /* of the texts             */
 } matches;
 
 static bool open_matches(matches *m, const lth__node *node, const lth__eval *eval) {
     size_t rows = eval->rows->fields[node->field].longest;
     size_t cols = eval->cols->fields[node->field].longest, most = rows > cols ? rows : cols;
-    *m = (matches){.bits = lth__alloc(most / BITS + 2, sizeof *m->bits)};
+    const state *s = eval->state[node->index];
+    *m = (matches){.bits = lth__alloc(most / BITS + 2, sizeof *m->bits), .planes = s->rows.planes};
     return m->bits != NULL;
 }
 
-static uint64_t match_some(const lth__symbol *x, const lth__symbol *y, size_t count) {
-    uint64_t bits = 0;
-    for (size_t i = 0; i < count; i++) bits |= (uint64_t)(x[i] == y[i]) << i;
-    return bits;
+/* The 64 bits from `at` on. */
+static uint64_t bits_from(const uint64_t *plane, size_t at) {
+    const uint64_t *first = plane + at / BITS;
+    size_t off = at % BITS;
+    return off == 0 ? first[0] : first[0] >> off | first[1] << (BITS - off);
 }
 
 static void match_units(const diagonal *d, matches *m) {
     m->count = 0;
-    for (size_t i = 0; i < d->length; i += BITS) {
-        size_t rest = d->length - i;
-        m->bits[m->count++] = match_some(d->x + i, d->y + i, rest < BITS ? rest : BITS);
+    for (size_t at = 0; at < d->length; at += BITS) {
+        size_t rest = d->length - at;
+        uint64_t differ = rest < BITS ? UINT64_MAX << rest : 0;
+        for (size_t b = 0; b < m->planes; b++)
+            differ |= bits_from(d->x.bits + b * d->x.size, at + d->distance) ^
+                      d->y.bits[b * d->y.size + at / BITS];
+        m->bits[m->count++] = ~differ;
     }
     m->bits[m->count] = 0;
 }
@@ -217,11 +287,12 @@ static const double *count_row(counting *k, size_t row) {
     double *count = k->kept ? k->kept + row * tile->cols : k->row;
     if (k->kept && !isnan(*k->key)) return count;
     if (lth__parallel_ask(k->eval->ctx) != LTH_OK) return NULL;
-    text x = text_at(&k->eval->rows->fields[k->node->field], tile->row[row]);
+    const state *s = k->eval->state[k->node->index];
+    text x = text_at(&s->rows, tile->row[row]);
     for (size_t c = 0; c < k->counts; c++)
         memset(count + c * k->stride, 0, tile->cols * sizeof *count);
     for (size_t j = 0; j < tile->cols; j++) {
-        text y = text_at(&k->eval->cols->fields[k->node->field], tile->col[j]);
+        text y = text_at(&s->cols, tile->col[j]);
         count_pair(k->node->config, x, y, &k->matches, count + j, k->stride);
     }
     return count;
@@ -338,7 +409,7 @@ typedef struct diagonal_job {
 static void compare_with_itself(const diagonal_job *job, size_t i, matches *m, double *count) {
     const lth__node *node = job->node;
     const state *s = job->eval->state[node->index];
-    text x = text_at(&job->items->fields[node->field], i);
+    text x = text_at(job->items == job->eval->rows ? &s->rows : &s->cols, i);
     memset(count, 0, s->counts * sizeof *count);
     count_pair(node->config, x, x, m, count, 1);
     add_up(s->weight, s->counts, count, 1, 1, &job->a[i]);
@@ -405,12 +476,12 @@ lth_status lth__positional_attribute(const lth__node *node, const lth__eval *eva
                                      const lth__tile *tile, const double *W, double *share,
                                      lth_error *err) {
     const state *s = eval->state[node->index];
-    text x = text_at(&eval->rows->fields[node->field], *tile->row);
+    text x = text_at(&s->rows, *tile->row);
     lth_status status = LTH_OK;
     matches m;
     if (!open_matches(&m, node, eval)) return lth__fail_memory(err, 0);
     for (size_t j = 0; j < tile->cols && status == LTH_OK; j++) {
-        text y = text_at(&eval->cols->fields[node->field], tile->col[j]);
+        text y = text_at(&s->cols, tile->col[j]);
         status = lth__parallel_ask(eval->ctx);
         if (status == LTH_OK) share_pair(node->config, s, x, y, W[j], &m, share);
     }
