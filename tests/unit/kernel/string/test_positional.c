@@ -32,6 +32,18 @@ static int close_folder(void **state) {
     return chdir("..") == 0 && rmdir(folder) == 0 ? 0 : -1; /* nothing was left behind */
 }
 
+/* Two that take more than one number of 64 bits, and have much in common three places apart. */
+static void make_long(char **x, char **y) {
+    enum { UNITS = 110, OFF = 3 };
+    char text[UNITS + 1] = {0};
+    for (size_t i = 0; i < UNITS; i++) text[i] = "abc"[i * i % 7 % 3];
+    free(*x);
+    free(*y);
+    *x = strdup(text);
+    text[70] = 'd';
+    *y = strdup(text + OFF);
+}
+
 /* Of many lengths, an empty one among them, and some that are too short for a word. */
 static char **make_texts(void) {
     lth__random random;
@@ -42,6 +54,7 @@ static char **make_texts(void) {
         free(texts[i]);
         texts[i] = strdup(odd[i]);
     }
+    make_long(&texts[ROWS - 2], &texts[ROWS - 1]);
     return texts;
 }
 
