@@ -35,6 +35,7 @@ static const char *const kernels[] = {
     "ssk(text, order=12, sim=exp, gap=0.4)",
     "rq(normalize(ssk(text, order=2, sim=exp, ard=8)))",
     "rq(normalize(ssk(text, order=3)))",
+    "wd(text, order=4, shift=2) + normalize(oligo(text, k=2))",
     "rbf(normalize(ssk(text, order=2, sim=arccos)))",
     "tanimoto(ssk(text, order=3) + bow(text))",
     "matern32(f1..f2)",

@@ -7,6 +7,8 @@
     X(ssk)                                                                                         \
     X(sites)                                                                                       \
     X(la)                                                                                          \
+    X(wd)                                                                                          \
+    X(oligo)                                                                                       \
     X(sstk)                                                                                        \
     X(stk)                                                                                         \
     X(ptk)                                                                                         \
