@@ -101,10 +101,27 @@ typedef struct lth__lanes {
     double (*fma_work)(size_t count);
 } lth__lanes;
 
+/* Two sequences of letters, to be compared window by window. Before and after each are
+ * LTH__LETTER_PAD times LTH__NO_LETTER, which equals nothing, itself neither. */
+typedef struct lth__gapped_job {
+    size_t width, least;            /* of a window; the fewest equal letters that count      */
+    const uint8_t *row, *backwards; /* one sequence, and the same from its end               */
+    const uint8_t *col;             /* the other                                             */
+    size_t rows, cols;              /* their lengths, at least `width`                       */
+    uint8_t *scratch;               /* rows + cols + LTH__LETTER_PAD                         */
+} lth__gapped_job;
+
+enum { LTH__LETTER_PAD = 64, LTH__NO_LETTER = 255, LTH__MOST_WIDTH = 20 };
+
+/* count[e - least] += pairs of windows, one of each sequence, with e letters equal at the same
+ * place. */
+typedef void lth__gapped_count(const lth__gapped_job *job, uint64_t *count);
+
 typedef struct lth__engine {
     const char *name;
     bool (*usable)(void);
     const lth__lanes *lanes[2]; /* by lth_precision */
+    lth__gapped_count *gapped;
 } lth__engine;
 
 /* The best engine of this CPU, or the one named; NULL if it is unknown or cannot run here. */

@@ -6,6 +6,7 @@
 #define FAMILIES(X)                                                                                \
     X(ssk)                                                                                         \
     X(sites)                                                                                       \
+    X(gkm)                                                                                         \
     X(sstk)                                                                                        \
     X(stk)                                                                                         \
     X(ptk)                                                                                         \
