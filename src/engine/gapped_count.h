@@ -58,25 +58,28 @@ static void begin(const lth__gapped_job *job, size_t rows, size_t cols) {
     }
 }
 
-static inline void flush(bytes *sum, size_t kinds, uint64_t *count) {
-    for (size_t e = 0; e < kinds; e++) {
-        for (size_t lane = 0; lane < BYTES; lane++) count[e] += sum[e][lane];
-        sum[e] = all_of(0);
-    }
+static void add_bytes(bytes v, uint64_t *to) {
+    uint8_t byte[BYTES];
+    store(byte, v);
+    for (size_t lane = 0; lane < BYTES; lane++) *to += byte[lane];
 }
 
 static const uint8_t keeps[2 * BYTES] = {
     [0 ... BYTES - 1] = 255, /* then none */
 };
 
-/* With `kinds` known when this is compiled, the sums stay in registers. */
+/* With `kinds` known when this is compiled, the sums stay in registers: bytes, for 255 vectors. */
 static inline __attribute__((always_inline)) void sweep(const lth__gapped_job *job, size_t rows,
                                                         size_t cols, size_t kinds,
                                                         uint64_t *count) {
-    bytes sum[LTH__MOST_WIDTH + 1];
+    bytes sum[LTH__MOST_WIDTH + 1], kind[LTH__MOST_WIDTH + 1];
     const uint8_t *next = job->col + job->width - 1;
     size_t used = 0;
-    for (size_t e = 0; e < kinds; e++) sum[e] = all_of(0);
+#pragma GCC unroll 8
+    for (size_t e = 0; e < kinds; e++) {
+        sum[e] = all_of(0);
+        kind[e] = all_of((uint8_t)(job->least + e));
+    }
     for (size_t i = 0; i < rows; i++) {
         uint8_t *same = job->scratch + rows - 1 - i;
         bytes goes = letter(job->row[i]), comes = letter(job->row[i + job->width - 1]);
@@ -85,15 +88,16 @@ static inline __attribute__((always_inline)) void sweep(const lth__gapped_job *j
             store(same + j, all + equal(load(job->col + j), goes));
             if (cols - j < BYTES) all &= load(keeps + BYTES - (cols - j));
 #pragma GCC unroll 8
-            for (size_t e = 0; e < kinds; e++)
-                sum[e] -= equal(all, all_of((uint8_t)(job->least + e)));
-            if (++used == 255) {
-                flush(sum, kinds, count);
-                used = 0;
+            for (size_t e = 0; e < kinds; e++) sum[e] -= equal(all, kind[e]);
+            if (++used < 255 && (i + 1 < rows || j + BYTES < cols)) continue;
+            used = 0;
+#pragma GCC unroll 8
+            for (size_t e = 0; e < kinds; e++) {
+                add_bytes(sum[e], &count[e]);
+                sum[e] = all_of(0);
             }
         }
     }
-    flush(sum, kinds, count);
 }
 
 void GAPPED(const lth__gapped_job *job, uint64_t *count);
