@@ -101,17 +101,22 @@ typedef struct lth__lanes {
     double (*fma_work)(size_t count);
 } lth__lanes;
 
-/* Two sequences of letters, to be compared window by window. Before and after each are
- * LTH__LETTER_PAD times LTH__NO_LETTER, which equals nothing, itself neither. */
+/* Two sequences of letters, to be compared window by window. What equals nothing is
+ * LTH__NO_ROW_LETTER in one and LTH__NO_LETTER in the other, which has LTH__LETTER_PAD of them
+ * before and after it. */
 typedef struct lth__gapped_job {
-    size_t width, least;            /* of a window; the fewest equal letters that count      */
-    const uint8_t *row, *backwards; /* one sequence, and the same from its end               */
-    const uint8_t *col;             /* the other                                             */
-    size_t rows, cols;              /* their lengths, at least `width`                       */
-    uint8_t *scratch;               /* rows + cols + LTH__LETTER_PAD                         */
+    size_t width, least; /* of a window; the fewest equal letters that count */
+    const uint8_t *row, *col;
+    size_t rows, cols; /* their lengths, at least `width`  */
+    uint8_t *scratch;  /* cols + 2 LTH__LETTER_PAD         */
 } lth__gapped_job;
 
-enum { LTH__LETTER_PAD = 64, LTH__NO_LETTER = 255, LTH__MOST_WIDTH = 20 };
+enum {
+    LTH__NO_ROW_LETTER = 254,
+    LTH__NO_LETTER = 255,
+    LTH__LETTER_PAD = 64, /* the bytes of the widest vector */
+    LTH__MOST_WIDTH = 20,
+};
 
 /* count[e - least] += pairs of windows, one of each sequence, with e letters equal at the same
  * place. */

@@ -179,7 +179,7 @@ static bool fits_bytes(const lth__sequences *s) {
     lth__symbol most = 0;
     for (size_t i = 0; i < s->start[s->count]; i++)
         most = s->symbols[i] > most ? s->symbols[i] : most;
-    return most < LTH__NO_LETTER - 1;
+    return most < LTH__NO_ROW_LETTER;
 }
 
 static lth_status read_letters(const lth__node *node, const lth_items *items, letters *out,
@@ -281,29 +281,24 @@ static void count_window(void *user, size_t i, size_t j, size_t same) {
 }
 
 /* One row, ready to be compared with columns: itself and its other strand. */
-typedef struct strand {
-    const uint8_t *letter, *backwards;
-} strand;
-
 typedef struct bench {
     const config *c;
     lth__gapped_count *count;
-    uint8_t *block; /* of all that follows                                          */
-    uint8_t *room[3], *scratch;
+    uint8_t *block; /* of all that follows */
+    uint8_t *strand[2], *scratch;
     sequence row;
-    strand strand[2];
 } bench;
 
 static lth_status open_bench(const lth__node *node, const lth__eval *eval, bench *b,
                              lth_error *err) {
     const state *s = eval->state[node->index];
-    size_t room = s->longest + 2 * PAD, size = 5 * room;
+    size_t size = 3 * s->longest + 2 * PAD;
     *b = (bench){
         .c = node->config, .count = eval->ctx->engine->gapped, .block = lth__alloc(size, 1)};
     if (!b->block) return lth__fail_memory(err, size);
-    memset(b->block, LTH__NO_LETTER, size);
-    for (size_t i = 0; i < 3; i++) b->room[i] = b->block + i * room + PAD;
-    b->scratch = b->block + 3 * room;
+    b->strand[0] = b->block;
+    b->strand[1] = b->block + s->longest;
+    b->scratch = b->block + 2 * s->longest;
     return LTH_OK;
 }
 
@@ -311,29 +306,20 @@ static void close_bench(bench *b) {
     lth__free(b->block);
 }
 
-static uint8_t complement(uint8_t letter) {
-    return letter == LTH__NO_LETTER ? letter : (uint8_t)(3 - letter);
-}
-
 static void set_row(bench *b, sequence row) {
     b->row = row;
-    if (!row.letter || row.length < b->c->width) return;
-    for (size_t r = 0; r < 3; r++) memset(b->room[r] + row.length, LTH__NO_LETTER, PAD);
-    for (size_t i = 0; i < row.length; i++) {
-        uint8_t from_end = row.letter[row.length - 1 - i];
-        b->room[0][i] = from_end;
-        b->room[1][i] = complement(from_end);
-        b->room[2][i] = complement(row.letter[i]);
+    for (size_t i = 0; row.letter && i < row.length; i++) {
+        uint8_t x = row.letter[i];
+        bool none = x == LTH__NO_LETTER;
+        b->strand[0][i] = none ? LTH__NO_ROW_LETTER : x;
+        b->strand[1][row.length - 1 - i] = none ? LTH__NO_ROW_LETTER : (uint8_t)(3 - x);
     }
-    b->strand[0] = (strand){row.letter, b->room[0]};
-    b->strand[1] = (strand){b->room[1], b->room[2]};
 }
 
-static void count_strand(const bench *b, const strand *s, const sequence *col, counts *n) {
+static void count_strand(const bench *b, const uint8_t *row, const sequence *col, counts *n) {
     lth__gapped_job job = {.width = b->c->width,
                            .least = b->c->least,
-                           .row = s->letter,
-                           .backwards = s->backwards,
+                           .row = row,
                            .col = col->letter,
                            .rows = b->row.length,
                            .cols = col->length,
@@ -348,7 +334,7 @@ static void compare(const bench *b, sequence col, double *to, size_t step) {
     if (!col.letter) {
         walk(c, &b->row, &col, count_window, &n);
     } else if (b->row.length >= c->width && col.length >= c->width) {
-        for (size_t s = 0; s < (c->both ? 2 : 1); s++) count_strand(b, &b->strand[s], &col, &n);
+        for (size_t s = 0; s < (c->both ? 2 : 1); s++) count_strand(b, b->strand[s], &col, &n);
     }
     for (size_t k = c->least; k <= c->most; k++) {
         double sum = 0;
@@ -524,7 +510,7 @@ static lth_status attribute(const lth__node *node, const lth__eval *eval, const 
     bench b;
     LTH_TRY(open_bench(node, eval, &b, err));
     set_row(&b, sequence_at(&s->rows, *tile->row));
-    sequence other = {.letter = b.strand[1].letter, .length = b.row.length};
+    sequence other = {.letter = b.strand[1], .length = b.row.length};
     sharing h = {.c = b.c, .s = s, .share = share};
     for (size_t j = 0; j < tile->cols; j++) {
         sequence col = sequence_at(&s->cols, tile->col[j]);
