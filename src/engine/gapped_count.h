@@ -46,6 +46,18 @@ static const uint8_t *mark_columns(const lth__gapped_job *job, ptrdiff_t cols) {
     return job->scratch + LTH__LETTER_PAD;
 }
 
+/* The first row that a vector of diagonals from d on has a column in. */
+static inline ptrdiff_t first_row(ptrdiff_t d) {
+    return d + BYTES - 1 < 0 ? 1 - d - BYTES : 0;
+}
+
+/* `same` of the first windows. */
+static inline bytes begin(const uint8_t *x, const uint8_t *y, ptrdiff_t last) {
+    bytes same = all_of(0);
+    for (ptrdiff_t t = 0; t < last; t++) same -= equal(load(y + t), all_of(x[t]));
+    return same;
+}
+
 /* With `kinds` known when this is compiled, the sums stay in registers: bytes, for 255 windows. */
 static inline __attribute__((always_inline)) void sweep(const lth__gapped_job *job, ptrdiff_t rows,
                                                         ptrdiff_t cols, size_t kinds,
@@ -60,11 +72,9 @@ static inline __attribute__((always_inline)) void sweep(const lth__gapped_job *j
         kind[e] = all_of((uint8_t)(job->least + e));
     }
     for (ptrdiff_t d = 1 - rows; d < cols; d += BYTES) {
-        ptrdiff_t i = d + BYTES - 1 < 0 ? 1 - d - BYTES : 0,
-                  end = cols - d < rows ? cols - d : rows;
+        ptrdiff_t i = first_row(d), end = cols - d < rows ? cols - d : rows;
         const uint8_t *y = job->col + d;
-        bytes same = all_of(0);
-        for (ptrdiff_t t = i; t < i + last; t++) same -= equal(load(y + t), all_of(x[t]));
+        bytes same = begin(x + i, y + i, last);
         for (; i < end; i++) {
             bytes all = same - equal(load(y + i + last), all_of(x[i + last]));
             same = all + equal(load(y + i), all_of(x[i]));

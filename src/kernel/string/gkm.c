@@ -27,6 +27,8 @@ typedef struct config {
     size_t least, most;                /* k                              */
     bool dna, both;                    /* the alphabet; both strands     */
     double choose[MOST + 1][MOST + 1]; /* [k][e]                       */
+    bool in_bytes;                     /* one k, and bytes hold all C(e, k) */
+    uint8_t worth[LTH__WORTHS];        /* then these, by e */
 } config;
 
 static size_t orders_of(const config *c) {
@@ -74,6 +76,12 @@ static void fill_choose(config *c) {
     }
 }
 
+static void fill_worth(config *c) {
+    const double *worth = c->choose[c->least];
+    c->in_bytes = c->least == c->most && c->width < LTH__WORTHS && worth[c->width] <= UINT8_MAX;
+    for (size_t e = 0; c->in_bytes && e <= c->width; e++) c->worth[e] = (uint8_t)worth[e];
+}
+
 static lth_status configure_field(lth_kernel *kernel, lth__node *node, config *c, lth_error *err) {
     int units, lower, alphabet, strand;
     LTH_TRY(lth__node_choice(node, "units", LTH__CHARS, &units, err));
@@ -106,6 +114,7 @@ static lth_status configure(lth_kernel *kernel, lth__node *node, lth_error *err)
     c->width = (size_t)width;
     fill_choose(c);
     LTH_TRY(read_k(node, c, err));
+    fill_worth(c);
     LTH_TRY(configure_field(kernel, node, c, err));
     return lth__node_param(kernel, node, "weights", orders_of(c), 1, false, err);
 }
@@ -284,7 +293,8 @@ static void count_window(void *user, size_t i, size_t j, size_t same) {
 typedef struct bench {
     const config *c;
     lth__gapped_count *count;
-    uint8_t *block; /* of all that follows */
+    lth__gapped_sum *sum; /* where there is one k, and bytes for what windows are worth; or NULL */
+    uint8_t *block;       /* of all that follows */
     uint8_t *strand[2], *scratch;
     sequence row;
 } bench;
@@ -293,17 +303,14 @@ static lth_status open_bench(const lth__node *node, const lth__eval *eval, bench
                              lth_error *err) {
     const state *s = eval->state[node->index];
     size_t size = 3 * s->longest + 2 * PAD;
-    *b = (bench){
-        .c = node->config, .count = eval->ctx->engine->gapped, .block = lth__alloc(size, 1)};
+    const lth__engine *engine = eval->ctx->engine;
+    *b = (bench){.c = node->config, .count = engine->gapped, .block = lth__alloc(size, 1)};
+    if (b->c->in_bytes) b->sum = engine->gapped_sum;
     if (!b->block) return lth__fail_memory(err, size);
     b->strand[0] = b->block;
     b->strand[1] = b->block + s->longest;
     b->scratch = b->block + 2 * s->longest;
     return LTH_OK;
-}
-
-static void close_bench(bench *b) {
-    lth__free(b->block);
 }
 
 static void set_row(bench *b, sequence row) {
@@ -316,25 +323,33 @@ static void set_row(bench *b, sequence row) {
     }
 }
 
-static void count_strand(const bench *b, const uint8_t *row, const sequence *col, counts *n) {
-    lth__gapped_job job = {.width = b->c->width,
-                           .least = b->c->least,
-                           .row = row,
-                           .col = col->letter,
-                           .rows = b->row.length,
-                           .cols = col->length,
-                           .scratch = b->scratch};
-    b->count(&job, n->n);
+static lth__gapped_job job_of(const bench *b, size_t strand, const sequence *col) {
+    return (lth__gapped_job){.width = b->c->width,
+                             .least = b->c->least,
+                             .row = b->strand[strand],
+                             .col = col->letter,
+                             .rows = b->row.length,
+                             .cols = col->length,
+                             .scratch = b->scratch};
 }
 
 /* S_k of the row and a column: to[(k - least) * step]. */
 static void compare(const bench *b, sequence col, double *to, size_t step) {
     const config *c = b->c;
     counts n = {.c = c};
-    if (!col.letter) {
-        walk(c, &b->row, &col, count_window, &n);
-    } else if (b->row.length >= c->width && col.length >= c->width) {
-        for (size_t s = 0; s < (c->both ? 2 : 1); s++) count_strand(b, b->strand[s], &col, &n);
+    bool any = b->row.length >= c->width && col.length >= c->width;
+    uint64_t whole = 0;
+    if (!col.letter) walk(c, &b->row, &col, count_window, &n);
+    for (size_t s = 0; col.letter && any && s < (c->both ? 2 : 1); s++) {
+        lth__gapped_job job = job_of(b, s, &col);
+        if (b->sum)
+            whole += b->sum(&job, c->worth);
+        else
+            b->count(&job, n.n);
+    }
+    if (col.letter && b->sum) {
+        *to = (double)whole;
+        return;
     }
     for (size_t k = c->least; k <= c->most; k++) {
         double sum = 0;
@@ -356,7 +371,7 @@ static lth_status fill_planes(const lth__node *node, const lth__eval *eval, cons
         for (size_t j = 0; j < tile->cols; j++)
             compare(&b, sequence_at(&s->cols, tile->col[j]), planes + r * tile->cols + j, pairs);
     }
-    close_bench(&b);
+    lth__free(b.block);
     return LTH_OK;
 }
 
@@ -450,7 +465,7 @@ static lth_status fill_selves(void *user, size_t index, unsigned worker, lth_err
             if (job->slope) job->slope[(k - b.c->least) * count + i] = S[k - b.c->least];
         }
     }
-    close_bench(&b);
+    lth__free(b.block);
     return LTH_OK;
 }
 
@@ -524,7 +539,7 @@ static lth_status attribute(const lth__node *node, const lth__eval *eval, const 
         h.reversed = true;
         walk(b.c, h.x, h.y, share_window, &h);
     }
-    close_bench(&b);
+    lth__free(b.block);
     return LTH_OK;
 }
 
