@@ -9,6 +9,7 @@
     X(la)                                                                                          \
     X(wd)                                                                                          \
     X(oligo)                                                                                       \
+    X(gkm)                                                                                         \
     X(sstk)                                                                                        \
     X(stk)                                                                                         \
     X(ptk)                                                                                         \
