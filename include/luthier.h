@@ -317,8 +317,9 @@ LTH_API lth_status lth_kernel_resolve(lth_kernel **kernel, const lth_table *tabl
 LTH_API bool lth_kernel_needs_vectors(const lth_kernel *kernel);
 
 /* The sequence whose mutations the first of the kernel's columns has (see wild_type in
- * docs/kernels.md), and in *first the number of its first letter; NULL = it has texts. */
-LTH_API const char *lth_kernel_wild_type(const lth_kernel *kernel, long *first);
+ * docs/kernels.md), NULL = it has texts; and the number of its first letter. */
+LTH_API const char *lth_kernel_wild_type(const lth_kernel *kernel);
+LTH_API int lth_kernel_wild_first(const lth_kernel *kernel);
 
 /* Whether the expression has a kernel of the noise after "|", which a Gaussian process learns with
  * the other (see noise_kernel of lth_gp_options). All else that takes a kernel takes the first. */

@@ -45,7 +45,8 @@ static int read_wild(job *j, const char *path) {
 
 static int find_wild(job *j) {
     const options *o = j->options;
-    const char *own = lth_kernel_wild_type(lth_model_kernel(j->model), &j->first);
+    const char *own = lth_kernel_wild_type(lth_model_kernel(j->model));
+    j->first = lth_kernel_wild_first(lth_model_kernel(j->model));
     j->by_name = own != NULL;
     if (own && o->wild_type)
         return usage_error(o->command, "the model has its wild type; leave --wild-type out");
@@ -213,7 +214,7 @@ static int predict_all(job *j) {
 }
 
 int run_mutate(const options *o) {
-    job j = {.options = o, .first = 1};
+    job j = {.options = o};
     int code = o->output ? check_output(o->output) : EXIT_DONE;
     if (!code) code = session_open(&j.session, o);
     if (!code) code = session_load_model(&j.session, o->arguments[0], &j.model);

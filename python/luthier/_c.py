@@ -4,7 +4,7 @@ A test reads the header and checks names, argument counts, types and offsets aga
 """
 
 from ctypes import (CFUNCTYPE, POINTER, Structure, c_bool, c_char, c_char_p, c_double, c_float,
-                    c_int, c_long, c_size_t, c_uint, c_uint64, c_void_p)
+                    c_int, c_size_t, c_uint, c_uint64, c_void_p)
 
 NONE = c_size_t(-1).value
 
@@ -288,7 +288,8 @@ FUNCTIONS = {
     "lth_kernel_resolve": (Status, [_out, _object, _error]),
     "lth_kernel_needs_vectors": (c_bool, [_object]),
     "lth_kernel_has_noise": (c_bool, [_object]),
-    "lth_kernel_wild_type": (c_char_p, [_object, POINTER(c_long)]),
+    "lth_kernel_wild_type": (c_char_p, [_object]),
+    "lth_kernel_wild_first": (c_int, [_object]),
     "lth_kernel_params": (c_size_t, [_object]),
     "lth_kernel_param": (POINTER(Param), [_object, c_size_t]),
     "lth_kernel_set": (Status, [_object, c_size_t, c_double, _error]),

@@ -553,11 +553,14 @@ const char *lth_kernel_column(const lth_kernel *kernel, size_t i) {
     return field ? field->column : NULL;
 }
 
-const char *lth_kernel_wild_type(const lth_kernel *kernel, long *first) {
+const char *lth_kernel_wild_type(const lth_kernel *kernel) {
     const lth__field_def *field = column_at(kernel, 0);
-    if (!field || !field->wild.sequence) return NULL;
-    *first = field->wild.first;
-    return field->wild.sequence;
+    return field ? field->wild.sequence : NULL;
+}
+
+int lth_kernel_wild_first(const lth_kernel *kernel) {
+    const lth__field_def *field = column_at(kernel, 0);
+    return field && field->wild.sequence ? (int)field->wild.first : 1;
 }
 
 lth_column_kind lth_kernel_column_kind(const lth_kernel *kernel, size_t i) {
