@@ -38,7 +38,8 @@ static int read_wild(job *j, const char *path) {
         return session_fail_input(&j->session, &err, path);
     size_t length;
     const char *text = lth_table_cell(table, 0, lth_table_find(table, "sequence"), &length);
-    j->wild = strndup(text, length);
+    j->wild = calloc(length + 1, 1);
+    if (j->wild) memcpy(j->wild, text, length);
     lth_table_free(table);
     return j->wild ? EXIT_DONE : out_of_memory();
 }
