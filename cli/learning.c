@@ -124,10 +124,6 @@ static int fill_uncertainty(const options *o, lth_gp_options *to) {
     if (wanted && (o->no_learn || o->max_iter == 0))
         return usage_error(o->command, "--%s goes with learning, not with --%s", wanted,
                            o->no_learn ? "no-learn" : "max-iter 0");
-    if (average && (to->posterior == LTH_POSTERIOR_CG || to->posterior == LTH_POSTERIOR_INDUCING))
-        return usage_error(o->command,
-                           "--average wants a factor of all rows: it does not go with --%s",
-                           to->posterior == LTH_POSTERIOR_CG ? "posterior cg" : "inducing");
     return EXIT_DONE;
 }
 
@@ -139,6 +135,7 @@ static int fill_options(learning *l) {
     if (o->restarts != NOT_GIVEN) to->restarts = (size_t)o->restarts;
     to->learn = !o->no_learn;
     to->mean = o->mean;
+    to->noise_kernel = o->noise_kernel;
     to->unscaled = o->unscaled;
     to->fix = l->fix.at;
     to->fix_count = l->fix.count;
@@ -220,18 +217,19 @@ static const char *noise_column(const char *noise_by) {
     return noise_by && strncmp(noise_by, "1/", 2) == 0 ? noise_by + 2 : noise_by;
 }
 
-static int parse_mean(learning *l) {
+/* What is beside the kernel. */
+static int parse_more(learning *l) {
     const options *o = l->options;
     size_t params = lth_kernel_params(l->kernel);
-    int code = session_parse_mean(&l->session, o->kernel, o->mean, &l->kernel);
-    l->only_constant = !code && lth_kernel_params(l->kernel) == params;
+    int code = session_parse_more(&l->session, o->kernel, o->mean, o->noise_kernel, &l->kernel);
+    l->only_constant = !code && o->mean && lth_kernel_params(l->kernel) == params;
     return code;
 }
 
 int learning_read(learning *l, const char *also) {
     const options *o = l->options;
     int code = session_parse_kernel(&l->session, o->kernel, &l->kernel);
-    if (!code && o->mean) code = parse_mean(l);
+    if (!code && (o->mean || o->noise_kernel)) code = parse_more(l);
     if (!code) code = session_check_vectors(&l->session, l->kernel);
     if (code) return code;
     if (lth_kernel_needs_vectors(l->kernel))

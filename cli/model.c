@@ -79,7 +79,8 @@ static void decide(const lth_gp *gp, size_t rows, const double *probability, boo
 
 bool model_is_normal(lth_model *m) {
     const lth_gp *gp = lth_model_gp(m);
-    return !gp || (lth_gp_likelihood(gp) == LTH_GAUSSIAN && lth_gp_reported(gp)->draws == 0);
+    return !gp || (lth_gp_likelihood(gp) == LTH_GAUSSIAN && lth_gp_reported(gp)->draws == 0 &&
+                   !lth_kernel_has_noise(lth_gp_kernel(gp)));
 }
 
 list model_columns(lth_model *m, const char *room[1]) {

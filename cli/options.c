@@ -143,6 +143,15 @@ const command commands[] = {
      "bars. Needs no file and takes a few seconds. At its end it writes a page about the string "
      "kernel, as report does: to -o FILE, or luthier-demo-report.html here or in build/.",
      "luthier demo\nluthier demo -o page.html", 0, 0, run_demo},
+    {"mutate", "M [options]", "what a model expects of every single mutation of a sequence",
+     "Prints for the wild type, and for every site of it and every other letter, what the model M "
+     "expects of the sequence with that letter there: the columns of predict, and for numbers "
+     "effect, the mean less that of the wild type. M is a model of one column of sequences. One "
+     "whose kernel has a wild_type needs no other; else --wild-type names a FASTA file whose first "
+     "record is mutated.",
+     "luthier mutate M --wild-type wt.fa\n"
+     "luthier mutate M --letters ACGT -o scan.tsv",
+     1, 1, run_mutate},
     {"_help", "[COMMAND]", "this overview, or the help of a command", "", "", 0, 1, run_help},
     {"_man", "", "the man page", "", "", 0, 0, run_man},
     {"_completion", "", "completion for bash", "", "", 0, 0, run_completion},
@@ -164,6 +173,7 @@ enum {
     KERNELS = 1 << 10,
     BENCH = 1 << 11,
     DEMO = 1 << 12,
+    MUTATE = 1 << 13,
     COMMON = 1 << 30
 };
 enum {
@@ -171,7 +181,7 @@ enum {
     SHARED = FIT | PREDICT | CV | GRAM,
     WITH_KERNEL = FIT | CV | SAMPLE | GRAM | ALIGN,
     READING = WITH_KERNEL | PREDICT | EXPLAIN | REPORT | COMMON,
-    WORKING = READING | BENCH | DEMO | SERVE,
+    WORKING = READING | BENCH | DEMO | SERVE | MUTATE,
     ALL = WORKING | SHOW | KERNELS
 };
 
@@ -186,7 +196,7 @@ const option option_table[] = {
     {0, "kernel", OPTION_TEXT, "EXPR", FIELD(kernel), WITH_KERNEL, 0,
      "the kernel, such as 'normalize(ssk(text, order=5))'; luthier kernels lists them"},
     {'o', "output", OPTION_FILE, "FILE", FIELD(output),
-     FIT | PREDICT | EXPLAIN | REPORT | SAMPLE | GRAM | DEMO, 0,
+     FIT | PREDICT | EXPLAIN | REPORT | SAMPLE | GRAM | DEMO | MUTATE, 0,
      "where to write the result; - is standard output"},
     {0, "model", OPTION_TEXT, "gp|svm", FIELD(model), LEARNING, 0,
      "the kind of model: gp, a Gaussian process (default), or svm, a support vector machine"},
@@ -211,6 +221,9 @@ const option option_table[] = {
     {0, "noise-by", OPTION_TEXT, "COL|1/COL", FIELD(noise_by), LEARNING, 0,
      "gp: a column with the known variance of each row's noise, which is added to the learned one; "
      "1/COL: with the number of repeats that each number is the mean of"},
+    {0, "noise-kernel", OPTION_TEXT, "EXPR", FIELD(noise_kernel), LEARNING | SAMPLE, 0,
+     "gp: the noise is a function of the row too: the kernel of its logarithm, learned with the "
+     "other"},
     {0, "weights", OPTION_TEXT, "COL", FIELD(weights), LEARNING, 0,
      "gp: a column that says how often each row counts"},
     {0, "exposure", OPTION_TEXT, "COL", FIELD(exposure), LEARNING, 0,
@@ -304,7 +317,7 @@ const option option_table[] = {
      "finds the intervals too"},
     {0, "no-learn", OPTION_FLAG, NULL, FIELD(no_learn), LEARNING, 0,
      "keep all hyperparameters as they are given"},
-    {0, "latent", OPTION_FLAG, NULL, FIELD(latent), PREDICT, 0,
+    {0, "latent", OPTION_FLAG, NULL, FIELD(latent), PREDICT | MUTATE, 0,
      "standard deviation and interval of the function, without the noise"},
     {0, "score", OPTION_FLAG, NULL, FIELD(score), PREDICT, 0,
      "TABLE has the true values too: print how good the predictions are, the figures of cv, "
@@ -391,7 +404,11 @@ const option option_table[] = {
     {0, "vectors", OPTION_FILE, "FILE", FIELD(vectors), READING | SERVE, 0,
      "word vectors: GloVe, word2vec or fastText, also gzipped; for predict, to find words that "
      "training did not have"},
-    {0, "format", OPTION_CHOICE, "tsv|csv|jsonl|conllu", FIELD(format), READING, 0,
+    {0, "wild-type", OPTION_FILE, "FILE", FIELD(wild_type), MUTATE, 0,
+     "the sequence to mutate: the first record of a FASTA file"},
+    {0, "letters", OPTION_TEXT, "LETTERS", FIELD(letters), MUTATE, 0,
+     "letters to try at each site (default: the twenty amino acids)"},
+    {0, "format", OPTION_CHOICE, "tsv|csv|jsonl|conllu|fasta", FIELD(format), READING, 0,
      "format of the tables (default: by their extension)"},
     {0, "where", OPTION_PAIRS, "COL=VALUE[,VALUE...]", FIELD(where), READING, 0,
      "keep only the rows with one of these values; may be repeated, and all must hold"},

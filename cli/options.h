@@ -53,7 +53,8 @@ typedef struct options {
     uint64_t average;  /* NOT_GIVEN = no draws */
     bool intervals;
     int likelihood, warp, point;
-    const char *mean;
+    const char *mean, *noise_kernel;
+    const char *wild_type, *letters;                           /* of mutate */
     const char *lower, *upper, *noise_by, *weights, *exposure; /* of targets and their rows */
     int posterior, bound, store; /* of a Gaussian process of many rows */
     uint64_t inducing, probes;   /* NOT_GIVEN = the default */
@@ -129,6 +130,7 @@ int run_serve(const options *o);
 int run_sample(const options *o);
 int run_gram(const options *o);
 int run_align(const options *o);
+int run_mutate(const options *o);
 int run_kernels(const options *o);
 int run_bench(const options *o);
 int run_demo(const options *o);

@@ -184,26 +184,27 @@ size_t prediction_class(const prediction *p, size_t row) {
 /* ---- Writing ---- */
 
 void write_prediction_names(FILE *to, const prediction *p) {
-    fputs(p->labels ? "row\tlabel" : "row", to);
+    if (p->labels) fputs("\tlabel", to);
     for (size_t i = 0; i < p->column_count; ++i) fprintf(to, "\t%s", p->columns[i].name);
-    putc('\n', to);
 }
 
 void write_prediction(FILE *to, const prediction *p, size_t row) {
-    fprintf(to, "%zu", lth_table_number(p->table, row));
     if (p->labels) fprintf(to, "\t%s", labels_of(p, row));
     for (size_t i = 0; i < p->column_count; ++i) {
         putc('\t', to);
         write_tsv_double(to, p->columns[i].at(p, p->columns[i].of, row));
     }
-    putc('\n', to);
+}
+
+void json_put_values(json_writer *w, const prediction *p, size_t row) {
+    if (p->labels) json_put_text(w, "label", labels_of(p, row));
+    for (size_t i = 0; i < p->column_count; ++i)
+        json_put_double(w, p->columns[i].name, p->columns[i].at(p, p->columns[i].of, row));
 }
 
 void json_put_prediction(json_writer *w, const char *key, const prediction *p, size_t row) {
     json_begin_result(w, key);
     json_put_count(w, "row", lth_table_number(p->table, row));
-    if (p->labels) json_put_text(w, "label", labels_of(p, row));
-    for (size_t i = 0; i < p->column_count; ++i)
-        json_put_double(w, p->columns[i].name, p->columns[i].at(p, p->columns[i].of, row));
+    json_put_values(w, p, row);
     json_end(w);
 }

@@ -39,10 +39,11 @@ void prediction_free(prediction *p);
 /* The class that stands for a row's labels. */
 size_t prediction_class(const prediction *p, size_t row);
 
-/* Lines of a TSV table. */
+/* Lines of a TSV table, behind what says which row it is. */
 void write_prediction_names(FILE *to, const prediction *p);
 void write_prediction(FILE *to, const prediction *p, size_t row);
-/* The object of a row. */
+/* The same as members of an object, and the object of a row of a table. */
+void json_put_values(json_writer *w, const prediction *p, size_t row);
 void json_put_prediction(json_writer *w, const char *key, const prediction *p, size_t row);
 
 #endif

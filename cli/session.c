@@ -317,13 +317,26 @@ int session_parse_kernel(session *s, const char *expression, lth_kernel **out) {
     return fail_expression(s, err, "kernel", expression);
 }
 
-int session_parse_mean(session *s, const char *expression, const char *mean, lth_kernel **kernel) {
+int session_parse_plain_kernel(session *s, const char *expression, lth_kernel **out) {
+    int code = session_parse_kernel(s, expression, out);
+    if (code || !lth_kernel_has_noise(*out)) return code;
+    lth_error err = {.status = LTH_EARG};
+    snprintf(err.message, sizeof err.message,
+             "a kernel of the noise, after \"|\", is for Gaussian processes: leave it out here");
+    return fail_expression(s, err, "kernel", expression);
+}
+
+int session_parse_more(session *s, const char *expression, const char *mean, const char *noise,
+                       lth_kernel **kernel) {
     lth_error err = {0};
-    lth_kernel *both = NULL;
-    if (lth_gp_kernel_parse(s->ctx, expression, mean, &both, &err) != LTH_OK)
+    lth_kernel *whole = NULL, *with_mean = NULL;
+    if (lth_gp_kernel_parse(s->ctx, expression, mean, &with_mean, &err) != LTH_OK)
         return fail_expression(s, err, "mean", mean);
+    lth_kernel_free(with_mean);
+    if (lth_gp_kernel_with_noise(s->ctx, expression, mean, noise, &whole, &err) != LTH_OK)
+        return fail_expression(s, err, "noise-kernel", noise);
     lth_kernel_free(*kernel);
-    *kernel = both;
+    *kernel = whole;
     return EXIT_DONE;
 }
 

@@ -58,8 +58,12 @@ int out_of_memory(void);         /* says so; returns EXIT_FAILED */
 int split_names(const options *o, const char *flag, const list *from, list *out);
 
 int session_parse_kernel(session *s, const char *expression, lth_kernel **out);
-/* That kernel with what --mean adds to it, in the place of *kernel. */
-int session_parse_mean(session *s, const char *expression, const char *mean, lth_kernel **kernel);
+/* The same for commands that know no noise, and refuse a kernel of it. */
+int session_parse_plain_kernel(session *s, const char *expression, lth_kernel **out);
+/* That kernel with what --mean and --noise-kernel add to it, in the place of *kernel; both may be
+ * NULL. */
+int session_parse_more(session *s, const char *expression, const char *mean, const char *noise,
+                       lth_kernel **kernel);
 
 /* The parameters of the kernel that depend on the data, by the table read from `path`. */
 int session_resolve_kernel(session *s, const char *path, const lth_table *table,

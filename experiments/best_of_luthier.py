@@ -75,7 +75,7 @@ def line(data, figure, published, v, form, how):
 
 
 def emotions(results):
-    rows, names = results["string_emotions"], [k for k, *_ in string_emotions.ROWS]
+    rows, names = results["string_emotions"], [*[k for k, *_ in string_emotions.ROWS], string_emotions.WARPED_BEST]
     v = by_evidence(rows, names)
     how = v["how"] if v else "evidence on nine folds, target joy: `%s`" % string_emotions.BEST
     return line(
@@ -103,7 +103,9 @@ def emotion_trees(results):
 
 
 def quality(results, language, published):
-    v = by_evidence(results["tree_quality"], ["%s / %s" % (language, r[0]) for r in tree_quality.ROWS if not r[4]])
+    processes = [r for r in tree_quality.ROWS if not r[4]]
+    names = [tree_quality.named(language, r, noise) for noise in ("", *tree_quality.NOISES) for r in processes]
+    v = by_evidence(results["tree_quality"], names)
     return line(
         "translations, " + language,
         "MAE / RMSE",

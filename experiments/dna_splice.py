@@ -26,6 +26,10 @@ KERNELS = [
     *[(whole(NGRAMS % n), 15) for n in (3, 4, 5, 6)],
     *[(whole(SSK % n), 40) for n in (3, 4, 5, 6)],
     *[(halves(kernel % n), 30) for kernel in (NGRAMS, SSK) for n in (3, 5)],
+    (whole("wd(text)"), 15),
+    (whole("wd(text, shift=1)"), 20),
+    (whole("wd(text, shift=3)"), 30),
+    (whole("oligo(text, k=3, sigma=1)"), 90),
     (whole("bow(placed)"), 15),
     (whole("ngrams(placed, n=3, units=words)"), 15),
     (whole("ssk(placed, order=3, gap=0.5)"), 25),
@@ -77,6 +81,6 @@ inner folds; accuracy and recall of each class, in percent. Published, from the 
     return text + table(["kernel", "accuracy", "EI", "IE", "N"], PUBLISHED + lines) + """
 
 What counts is where a base is, seen from the middle of the window. A kernel of the whole window does not know it, with or
-without gaps; two kernels of the halves do in part, and bases marked with their place entirely. The published methods know
-places, too.
+without gaps; two kernels of the halves do in part, and bases marked with their place entirely. `wd` and `oligo` know places
+by themselves; where the place is known as well as here, a shift does not help. The published methods know places, too.
 """

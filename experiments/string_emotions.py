@@ -16,6 +16,9 @@ ROWS = [
     ("rq(normalize(ssk(tokens, order=5, sim=cosine)))", "", 200),
     (BEST, "", 200),
 ]
+# The last kernel once more, the target warped. Of the warps this one has the highest evidence, see string_choice
+WARPED = ["--likelihood", "warped", "--warp", "sinh", "--point", "median"]
+WARPED_BEST = BEST + ", warped"
 # Table 2: a model of surprise, with nu_i = mu_i lambda_m^(2i)
 PUBLISHED = {"gap": "7.36e-7", "nu": [".104", ".0024", ".000092", "1.3e-8", "3.6e-10"]}
 PUBLISHED_GAP, PUBLISHED_MATCH, PUBLISHED_WEIGHTS = 7.36e-7, 0.0918, (12.37, 33.73, 154.51, 2.58, 8.54)
@@ -24,9 +27,10 @@ PUBLISHED_GAP, PUBLISHED_MATCH, PUBLISHED_WEIGHTS = 7.36e-7, 0.0918, (12.37, 33.
 def measure(lab):
     table_, vectors, predictions = lab.data(FILES[0]), lab.data(FILES[1]), lab.file("p.tsv")
     part = ["--where", "fold=0,1,2"] if lab.quick else []
-    for kernel, _, seconds in ROWS[:2] if lab.quick else ROWS:
+
+    def judge(name, kernel, options, seconds):
         lab.row(
-            kernel,
+            name,
             [
                 lab.luthier(
                     "cv {} --target {} --kernel {} --vectors {} --fold-by fold --restarts 0 {} --predictions {} --json -q",
@@ -34,13 +38,18 @@ def measure(lab):
                     "joy" if lab.quick else TARGETS,
                     kernel,
                     vectors,
-                    part,
+                    part + options,
                     predictions,
                 )
             ],
             lambda a: cross_validation(a[0], predictions),
             seconds,
         )
+
+    for kernel, _, seconds in ROWS[:2] if lab.quick else ROWS:
+        judge(kernel, kernel, [], seconds)
+    if not lab.quick:
+        judge(WARPED_BEST, BEST, WARPED, 1000)
     model = lab.file("surprise")
     folds = "fold=1,2" if lab.quick else "fold=1,2,3,4,5,6,7,8,9"
     lab.row(
@@ -102,7 +111,7 @@ prints); each of the 60 models of a row is learned from one informed start. `mea
             show(values(rows, k).get("evidence"), "%.1f"),
             show(rows.get(k, {}).get("seconds"), "%.0f"),
         ]
-        for k, published, _ in ROWS
+        for k, published, _ in [*ROWS, (WARPED_BEST, "", 0)]
     ]
     text += table(["kernel", "published NLPD / MAE / r", "luthier NLPD / MAE / r", "mean log evidence", "seconds"], lines)
     text += """
@@ -115,6 +124,13 @@ The last kernel was chosen by the evidence on the training rows. On nine folds, 
 and were left out for less than 1: with `rq(mean(tokens))` added -4820.6, with letter n-grams added -4821.0. Three different starts found the same optimum to 0.01. Its learned values there:
 gap .64, weights 1 : 0 : .23 for the orders 1 to 3, temperature .63, rarity .0046, and an alpha so large that `rq` is `rbf`.
 """
+    v = values(rows, WARPED_BEST)
+    if v:
+        text += """
+The last line is the same kernel with a learned warp of the scores, `%s`: the median is what is predicted. Its evidence is that of the scores themselves and can be compared with
+the others'. Which warp to take was chosen by the evidence, see `string_choice`; how gentle warps are kept where scores pile up was set after a look at
+cross-validated errors of two emotions with another kernel and warp ([models.md](models.md#likelihoods)).
+""" % " ".join(WARPED)
     s, p = values(rows, "surprise"), values(rows, "surprise, published").get("shares", [None] * 5)
     if s:
         text += "\nWhat the string kernel learns about *surprise*, trained on all folds but the first; `share` is nu_i times the mean of k_i(a, a):\n\n"

@@ -178,12 +178,15 @@ LTH_API const char *lth_isa_available(size_t i);
 typedef struct lth_table lth_table;
 
 typedef enum lth_table_format {
-    LTH_TABLE_AUTO = 0, /* by extension, else TSV: .tsv .txt .csv .jsonl .ndjson .conllu, or .gz */
+    LTH_TABLE_AUTO = 0, /* by extension, else TSV: .tsv .txt .csv .jsonl .ndjson .conllu .fa .fasta
+                           .fna .faa, and .gz after each                                         */
     LTH_TABLE_TSV,      /* header line, tab separated, no quoting                                */
     LTH_TABLE_CSV,      /* RFC 4180 with a header line                                           */
     LTH_TABLE_JSONL,    /* one JSON object a line                                                */
-    LTH_TABLE_CONLLU    /* one row a sentence: its lines in the column "conllu", and a column for
+    LTH_TABLE_CONLLU,   /* one row a sentence: its lines in the column "conllu", and a column for
                            each "# key = value" comment of the first sentence                    */
+    LTH_TABLE_FASTA     /* one row a record, of the columns "id", "description" and "sequence", and
+                           one for each word key=value in the first record's description         */
 } lth_table_format;
 
 typedef struct lth_table_options {
@@ -312,6 +315,15 @@ LTH_API lth_status lth_kernel_resolve(lth_kernel **kernel, const lth_table *tabl
 /* Whether the kernel matches words by vectors (so that lth_encoder_read_vectors() is needed, unless
  * its columns are vectors themselves). */
 LTH_API bool lth_kernel_needs_vectors(const lth_kernel *kernel);
+
+/* The sequence whose mutations the first of the kernel's columns has (see wild_type in
+ * docs/kernels.md), NULL = it has texts; and the number of its first letter. */
+LTH_API const char *lth_kernel_wild_type(const lth_kernel *kernel);
+LTH_API int lth_kernel_wild_first(const lth_kernel *kernel);
+
+/* Whether the expression has a kernel of the noise after "|", which a Gaussian process learns with
+ * the other (see noise_kernel of lth_gp_options). All else that takes a kernel takes the first. */
+LTH_API bool lth_kernel_has_noise(const lth_kernel *kernel);
 
 /* What an argument does to its kernel, for those that do not know the family by name. */
 typedef enum lth_role {
@@ -554,10 +566,12 @@ typedef struct lth_gp_options {
                                   lth_gp_kernel_parse(); NULL = none                            */
     bool intervals;  /* find intervals of the parameters: two evaluations more for each of them  */
     size_t average;  /* predict by so many draws of the parameters, 2 to 1000, and find the
-                        intervals too; 0 (default) = by the best ones alone. Not with CG or INDUCING
-                      */
+                        intervals too; 0 (default) = by the best ones alone           */
     size_t coregion; /* several targets learn from each other, with so many numbers each;
                         then empty cells are allowed. 0 (default) = each by itself    */
+    const char *noise_kernel; /* the noise is a function too: the kernel of its logarithm, whose
+                                 size is learned in any case. For normal noise, with the exact
+                                 posterior and one target. NULL (default) = one noise for all  */
 } lth_gp_options;
 
 LTH_API void lth_gp_options_init(lth_gp_options *options);
@@ -579,6 +593,10 @@ LTH_API void lth_gp_free(lth_gp *gp);
  * its column: in `expression`, or where that is right by itself, in `mean`. */
 LTH_API lth_status lth_gp_kernel_parse(lth_ctx *ctx, const char *expression, const char *mean,
                                        lth_kernel **out, lth_error *err);
+/* The same with options->noise_kernel `noise`, which may be NULL, after "|" in the expression. A
+ * mistake is in `noise` where the others are right by themselves. */
+LTH_API lth_status lth_gp_kernel_with_noise(lth_ctx *ctx, const char *expression, const char *mean,
+                                            const char *noise, lth_kernel **out, lth_error *err);
 
 /* What lth_gp_fit() would do and need. Bytes and pairs (kernel values to compute) of one evaluation
  * of the search, and of the posterior of all rows; cell-orders are 0 where the kernel has none.
@@ -595,6 +613,8 @@ typedef struct lth_gp_plan {
     double learn_seconds, seconds;
     double learn_read, read; /* bytes read from options->gram */
     bool on_disk;            /* where CG leaves the matrix    */
+    const char *name;        /* what `posterior` comes to: "exact", "cg", "inducing", "laplace",
+                                "sites", "softmax" or "coregion" */
 } lth_gp_plan;
 LTH_API lth_status lth_gp_plan_fit(lth_ctx *ctx, const char *expression, const lth_table *table,
                                    const char *const *targets, size_t target_count,

@@ -53,7 +53,7 @@ static int parse_with(job *j) {
 static int load(job *j) {
     session *s = &j->session;
     const options *o = j->options;
-    int code = session_parse_kernel(s, o->kernel, &j->kernel);
+    int code = session_parse_plain_kernel(s, o->kernel, &j->kernel);
     if (!code && o->with) code = parse_with(j);
     if (!code) code = session_check_vectors(s, j->kernel);
     if (!code && j->with) code = session_check_vectors(s, j->with);

@@ -134,7 +134,7 @@ static int encode_table(job *j, const char *path, lth_items **out) {
 }
 
 static int load(job *j) {
-    int code = session_parse_kernel(&j->session, j->options->kernel, &j->kernel);
+    int code = session_parse_plain_kernel(&j->session, j->options->kernel, &j->kernel);
     if (!code) code = check_kernel(j);
     if (!code) code = encode_table(j, j->options->arguments[0], &j->rows);
     if (!code && j->options->against) code = encode_table(j, j->options->against, &j->cols);

@@ -99,7 +99,10 @@ static int open_output(job *j, const prediction *p) {
     hold_interrupts();
     int code = text_open(&j->out, j->options->output);
     if (!j->out.temporary) release_interrupts();
-    if (!code && !j->options->json) write_prediction_names(j->out.stream, p);
+    if (code || j->options->json) return code;
+    fputs("row", j->out.stream);
+    write_prediction_names(j->out.stream, p);
+    putc('\n', j->out.stream);
     return code;
 }
 
@@ -109,9 +112,15 @@ static int write_slice(job *j, const prediction *p) {
     int code = j->out.stream ? EXIT_DONE : open_output(j, p);
     if (code) return code;
     json_writer json = {.to = j->out.stream};
-    for (size_t i = 0; i < p->rows; ++i)
-        j->options->json ? json_put_prediction(&json, NULL, p, i)
-                         : write_prediction(j->out.stream, p, i);
+    for (size_t i = 0; i < p->rows; ++i) {
+        if (j->options->json) {
+            json_put_prediction(&json, NULL, p, i);
+            continue;
+        }
+        fprintf(j->out.stream, "%zu", lth_table_number(p->table, i));
+        write_prediction(j->out.stream, p, i);
+        putc('\n', j->out.stream);
+    }
     return EXIT_DONE;
 }
 

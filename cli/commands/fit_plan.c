@@ -22,7 +22,7 @@ static const char *store_of(const lth_gp_plan *p) {
 static void print_text(const lth_gp_plan *p) {
     printf("rows\t%zu\n", p->rows);
     printf("rows to learn from\t%zu\n", p->learn_rows);
-    printf("posterior\t%s\n", posterior_name(p->posterior));
+    printf("posterior\t%s\n", p->name);
     if (p->inducing) printf("inducing rows\t%zu\n", p->inducing);
     if (p->posterior == LTH_POSTERIOR_CG) printf("store\t%s\n", store_of(p));
     printf("pairs of an evaluation\t%.4g\n", p->learn_pairs);
@@ -47,7 +47,7 @@ static int print_json(const lth_gp_plan *p) {
     json_begin_result(&w, NULL);
     json_put_count(&w, "rows", p->rows);
     json_put_count(&w, "learn_rows", p->learn_rows);
-    json_put_text(&w, "posterior", posterior_name(p->posterior));
+    json_put_text(&w, "posterior", p->name);
     json_put_count(&w, "inducing", p->inducing);
     json_put_text(&w, "store", store_of(p));
     json_put_double(&w, "learn_pairs", p->learn_pairs);

@@ -35,6 +35,7 @@ static const char *given_for_gp(const options *o) {
     if (o->lower) return "lower";
     if (o->upper) return "upper";
     if (o->noise_by) return "noise-by";
+    if (o->noise_kernel) return "noise-kernel";
     if (o->weights) return "weights";
     if (o->exposure) return "exposure";
     if (o->coregion != NOT_GIVEN) return "coregion";

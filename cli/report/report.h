@@ -61,6 +61,7 @@ int report_left_out(report *r, size_t target, outcome *out);
  */
 size_t keep_known_rows(size_t count, double *y, double *mean, double *sd, size_t *row);
 int write_outcome(report *r, const outcome *o); /* figures, points, calibration, residuals */
+int write_noise(report *r);                     /* errors against what is expected of them   */
 
 /* ---- Sections ---- */
 

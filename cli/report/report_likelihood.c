@@ -73,6 +73,10 @@ static void write_words(report *r, const lth_gp *gp) {
         html_string(r->out, lth_gp_exposure(gp));
         fputs("</code>.", r->out);
     }
+    if (lth_kernel_has_noise(lth_gp_kernel(gp)))
+        fputs(" The variance of the noise is a function of the row too: its logarithm has the "
+              "kernel after <code>|</code>.",
+              r->out);
     if (lth_gp_point(gp) == LTH_POINT_MEDIAN)
         fputs(" The median of what is expected stands for a prediction.", r->out);
     fputs("</p>\n", r->out);
@@ -179,5 +183,6 @@ int write_likelihood(report *r) {
         write_target_head(r, t);
         code = curve ? write_warp(r, t) : write_grades(r, t);
     }
+    if (!code && lth_kernel_has_noise(lth_gp_kernel(gp))) code = write_noise(r);
     return code;
 }

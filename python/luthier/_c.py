@@ -83,7 +83,7 @@ class GpOptions(Structure):
                 ("upper", c_double), ("noise_by", c_char_p), ("weights", c_char_p),
                 ("exposure", c_char_p), ("point", Enum), ("mean", c_char_p),
                 ("intervals", c_bool), ("average", c_size_t),
-                ("coregion", c_size_t)]
+                ("coregion", c_size_t), ("noise_kernel", c_char_p)]
 
 
 class ClassRows(Structure):
@@ -145,7 +145,8 @@ class GpPlan(Structure):
                 ("learn_bytes", c_double), ("bytes", c_double), ("learn_pairs", c_double),
                 ("pairs", c_double), ("learn_cell_orders", c_double), ("cell_orders", c_double),
                 ("learn_seconds", c_double), ("seconds", c_double),
-                ("learn_read", c_double), ("read", c_double), ("on_disk", c_bool)]
+                ("learn_read", c_double), ("read", c_double), ("on_disk", c_bool),
+                ("name", c_char_p)]
 
 
 class ClassMetrics(Structure):
@@ -286,6 +287,9 @@ FUNCTIONS = {
     "lth_kernel_orders": (c_size_t, [_object]),
     "lth_kernel_resolve": (Status, [_out, _object, _error]),
     "lth_kernel_needs_vectors": (c_bool, [_object]),
+    "lth_kernel_has_noise": (c_bool, [_object]),
+    "lth_kernel_wild_type": (c_char_p, [_object]),
+    "lth_kernel_wild_first": (c_int, [_object]),
     "lth_kernel_params": (c_size_t, [_object]),
     "lth_kernel_param": (POINTER(Param), [_object, c_size_t]),
     "lth_kernel_set": (Status, [_object, c_size_t, c_double, _error]),
@@ -312,6 +316,7 @@ FUNCTIONS = {
                             _out, _error]),
     "lth_gp_free": (None, [_object]),
     "lth_gp_kernel_parse": (Status, [_object, c_char_p, c_char_p, _out, _error]),
+    "lth_gp_kernel_with_noise": (Status, [_object, c_char_p, c_char_p, c_char_p, _out, _error]),
     "lth_gp_plan_fit": (Status, [_object, c_char_p, _object, _names, c_size_t, POINTER(GpOptions),
                                  POINTER(GpPlan), c_size_t, _error]),
     "lth_gp_kernel": (_object, [_object]),

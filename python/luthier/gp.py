@@ -10,6 +10,7 @@ from ._compat import ClassifierMixin, RegressorMixin
 from ._context import StatusLine
 from ._library import lib
 from .errors import Error
+from .kernel import expression_of
 from .predicted import Predicted
 
 _OF_LABELS = {"logit": 0, "probit": 1, "softmax": 10}
@@ -108,7 +109,7 @@ class _GP(model.Model):
         plan = _c.GpPlan()
         context.call(lib.lth_gp_plan_fit, *arguments, byref(plan), sizeof(plan), long=True)
         out = {name: getattr(plan, name) for name, _ in plan._fields_}
-        out["posterior"] = _POSTERIORS[plan.posterior]
+        out["posterior"] = out.pop("name").decode()
         out["store"] = _STORES[2 if plan.on_disk else plan.store]
         return out
 
@@ -219,6 +220,9 @@ class GPRegressor(RegressorMixin, Predicted, _GP):
         Number columns that y depends on linearly, ``"zs + f1..f17"``: their weights are integrated
         out. It adds ``linear(scale(zs) + scale(f1..f17))`` to the kernel; "zero" among them is
         `zero_mean`. See `mean_weights`.
+    noise_kernel : str or Kernel, optional
+        The noise is a function of the row too: the kernel of its logarithm. For "gaussian" and
+        "warped", with one target and the exact posterior.
     posterior : {"auto", "exact", "cg", "inducing", "laplace", "sites"}
         How all rows are taken into account: by a factor of their matrix, by conjugate gradients
         over it (for regression), or by some rows that stand for all; "auto" is the most exact that
@@ -248,7 +252,7 @@ class GPRegressor(RegressorMixin, Predicted, _GP):
         Find 95% intervals of the hyperparameters too, `intervals_`.
     average : int, optional
         Predict by the average over so many draws of the hyperparameters, 2 to 1000; None = by the
-        best ones alone. Finds the intervals too. Not with conjugate gradients or inducing rows.
+        best ones alone. Finds the intervals too.
     n_jobs : int, optional
         Threads; None and -1 mean all cores. The results do not depend on it.
     random_state : int, optional
@@ -294,13 +298,14 @@ class GPRegressor(RegressorMixin, Predicted, _GP):
 
     # Of pickles that do not tell.
     likelihood, warp, lower, upper, point = "gaussian", None, None, None, "mean"
+    noise_kernel = None
     likelihood_, warp_, grades_ = "gaussian", None, None
 
     def __init__(self, kernel="ssk(text)", *, vectors=None, restarts=4, max_iter=200, noise=None,
                  fix=None, prior=None, learn=True, zero_mean=False, unscaled=False, mean=None,
                  likelihood="gaussian", warp=None, lower=None, upper=None, point="mean",
-                 posterior="auto", inducing=None, learn_rows=None, bound=None, gram=None,
-                 store="double", tolerance=None, probes=None, coregion=None, intervals=False,
+                 noise_kernel=None, posterior="auto", inducing=None, learn_rows=None, bound=None,
+                 gram=None, store="double", tolerance=None, probes=None, coregion=None, intervals=False,
                  average=None, n_jobs=None, random_state=None, verbose=0, precision="double",
                  device="cpu", cluster="none"):
         self.kernel = kernel
@@ -319,6 +324,7 @@ class GPRegressor(RegressorMixin, Predicted, _GP):
         self.lower = lower
         self.upper = upper
         self.point = point
+        self.noise_kernel = noise_kernel
         self.posterior = posterior
         self.inducing = inducing
         self.learn_rows = learn_rows
@@ -379,7 +385,9 @@ class GPRegressor(RegressorMixin, Predicted, _GP):
             raise Error(f'point wants "mean" or "median", not {self.point!r}')
         bounds = {name: np.nan if value is None else float(value)
                   for name, value in (("lower", self.lower), ("upper", self.upper))}
+        noise = None if self.noise_kernel is None else expression_of(self.noise_kernel).encode()
         return {"likelihood": _OF_NUMBERS[self.likelihood], "point": _POINTS.index(self.point),
+                "noise_kernel": noise,
                 "warp": None if self.warp is None else str(self.warp).encode(), **bounds}
 
     def _task(self, X, y, known):
@@ -426,7 +434,7 @@ class GPClassifier(ClassifierMixin, model.Classes, _GP):
         As for `GPRegressor`; "exact" is Laplace's approximation here, and there is no "cg".
     likelihood : {"logit", "probit", "softmax"}
         How the latent function becomes a probability. With "softmax" all classes are one model,
-        of rows that have one label each; its posterior is "exact".
+        of rows that have one label each; its posterior is "exact" or "inducing".
 
     Attributes
     ----------

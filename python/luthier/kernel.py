@@ -92,6 +92,12 @@ class Parsed:
         self._take(_marked(mean, self.context.create, lib.lth_gp_kernel_parse,
                            self.context.pointer, self.expression.encode(), mean.encode()))
 
+    def add_noise(self, mean, noise):
+        """The same for the kernel of its noise; `mean`, which was added before, may be None."""
+        self._take(_marked(noise, self.context.create, lib.lth_gp_kernel_with_noise,
+                           self.context.pointer, self.expression.encode(),
+                           None if mean is None else mean.encode(), noise.encode()))
+
     def resolve(self, table):
         """Spell out ``symbols=all`` and ``tasks=all``. What was made from the kernel before must not be used."""
         pointer = c_void_p(self.pointer)

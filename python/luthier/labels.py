@@ -6,7 +6,7 @@ import numpy as np
 
 from . import tables
 from .errors import Error
-from .rows import free_name
+from .rows import free_name, with_gaps
 
 try:
     from sklearn.exceptions import DataConversionWarning
@@ -38,17 +38,6 @@ def _check_length(y, rows):
                     f"X has {rows} rows, y has {len(y)}")
 
 
-def _with_gaps(values, label):
-    """Numbers, of which NaN is an empty cell: those the C library reads as text."""
-    missing = np.isnan(values)
-    if not missing.any():
-        return tables.Numbers(values, label)
-    if np.isinf(values).any():
-        raise Error(f"{label} contains infinity; luthier wants finite numbers", "EFORMAT")
-    return tables.Texts(["" if gap else repr(float(value))
-                         for value, gap in zip(values, missing)], label)
-
-
 def numbers(y, rows, taken, model, gaps=False):
     """({name: column} of one target or several, whether y had two dimensions). With `gaps` NaN is
     a number that is not known."""
@@ -67,7 +56,7 @@ def numbers(y, rows, taken, model, gaps=False):
     for j, name in enumerate(names):
         label = f"y[:, {j}]" if several else "y"
         values = tables._numbers(array[:, j], label)
-        column = _with_gaps if gaps else tables.Numbers
+        column = with_gaps if gaps else tables.Numbers
         out[free_name(name, taken | out.keys())] = column(values, label)
     return out, several
 

@@ -32,8 +32,11 @@ class Model(Explained, BaseEstimator):
         context = Context(self.n_jobs, self.precision, seed_of(self.random_state),
                           self.device, self.cluster)
         parsed = kernels.Parsed(context, expression)
-        if getattr(self, "mean", None) is not None:
-            parsed.add_mean(self._mean())
+        mean = self._mean() if getattr(self, "mean", None) is not None else None
+        if mean is not None:
+            parsed.add_mean(mean)
+        if getattr(self, "noise_kernel", None) is not None:
+            parsed.add_noise(mean, kernels.expression_of(self.noise_kernel))
         columns = parsed.read(X)
         self._remember_features(X)
         return context, parsed, columns
@@ -113,10 +116,10 @@ class Model(Explained, BaseEstimator):
                                kernels.vectors_path(self.vectors), in_memory=False)
         return table
 
-    def _rows_of(self, X, exposure):
+    def _rows_of(self, X, exposure, more=None):
         if exposure is not None:
             raise Error("the model was fitted without an exposure")
-        return self._new_rows(X)
+        return self._new_rows(X, more)
 
     def _predict_call(self, name, table, *arguments):
         long = table.rows * self._rows > _DIRECT_ROWS or table.bytes > _DIRECT_BYTES

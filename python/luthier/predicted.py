@@ -7,21 +7,36 @@ import numpy as np
 from . import _c, labels, rows
 from ._library import lib
 from .errors import Error
+from .model import strings
 
 
 class Predicted:
     """The predictions of `GPRegressor`."""
 
-    def _rows_of(self, X, exposure):
-        name = lib.lth_gp_exposure(self._pointer)
-        if name is None:
-            return super()._rows_of(X, exposure)
-        return self._new_rows(X, lambda count: rows.exposure(X, count, name.decode(), exposure))
+    def _rows_of(self, X, exposure, given=None):
+        """The table of new rows; `table.given` are the names of targets that it has."""
+        name, targets = lib.lth_gp_exposure(self._pointer), {}
+
+        def known(count):
+            if given is not None:
+                targets.update(rows.given(X, count, self._target_names(), given))
+            return targets
+
+        def more(count):
+            return {**known(count), **rows.exposure(X, count, name.decode(), exposure)}
+
+        table = super()._rows_of(X, exposure, known) if name is None else self._new_rows(X, more)
+        table.given = list(targets)
+        return table
+
+    def _target_names(self):
+        return [lib.lth_gp_target(self._pointer, i).decode() for i in range(self.n_targets_)]
 
     def _predict_all(self, table, names, level=0.0, y=None):
         """{name: (targets, rows)} of what lth_gp_prediction has."""
         out = {name: np.empty((self.n_targets_, table.rows)) for name in names}
         to = _c.GpPrediction(level=level, **{name: a.ctypes.data for name, a in out.items()})
+        to.given, to.given_count = strings(table.given, "given")
         if y is not None:
             to.y = y.ctypes.data
         self._predict_call("predict_all", table, byref(to), sizeof(to))
@@ -30,30 +45,35 @@ class Predicted:
     def _shaped(self, array):
         return array.T if self._several else array[0]
 
-    def predict(self, X, return_std=False, latent=False, *, exposure=None):
+    def predict(self, X, return_std=False, latent=False, *, exposure=None, given=None):
         """The mean for each row (the median, if the model was fitted with `point`), and with
         `return_std` its standard deviation.
 
         The deviation is that of y, noise included; with `latent` both are those of the function
         itself. `exposure` is one number for each row, or the name of a column of X.
+
+        `given`, with `coregion`: targets of these rows that are known, from which the others are
+        foretold. A dict or frame of numbers by the names of targets, names of columns of X, or an
+        array with a column for each target; NaN is not known. Targets of a y without names are
+        "y1", "y2", ... The other predictions of numbers take it too.
         """
         names = ["latent_mean" if latent else "point", "latent_sd" if latent else "sd"]
-        found = self._predict_all(self._rows_of(X, exposure), names[:1 + bool(return_std)])
+        found = self._predict_all(self._rows_of(X, exposure, given), names[:1 + bool(return_std)])
         out = tuple(self._shaped(found[name]) for name in found)
         return out if return_std else out[0]
 
-    def predict_interval(self, X, level=0.95, *, exposure=None):
+    def predict_interval(self, X, level=0.95, *, exposure=None, given=None):
         """(lower, upper): between them y is with this probability, and as probably on either side
         of them."""
         if not 0 < level < 1:
             raise Error(f"level wants a number between 0 and 1, not {level!r}")
-        found = self._predict_all(self._rows_of(X, exposure), ["lower", "upper"], level)
+        found = self._predict_all(self._rows_of(X, exposure, given), ["lower", "upper"], level)
         return self._shaped(found["lower"]), self._shaped(found["upper"])
 
-    def predict_quantiles(self, X, shares=(0.025, 0.5, 0.975), *, exposure=None):
+    def predict_quantiles(self, X, shares=(0.025, 0.5, 0.975), *, exposure=None, given=None):
         """y below which these shares of the probability are: an array for each of them, first
         axis; of counts and grades the least y with at least that share."""
-        table, out = self._rows_of(X, exposure), []
+        table, out = self._rows_of(X, exposure, given), []
         for share in np.atleast_1d(np.asarray(shares, dtype=float)):
             if not 0 < share < 1:
                 raise Error(f"a share is between 0 and 1, not {share!r}")
@@ -62,23 +82,23 @@ class Predicted:
             out.append(self._shaped(found[name]))
         return np.array(out)
 
-    def _under(self, X, y, exposure, name):
-        table = self._rows_of(X, exposure)
+    def _under(self, X, y, exposure, given, name):
+        table = self._rows_of(X, exposure, given)
         numbers, _ = labels.numbers(y, table.rows, set(), self)
         truth = np.ascontiguousarray([column._values for column in numbers.values()])
         if truth.shape != (self.n_targets_, table.rows):
             raise Error(f"y wants {self.n_targets_} numbers for each row")
         return self._shaped(self._predict_all(table, [name], y=truth)[name])
 
-    def log_density(self, X, y, *, exposure=None):
+    def log_density(self, X, y, *, exposure=None, given=None):
         """The logarithm of the density of each y under its prediction; of what has a probability
         of its own (grades, counts, bounds), of that."""
-        return self._under(X, y, exposure, "log_density")
+        return self._under(X, y, exposure, given, "log_density")
 
-    def cdf(self, X, y, *, exposure=None):
+    def cdf(self, X, y, *, exposure=None, given=None):
         """The probability below each y, with half of that of y itself. Even between 0 and 1 where
         the model is honest: see `luthier.plot.pit`."""
-        return self._under(X, y, exposure, "cdf")
+        return self._under(X, y, exposure, given, "cdf")
 
     @property
     def predict_proba(self):

@@ -1,6 +1,9 @@
-"""What is known of rows beside their targets: noise, repeats, weights, exposure."""
+"""What is known of rows beside their targets: noise, repeats, weights, exposure; and of new rows
+some of the targets."""
 
 from collections.abc import Mapping
+
+import numpy as np
 
 from . import tables
 from .errors import Error
@@ -61,3 +64,44 @@ def exposure(X, rows, name, given):
     elif isinstance(given, str):
         given = _named(X, given, "exposure")
     return {name: _column(given, "exposure", rows)}
+
+
+def with_gaps(values, label):
+    """Numbers, of which NaN is an empty cell: those the C library reads as text."""
+    missing = np.isnan(values)
+    if not missing.any():
+        return tables.Numbers(values, label)
+    if np.isinf(values).any():
+        raise Error(f"{label} contains infinity; luthier wants finite numbers", "EFORMAT")
+    return tables.Texts(["" if gap else repr(float(value))
+                         for value, gap in zip(values, missing)], label)
+
+
+def _by_target(X, targets, given):
+    """{name: numbers} of what `given` may be."""
+    if isinstance(given, str):
+        given = [given]
+    if isinstance(given, Mapping) or tables.is_frame(given):
+        return {name: given[name] for name in (given if isinstance(given, Mapping)
+                                               else given.columns)}
+    if isinstance(given, (list, tuple)) and given and all(isinstance(n, str) for n in given):
+        return {name: _named(X, name, "given") for name in given}
+    array = np.asarray(given)
+    if array.ndim != 2 or array.shape[1] != len(targets):
+        raise Error("given wants columns by the names of targets, or an array with a column for "
+                    f"each of the {len(targets)} targets, not the shape {array.shape}")
+    return dict(zip(targets, array.T))
+
+
+def given(X, rows, targets, given):
+    """{target: column} of the targets of new rows that are known."""
+    out = {}
+    for name, values in _by_target(X, targets, given).items():
+        if not isinstance(name, str):
+            raise Error(f"given wants names of targets, not {name!r}")
+        label = f"given[{name!r}]"
+        out[name] = with_gaps(tables._numbers(values, label), label)
+        if out[name].count != rows:
+            raise Error(f"Found input variables with inconsistent numbers of samples: X has {rows} "
+                        f"rows, {label} has {out[name].count}")
+    return out

@@ -138,7 +138,7 @@ void lth__columns_name(const char *column, size_t i, lth__string *out) {
 /* ---- The filter ----------------------------------------------------------------------------- */
 
 static lth_status check_options(const lth_table_options *o, lth_error *err) {
-    if (o->format < LTH_TABLE_AUTO || o->format > LTH_TABLE_CONLLU)
+    if (o->format < LTH_TABLE_AUTO || o->format > LTH_TABLE_FASTA)
         return lth__fail(err, LTH_EARG, "unknown table format %d", (int)o->format);
     for (size_t i = 0; o->columns && i < o->column_count; i++)
         if (!o->columns[i]) return lth__fail(err, LTH_EARG, "column %zu is NULL", i + 1);
@@ -363,11 +363,16 @@ static lth_table_format format_of(const char *path) {
     if (has_extension(path, length, ".jsonl") || has_extension(path, length, ".ndjson"))
         return LTH_TABLE_JSONL;
     if (has_extension(path, length, ".conllu")) return LTH_TABLE_CONLLU;
+    static const char *const fasta[] = {".fa", ".fasta", ".fna", ".faa"};
+    for (size_t i = 0; i < sizeof fasta / sizeof *fasta; i++) {
+        if (has_extension(path, length, fasta[i])) return LTH_TABLE_FASTA;
+    }
     return LTH_TABLE_TSV;
 }
 
 static const char *what_is_needed(lth_table_format format) {
     if (format == LTH_TABLE_JSONL) return "a JSON object on each line";
+    if (format == LTH_TABLE_FASTA) return "a record that begins with \">\"";
     return format == LTH_TABLE_CONLLU ? "a sentence" : "a header line";
 }
 
@@ -376,6 +381,7 @@ static lth_status read_format(lth__reader *r, lth_table_format format, lth_error
     case LTH_TABLE_CSV: return lth__read_csv(r, err);
     case LTH_TABLE_JSONL: return lth__read_jsonl(r, err);
     case LTH_TABLE_CONLLU: return lth__read_conllu(r, err);
+    case LTH_TABLE_FASTA: return lth__read_fasta(r, err);
     default: return lth__read_tsv(r, err);
     }
 }

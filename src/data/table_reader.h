@@ -57,5 +57,6 @@ lth_status lth__read_tsv(lth__reader *r, lth_error *err);
 lth_status lth__read_csv(lth__reader *r, lth_error *err);
 lth_status lth__read_jsonl(lth__reader *r, lth_error *err);
 lth_status lth__read_conllu(lth__reader *r, lth_error *err);
+lth_status lth__read_fasta(lth__reader *r, lth_error *err);
 
 #endif

@@ -101,10 +101,37 @@ typedef struct lth__lanes {
     double (*fma_work)(size_t count);
 } lth__lanes;
 
+/* Two sequences of letters, to be compared window by window. What equals nothing is
+ * LTH__NO_ROW_LETTER in one and LTH__NO_LETTER in the other, which has LTH__LETTER_PAD of them
+ * before and after it. */
+typedef struct lth__gapped_job {
+    size_t width, least; /* of a window; the fewest equal letters that count */
+    const uint8_t *row, *col;
+    size_t rows, cols; /* their lengths, at least `width`  */
+    uint8_t *scratch;  /* cols + 2 LTH__LETTER_PAD         */
+} lth__gapped_job;
+
+enum {
+    LTH__NO_ROW_LETTER = 254,
+    LTH__NO_LETTER = 255,
+    LTH__LETTER_PAD = 64, /* the bytes of the widest vector */
+    LTH__MOST_WIDTH = 20,
+    LTH__WORTHS = 16,
+};
+
+/* count[e - least] += pairs of windows, one of each sequence, with e letters equal at the same
+ * place. */
+typedef void lth__gapped_count(const lth__gapped_job *job, uint64_t *count);
+
+/* The sum of worth[e] over all pairs of windows, for windows of fewer than LTH__WORTHS letters. */
+typedef uint64_t lth__gapped_sum(const lth__gapped_job *job, const uint8_t *worth);
+
 typedef struct lth__engine {
     const char *name;
     bool (*usable)(void);
     const lth__lanes *lanes[2]; /* by lth_precision */
+    lth__gapped_count *gapped;
+    lth__gapped_sum *gapped_sum; /* NULL = it has none that is faster */
 } lth__engine;
 
 /* The best engine of this CPU, or the one named; NULL if it is unknown or cannot run here. */

@@ -12,6 +12,7 @@
 #include "engine/engine.h"
 
 extern const lth__lanes lth__lanes_portable_f64, lth__lanes_portable_f32;
+extern lth__gapped_count lth__gapped_portable;
 
 static bool always(void) {
     return true;
@@ -20,6 +21,8 @@ static bool always(void) {
 #ifdef LTH_X86
 extern const lth__lanes lth__lanes_avx2_f64, lth__lanes_avx2_f32;
 extern const lth__lanes lth__lanes_avx512_f64, lth__lanes_avx512_f32;
+extern lth__gapped_count lth__gapped_avx2, lth__gapped_avx512;
+extern lth__gapped_sum lth__gapped_sum_avx2;
 
 static bool has_avx2(void) {
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
@@ -34,10 +37,22 @@ static bool has_avx512(void) {
 /* Best first. */
 static const lth__engine engines[] = {
 #ifdef LTH_X86
-    {"avx512", has_avx512, {&lth__lanes_avx512_f64, &lth__lanes_avx512_f32}},
-    {"avx2", has_avx2, {&lth__lanes_avx2_f64, &lth__lanes_avx2_f32}},
+    {"avx512",
+     has_avx512,
+     {&lth__lanes_avx512_f64, &lth__lanes_avx512_f32},
+     lth__gapped_avx512,
+     NULL},
+    {"avx2",
+     has_avx2,
+     {&lth__lanes_avx2_f64, &lth__lanes_avx2_f32},
+     lth__gapped_avx2,
+     lth__gapped_sum_avx2},
 #endif
-    {"portable", always, {&lth__lanes_portable_f64, &lth__lanes_portable_f32}},
+    {"portable",
+     always,
+     {&lth__lanes_portable_f64, &lth__lanes_portable_f32},
+     lth__gapped_portable,
+     NULL},
 };
 enum { ENGINES = sizeof engines / sizeof *engines };
 

@@ -33,7 +33,9 @@ static const char *const kernels[] = {
     "ssk(text, order=4, sim=dot, gap=0.3)",
     "normalize(ssk(text, order=3, sim=exp, rarity=0.01))",
     "ssk(text, order=12, sim=exp, gap=0.4)",
+    "rq(normalize(ssk(text, order=2, sim=exp, ard=8)))",
     "rq(normalize(ssk(text, order=3)))",
+    "wd(text, order=4, shift=2) + normalize(oligo(text, k=2))",
     "rbf(normalize(ssk(text, order=2, sim=arccos)))",
     "tanimoto(ssk(text, order=3) + bow(text))",
     "matern32(f1..f2)",
@@ -220,6 +222,9 @@ typedef struct question {
     lth_posterior posterior;
     lth_precision store;
     lth_likelihood likelihood;
+    bool fixed;  /* at the parameters that it begins with                                     */
+    bool coarse; /* sites are found in other steps than on the CPU, and while it learns only as
+                  * well as the search needs them: 8 iterations on, parameters differ a little */
 } question;
 
 static bool fit(lth_ctx *ctx, const question *q, const conformance_tables *t, model_answers *out) {
@@ -230,6 +235,7 @@ static bool fit(lth_ctx *ctx, const question *q, const conformance_tables *t, mo
     lth_gp_options_init(&options);
     options.restarts = 0;
     options.max_iter = 8;
+    options.learn = !q->fixed;
     options.vectors = t->vectors;
     options.posterior = q->posterior;
     options.store = q->store;
@@ -253,14 +259,15 @@ static void check_model(const contexts *c, const question *q, const conformance_
                         size_t rows) {
     model_answers want, got;
     comparison x = {.expression = q->expression};
-    double tolerance = q->store == LTH_F32 ? 1e-5 : 1e-7;
+    double tolerance = q->store == LTH_F32 || q->coarse ? 1e-5 : 1e-7;
+    double of_means = q->coarse ? 1e-3 : 1e-5;
     if (!fit(c->cpu, q, t, &want)) return;
     for (int i = 0; i < F32; i++) {
         if (!fit(c->device[i], q, t, &got)) continue;
         judge(&x, "evidence", &want.evidence, &got.evidence, -1, 1, 0, tolerance);
         judge(&x, "leave-one-out", &want.left_out, &got.left_out, -1, 1, 1, 10 * tolerance);
-        judge(&x, "means", want.mean, got.mean, -1, rows * CLASSES, 1, 1e-5);
-        judge(&x, "sds", want.sd, got.sd, -1, rows, 1, 1e-5);
+        judge(&x, "means", want.mean, got.mean, -1, rows * CLASSES, 1, of_means);
+        judge(&x, "sds", want.sd, got.sd, -1, rows, 1, of_means);
     }
 }
 
@@ -275,7 +282,13 @@ static void check_models(const contexts *c, const conformance_options *o,
         {.expression = "rbf(f1..f2) + normalize(sstk(tree))", .target = "kind"},
         {.expression = "normalize(ssk(text, order=2))",
          .target = "kind",
-         .posterior = LTH_POSTERIOR_SITES},
+         .posterior = LTH_POSTERIOR_SITES,
+         .coarse = true},
+        {.expression = "2 * normalize(ssk(text, order=2))",
+         .target = "kind",
+         .posterior = LTH_POSTERIOR_SITES,
+         .fixed = true},
+        {.expression = "normalize(ssk(text, order=2)) | rbf(f1..f2)", .target = "y", .fixed = true},
         {.expression = "normalize(ssk(text, order=2))",
          .target = "kind",
          .likelihood = LTH_SOFTMAX},

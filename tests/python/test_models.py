@@ -249,6 +249,12 @@ def test_softmax(texts, moods, tmp_path, capsys):
     assert "likelihood\tsoftmax" in capsys.readouterr().out
     model.save(tmp_path / "m")
     assert np.allclose(lt.load(tmp_path / "m").predict_proba(texts), p)
+    few = lt.GPClassifier(KERNEL, likelihood="softmax", restarts=0, inducing=12).fit(texts, y)
+    q = few.predict_proba(texts)
+    assert few.posterior_ == "inducing" and few.inducing_rows_ == 12
+    assert np.allclose(q.sum(axis=1), 1) and (q.argmax(axis=1) == p.argmax(axis=1)).all()
+    few.save(tmp_path / "m")
+    assert (lt.load(tmp_path / "m").predict_proba(texts) == q).all()
     with pytest.raises(lt.Error, match="one label a row"):
         lt.GPClassifier(KERNEL, likelihood="softmax").fit(texts, np.tile([[0, 1], [1, 1]], (12, 1)))
 
@@ -337,6 +343,9 @@ def test_learning_from_some_rows_is_a_fit_of_all(texts, scores):
     assert gp.learned_rows_ == 12 and gp.posterior_ == "exact"
     plan = gp.plan(texts, scores)
     assert plan["rows"] == len(texts) and plan["learn_rows"] == 12 and plan["seconds"] > 0
+    assert plan["posterior"] == "exact"
+    heavy = lt.GPRegressor("ssk(text, order=2)", likelihood="student").plan(texts, scores)
+    assert heavy["posterior"] == "sites"
 
 
 @pytest.mark.parametrize("setting", [{"posterior": "cg"}, {"inducing": 10},
@@ -494,3 +503,57 @@ def test_targets_learn_from_each_other(texts, scores):
         lt.GPRegressor(KERNEL, restarts=0).fit(texts, known)
     with pytest.raises(lt.Error, match="rank 3"):
         lt.GPRegressor(KERNEL, coregion=3).fit(texts, known)
+
+
+def test_predict_given(texts, scores, tmp_path, cli):
+    y = {"joy": scores, "fear": 100 - 10 * scores}
+    model = lt.GPRegressor(KERNEL, coregion=1, restarts=0)
+    pandas = pytest.importorskip("pandas")
+    model.fit(texts, pandas.DataFrame(y))
+    new, joy = ["a word", "the poem was odd", "the film was good"], [9.0, np.nan, 2.0]
+    mean, sd = model.predict(new, return_std=True, given={"joy": joy})
+    plain, plain_sd = model.predict(new, return_std=True)
+    assert (mean[1] == plain[1]).all() and (sd[1] == plain_sd[1]).all()
+    assert mean[0, 1] < plain[0, 1] - 5 and sd[0, 1] < plain_sd[0, 1] - 0.5
+    assert mean[2, 1] > plain[2, 1]
+    # Whatever it comes as, and in every prediction.
+    frame = pandas.DataFrame({"text": new, "joy": joy})
+    array = np.column_stack([joy, np.full(3, np.nan)])
+    named = lt.GPRegressor(KERNEL, coregion=1, restarts=0).fit(
+        pandas.DataFrame({"text": texts}), pandas.DataFrame(y))
+    assert (model.predict(new, given=frame[["joy"]]) == mean).all()
+    assert (model.predict(new, given=array) == mean).all()
+    assert (named.predict(frame[["text"]], given={"joy": joy}) == mean).all()
+    assert (named.predict({"text": new, "joy": joy}, given="joy") == mean).all()
+    assert (named.predict({"text": new, "joy": joy}, given=["joy"]) == mean).all()
+    low, high = model.predict_interval(new, given={"joy": joy})
+    assert np.allclose((low + high) / 2, mean) and np.allclose((high - low) / 3.919928, sd)
+    assert np.allclose(model.predict_quantiles(new, 0.5, given={"joy": joy})[0], mean)
+    assert np.allclose(model.cdf(new, mean, given={"joy": joy}), 0.5)
+    assert np.allclose(model.log_density(new, mean, given={"joy": joy}),
+                       -np.log(sd * np.sqrt(2 * np.pi)))
+    # As the command line.
+    model.save(tmp_path / "m")
+    (tmp_path / "t.tsv").write_text("text\tjoy\na word\t9\nthe poem was odd\t\n"
+                                    "the film was good\t2\n")
+    lines = cli("predict", "m", "t.tsv", "--given", "joy").splitlines()[1:]
+    table = np.array([[float(c) for c in line.split("\t")] for line in lines])
+    assert (table[:, [1, 5]] == mean).all() and (table[:, [2, 6]] == sd).all()
+    assert (lt.load(tmp_path / "m").predict(new, given={"joy": joy}) == mean).all()
+
+
+def test_predict_given_errors(texts, scores):
+    y = np.column_stack([scores, -scores])
+    model = lt.GPRegressor(KERNEL, coregion=1, restarts=0, max_iter=1).fit(texts, y)
+    for given, message in (({"calm": [1.0]}, 'the model has no target "calm"'),
+                           ({"y1": [1.0, 2.0]}, "X has 1 rows, given.* has 2"),
+                           ({"y1": [np.inf]}, "infinity"),
+                           ({"y1": ["much"]}, "could not convert"),
+                           ({1: [1.0]}, "names of targets, not 1"),
+                           (np.ones((1, 3)), "each of the 2 targets, not the shape"),
+                           ("y1", "have no names")):
+        with pytest.raises(lt.Error, match=message):
+            model.predict(texts[:1], given=given)
+    plain = lt.GPRegressor(KERNEL, restarts=0, max_iter=1).fit(texts, y)
+    with pytest.raises(lt.Error, match="fitted with coregion"):
+        plain.predict(texts[:1], given={"y1": [1.0]})

@@ -161,3 +161,24 @@ def test_reasons_are_those_of_the_function(cli, tmp_path):
                header="x\texposure", comments="")
     assert cli("explain", "m", "t.tsv") == f"{x}\n"
     assert "latent" in x._repr_html_()
+
+
+def test_noise_kernel():
+    x = np.linspace(-3, 3, 80)
+    noise = np.random.default_rng(4).normal(size=x.size)
+    y = np.sin(2 * x) + np.exp(-1.5 + 0.7 * x) * noise
+    frame = {"x": x.tolist()}
+    model = lt.GPRegressor("rbf(x)", noise_kernel=lt.Kernel("rbf(x)"), restarts=0).fit(frame, y)
+    plain = lt.GPRegressor("rbf(x)", restarts=0).fit(frame, y)
+    assert model.log_evidence_ > plain.log_evidence_ + 10
+    assert " | " in model.kernel_.expression
+    _, sd = model.predict({"x": [-2, 2]}, return_std=True)
+    assert sd[1] > 4 * sd[0]
+    low, high = model.predict_interval({"x": [2.0]})
+    assert (high - low)[0] > 1
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict(frame), model.predict(frame))
+    with pytest.raises(lt.Error, match="expected"):
+        lt.GPRegressor("rbf(x)", noise_kernel="rbf(x").fit(frame, y)
+    with pytest.raises(lt.Error, match="another likelihood"):
+        lt.GPRegressor("rbf(x)", noise_kernel="rbf(x)", likelihood="student").fit(frame, y)

@@ -366,14 +366,16 @@ lth_status lth__expr_parse_columns(const char *text, lth__pool *pool, const lth_
 }
 
 lth_status lth__expr_parse(const char *text, lth__pool *pool, const lth__expr **out,
-                           lth_error *err) {
+                           const lth__expr **noise, lth_error *err) {
     parser p = {.text = text, .at = text, .pool = pool, .err = err};
     LTH_TRY(check_bytes(&p));
-    lth__expr *e = NULL;
+    lth__expr *e = NULL, *after = NULL;
     LTH_TRY(parse_sum(&p, &e));
+    if (take(&p, '|')) LTH_TRY(parse_sum(&p, &after));
     skip_space(&p);
     if (*p.at == ')') return mistake(&p, p.at, "this \")\" closes nothing");
     if (*p.at) return expected(&p, "\"+\", \"*\" or the end");
     *out = e;
+    *noise = after;
     return LTH_OK;
 }

@@ -1,5 +1,6 @@
-/* The text of a kernel expression and its syntax tree. Knows the grammar, not the kernels.
+/* The text of a kernel expression and its syntax trees. Knows the grammar, not the kernels.
  *
+ *     kernel   := sum [ "|" sum ]
  *     sum      := product { "+" product }
  *     product  := factor { "*" factor }
  *     factor   := number | call | "(" sum ")"
@@ -10,7 +11,7 @@
  *
  * A NAME is letters, digits, "_" and "-" (not first); a column whose name is anything else is
  * quoted: "my column". A TEXT is quoted, too; a quote in it is written twice. Numbers are held with
- * "!", and shared by all places with the same $NAME.
+ * "!", and shared by all places with the same $NAME. After "|" stands the kernel of the noise.
  */
 #ifndef LTH_EXPRESSION_H
 #define LTH_EXPRESSION_H
@@ -64,9 +65,10 @@ typedef struct lth__expr {
     size_t argument_count;
 } lth__expr;
 
-/* Parse; the tree and its texts live in `pool`. A mistake is LTH_EFORMAT with its column. */
+/* Parse; the trees and their texts live in `pool`. A mistake is LTH_EFORMAT with its column. The
+ * kernel of the noise is NULL where there is none. */
 lth_status lth__expr_parse(const char *text, lth__pool *pool, const lth__expr **out,
-                           lth_error *err);
+                           const lth__expr **noise, lth_error *err);
 
 /* COLUMN { "+" COLUMN }, where a column may be a range: the columns are the inputs. */
 lth_status lth__expr_parse_columns(const char *text, lth__pool *pool, const lth__expr **out,

@@ -5,6 +5,11 @@
 
 #define FAMILIES(X)                                                                                \
     X(ssk)                                                                                         \
+    X(sites)                                                                                       \
+    X(la)                                                                                          \
+    X(wd)                                                                                          \
+    X(oligo)                                                                                       \
+    X(gkm)                                                                                         \
     X(sstk)                                                                                        \
     X(stk)                                                                                         \
     X(ptk)                                                                                         \

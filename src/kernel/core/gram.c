@@ -196,7 +196,7 @@ lth_status lth__eval_prepare(lth__eval *eval, lth_error *err) {
     if (!eval->state) return lth__fail_memory(err, 0);
     for (size_t n = kernel->node_count; n-- > 0;) {
         const lth__node *node = kernel->nodes[n];
-        if (!node->family->prepare) continue;
+        if (!node->family->prepare || !lth__kernel_has(kernel, node)) continue;
         LTH_TRY(node->family->prepare(node, eval, &eval->state[n], err));
     }
     return LTH_OK;
@@ -633,7 +633,7 @@ double lth_gram_cell_orders(const lth_kernel *kernel, const lth_items *rows,
     double sum = 0;
     for (size_t n = 0; n < kernel->node_count; n++) {
         const lth__node *node = kernel->nodes[n];
-        if (node->family->cell_orders)
+        if (node->family->cell_orders && lth__kernel_has(kernel, node))
             sum += node->family->cell_orders(node, rows, cols ? cols : rows);
     }
     return sum;

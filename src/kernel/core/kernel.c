@@ -303,13 +303,21 @@ static bool has_same_names(lth__names a, lth__names b) {
     return same;
 }
 
+static bool has_same_wild(const lth__field_def *a, const lth__field_def *b) {
+    const char *x = a->wild.sequence, *y = b->wild.sequence;
+    if (!x || !y) return !x && !y;
+    return strcmp(x, y) == 0 && a->wild.first == b->wild.first &&
+           a->wild.aligned == b->wild.aligned;
+}
+
 lth_status lth__kernel_field(lth_kernel *kernel, const lth__field_def *def, size_t *out,
                              lth_error *err) {
     for (size_t i = 0; i < kernel->field_count; i++) {
         lth__field_def *f = &kernel->fields[i];
         if (strcmp(f->column, def->column) == 0 && f->type == def->type && f->units == def->units &&
             f->format == def->format && f->strip == def->strip && f->lower == def->lower &&
-            f->parts == def->parts && has_same_names(f->tasks, def->tasks)) {
+            f->parts == def->parts && has_same_names(f->tasks, def->tasks) &&
+            has_same_wild(f, def)) {
             f->vectors |= def->vectors;
             f->exact |= !def->vectors;
             *out = i;
@@ -489,8 +497,10 @@ lth_status lth_kernel_parse(lth_ctx *ctx, const char *expression, lth_kernel **o
     lth_kernel *kernel = lth__calloc(1, sizeof *kernel);
     if (!kernel) return lth__fail_memory(err, sizeof *kernel);
     kernel->ctx = ctx;
-    lth_status status = lth__expr_parse(expression, &kernel->pool, &kernel->expr, err);
+    const lth__expr *noise = NULL;
+    lth_status status = lth__expr_parse(expression, &kernel->pool, &kernel->expr, &noise, err);
     if (status == LTH_OK) status = build(kernel, kernel->expr, NULL, &kernel->root, err);
+    if (status == LTH_OK && noise) status = build(kernel, noise, NULL, &kernel->noise, err);
     if (status == LTH_OK && kernel->field_count == 0)
         status = fail_here(err, 1, "the expression reads no column");
     if (status != LTH_OK) {
@@ -511,6 +521,22 @@ void lth_kernel_free(lth_kernel *kernel) {
     lth__free(kernel);
 }
 
+lth_kernel lth__kernel_of_noise(const lth_kernel *kernel) {
+    lth_kernel noise = *kernel;
+    noise.root = kernel->noise;
+    noise.noise = NULL;
+    return noise;
+}
+
+bool lth__kernel_has(const lth_kernel *kernel, const lth__node *node) {
+    while (node->outer) node = node->outer;
+    return node == kernel->root;
+}
+
+bool lth_kernel_has_noise(const lth_kernel *kernel) {
+    return kernel->noise != NULL;
+}
+
 /* The first field of the i-th column, or NULL. */
 static const lth__field_def *column_at(const lth_kernel *kernel, size_t i) {
     for (size_t f = 0; f < kernel->field_count; f++) {
@@ -525,6 +551,16 @@ static const lth__field_def *column_at(const lth_kernel *kernel, size_t i) {
 const char *lth_kernel_column(const lth_kernel *kernel, size_t i) {
     const lth__field_def *field = column_at(kernel, i);
     return field ? field->column : NULL;
+}
+
+const char *lth_kernel_wild_type(const lth_kernel *kernel) {
+    const lth__field_def *field = column_at(kernel, 0);
+    return field ? field->wild.sequence : NULL;
+}
+
+int lth_kernel_wild_first(const lth_kernel *kernel) {
+    const lth__field_def *field = column_at(kernel, 0);
+    return field && field->wild.sequence ? (int)field->wild.first : 1;
 }
 
 lth_column_kind lth_kernel_column_kind(const lth_kernel *kernel, size_t i) {

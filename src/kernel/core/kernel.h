@@ -15,6 +15,7 @@
 #include "base/context.h"
 #include "base/memory.h"
 #include "data/symbols.h"
+#include "data/variant.h"
 #include "kernel/core/expression.h"
 
 typedef struct lth__family lth__family;
@@ -68,6 +69,7 @@ typedef struct lth__field_def {
     bool vectors;                /* needs word vectors                                   */
     bool exact;                  /* some node asks whether units are the same            */
     bool parts;                  /* a word without a vector has the mean of its parts'   */
+    lth__wild_type wild;         /* of text: cells are mutations of it                   */
     lth__names tasks;            /* of tasks: all that a cell may hold                   */
 } lth__field_def;
 
@@ -76,6 +78,7 @@ struct lth_kernel {
     lth__pool pool; /* of all that follows */
     const lth__expr *expr;
     lth__node *root;
+    lth__node *noise; /* the root of another: the kernel of the noise's logarithm, or NULL */
     lth__node **nodes;
     size_t node_count, node_capacity;
     lth_param *params;
@@ -98,6 +101,10 @@ lth_status lth__node_integer(const lth__node *node, const char *name, long lo, l
 /* A number above 0 that is never learned: printed with "!" whether it was written so or not. */
 lth_status lth__node_constant(const lth__node *node, const char *name, double standard, double *out,
                               lth_error *err);
+
+/* As if the expression gave the argument this value, in the place of what it gives. */
+lth_status lth__node_rewrite(lth_kernel *kernel, lth__node *node, const char *name,
+                             lth__value value, lth_error *err);
 
 /* Declare the parameter called `name` in the manual, with its default and bounds; a list when
  * `count` is not 0, else a scalar. `held` is its state when the expression does not give it. The
@@ -152,7 +159,7 @@ typedef struct lth__memo {
     double *key; /* [tile][LTH__MEMO_KEYS]: what the planes were made for; NaN = nothing yet */
 } lth__memo;
 
-enum { LTH__MEMO_KEYS = 3 };
+enum { LTH__MEMO_KEYS = 4 };
 
 /* What is soon computed again is kept of so many rows at most: beyond, a model spends its time on
  * the matrix as a whole, and a plane takes as much memory as that. */
@@ -221,8 +228,8 @@ struct lth__family {
     lth_status (*configure)(lth_kernel *kernel, lth__node *node, lth_error *err);
 
     /* For families that leave an argument open (node->open): its value by a table. */
-    lth_status (*resolve)(const lth__field_def *field, const lth_table *table, lth__pool *pool,
-                          lth__value *out, lth_error *err);
+    lth_status (*resolve)(const lth__node *node, const lth__field_def *field,
+                          const lth_table *table, lth__pool *pool, lth__value *out, lth_error *err);
 
     /* Optional, feature maps: items->features[node->index] from the items' field, when these are
      * encoded. What it leaves there on failure is freed with the items. */
@@ -330,6 +337,12 @@ struct lth__family {
                             bool of_row, size_t count, lth__fragment_fn *take, void *user,
                             lth_error *err);
 };
+
+/* The kernel of the noise as a kernel by itself, with the same nodes and parameters: for as long as
+ * those of `kernel` last. */
+lth_kernel lth__kernel_of_noise(const lth_kernel *kernel);
+/* Whether a node is below the root, and not that of the noise. */
+bool lth__kernel_has(const lth_kernel *kernel, const lth__node *node);
 
 /* The sparse feature map whose features are the parts that the node compares, or NULL. */
 const lth__node *lth__node_map(const lth__node *node);

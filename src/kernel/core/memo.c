@@ -14,7 +14,8 @@ void lth__memo_free(const lth_kernel *kernel, lth__memo *memo) {
 
 static size_t planes_of(const lth__eval *eval, size_t n) {
     const lth__node *node = eval->kernel->nodes[n];
-    return node->family->memo_planes ? node->family->memo_planes(node, eval) : 0;
+    bool any = node->family->memo_planes && lth__kernel_has(eval->kernel, node);
+    return any ? node->family->memo_planes(node, eval) : 0;
 }
 
 size_t lth__memo_planes(const lth__eval *eval) {

@@ -164,6 +164,10 @@ static void print_node(printer *p, const lth__node *node, bool factor) {
 size_t lth_kernel_print(const lth_kernel *kernel, char *buffer, size_t capacity) {
     printer p = {.kernel = kernel};
     print_node(&p, kernel->root, false);
+    if (kernel->noise) {
+        lth__string_format(&p.text, " | ");
+        print_node(&p, kernel->noise, false);
+    }
     size_t length = p.text.failed ? 0 : p.text.length;
     if (capacity > 0) {
         size_t copied = length < capacity ? length : capacity - 1;

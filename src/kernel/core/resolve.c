@@ -72,10 +72,8 @@ static lth_status parse_again(const lth_kernel *kernel, lth_kernel **out, lth_er
     return status;
 }
 
-/* The node gets this value for the argument that is open, in an expression of its own. */
-static lth_status close_node(lth_kernel *kernel, lth__node *node, lth__value value,
-                             lth_error *err) {
-    const char *name = node->open;
+lth_status lth__node_rewrite(lth_kernel *kernel, lth__node *node, const char *name,
+                             lth__value value, lth_error *err) {
     size_t count = node->expr->argument_count, place = 0;
     lth__expr *expr = lth__pool_alloc(&kernel->pool, sizeof *expr);
     lth__argument *arguments = lth__pool_alloc(&kernel->pool, (count + 1) * sizeof *arguments);
@@ -87,7 +85,6 @@ static lth_status close_node(lth_kernel *kernel, lth__node *node, lth__value val
     expr->arguments = arguments;
     expr->argument_count = place < count ? count : count + 1;
     node->expr = expr;
-    node->open = NULL;
     return LTH_OK;
 }
 
@@ -98,8 +95,9 @@ static lth_status fill_in(lth_kernel *kernel, const lth_table *table, lth_error 
         if (!node->open) continue;
         lth__value value = {0};
         const lth__field_def *field = &kernel->fields[node->field];
-        LTH_TRY(node->family->resolve(field, table, &kernel->pool, &value, err));
-        LTH_TRY(close_node(kernel, node, value, err));
+        LTH_TRY(node->family->resolve(node, field, table, &kernel->pool, &value, err));
+        LTH_TRY(lth__node_rewrite(kernel, node, node->open, value, err));
+        node->open = NULL;
     }
     return LTH_OK;
 }

@@ -72,8 +72,10 @@ static lth__panel panel_of(const sharing *s, size_t index) {
 /* Handles that can be used side by side: all of them, unless the CPU's threads must help. */
 static size_t count_handles(const lth__device_eval *e) {
     const lth_kernel *kernel = e->eval->kernel;
-    for (size_t i = 0; i < kernel->node_count; i++)
-        if (!lth__device_is_able(kernel->nodes[i], e)) return 1;
+    for (size_t i = 0; i < kernel->node_count; i++) {
+        const lth__node *node = kernel->nodes[i];
+        if (lth__kernel_has(kernel, node) && !lth__device_is_able(node, e)) return 1;
+    }
     return e->eval->ctx->gpu->gpus * LTH__DEVICE_HANDLES;
 }
 

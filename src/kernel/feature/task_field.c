@@ -76,8 +76,10 @@ static lth_status list_sorted(const reader *r, lth__pool *pool, lth__value *out)
     return lth__names_value(pool, r->tasks, order, count, out, r->err);
 }
 
-lth_status lth__tasks_resolve(const lth__field_def *field, const lth_table *table, lth__pool *pool,
-                              lth__value *out, lth_error *err) {
+lth_status lth__tasks_resolve(const lth__node *node, const lth__field_def *field,
+                              const lth_table *table, lth__pool *pool, lth__value *out,
+                              lth_error *err) {
+    (void)node;
     reader r;
     lth_status status = open_reader(&r, field, table, err);
     if (status == LTH_OK) status = collect(&r);

@@ -12,7 +12,8 @@ static inline size_t lth__task_of(const lth__sequences *s, size_t item) {
 }
 
 /* All that the column of a table has, sorted. */
-lth_status lth__tasks_resolve(const lth__field_def *field, const lth_table *table, lth__pool *pool,
-                              lth__value *out, lth_error *err);
+lth_status lth__tasks_resolve(const lth__node *node, const lth__field_def *field,
+                              const lth_table *table, lth__pool *pool, lth__value *out,
+                              lth_error *err);
 
 #endif

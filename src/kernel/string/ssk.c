@@ -16,115 +16,22 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/parallel.h"
-#include "data/units.h"
 #include "kernel/string/ssk.h"
 
-static const lth_argument arguments[] = {
-    {.name = "order",
-     .help = "longest subsequence",
-     .initial = "5",
-     .choices = "1..64",
-     .role = LTH_ROLE_ORDER},
-    {.name = "units",
-     .help = "what a text is cut into: words at white space, tokens with punctuation apart, chars "
-             "(code points), bytes",
-     .initial = "words",
-     .choices = "words|tokens|chars|bytes"},
-    {.name = "sim",
-     .help = "how units match: when equal, or by their word vectors",
-     .initial = "exact",
-     .choices = "exact|dot|cosine|arccos|exp"},
-    {.name = "lower",
-     .help = "lower-case the text first; no for chars and bytes unless given",
-     .initial = "yes",
-     .choices = "no|yes"},
-    {.name = "oov",
-     .help = "what a word without a vector matches: itself, nothing, or as the mean of its parts "
-             "between hyphens and apostrophes",
-     .initial = "exact",
-     .choices = "exact|zero|parts"},
-    {.name = "gap",
-     .help = "factor for each position skipped",
-     .initial = "0.5",
-     .choices = "",
-     .learned = true,
-     .lo = 0,
-     .hi = 1,
-     .role = LTH_ROLE_GAP},
-    {.name = "match",
-     .help = "factor for each position matched, in either string; held at 1 unless given",
-     .initial = "1",
-     .choices = "",
-     .learned = true,
-     .lo = 0,
-     .hi = 1000},
-    {.name = "weights",
-     .help = "one for each order",
-     .initial = "[1,...,1]",
-     .choices = "",
-     .learned = true,
-     .lo = 0,
-     .hi = 1e9,
-     .role = LTH_ROLE_WEIGHT},
-    {.name = "temperature",
-     .help = "with sim=exp: how far words may be apart and still match",
-     .initial = "0.6",
-     .choices = "",
-     .learned = true,
-     .lo = 1e-2,
-     .hi = 100},
-    {.name = "rarity",
-     .help = "when given: a word of relative frequency p weighs rarity / (rarity + p)",
-     .initial = "",
-     .choices = "",
-     .learned = true,
-     .lo = 1e-7,
-     .hi = 1e3,
-     .role = LTH_ROLE_RARITY},
-    {0},
-};
-
-static lth_status configure(lth_kernel *kernel, lth__node *node, lth_error *err) {
-    lth__ssk_config *c = lth__pool_alloc(&kernel->pool, sizeof *c);
-    if (!c) return lth__fail_memory(err, sizeof *c);
-    long order;
-    int units, sim, oov, lower;
-    LTH_TRY(lth__node_integer(node, "order", 1, LTH__MAX_ORDER, 5, &order, err));
-    LTH_TRY(lth__node_choice(node, "units", LTH__WORDS, &units, err));
-    LTH_TRY(lth__node_choice(node, "sim", LTH__SIM_EXACT, &sim, err));
-    LTH_TRY(lth__node_choice(node, "oov", LTH__OOV_EXACT, &oov, err));
-    bool lowers = units == LTH__WORDS || units == LTH__TOKENS;
-    LTH_TRY(lth__node_choice(node, "lower", lowers, &lower, err));
-    *c = (lth__ssk_config){.order = (size_t)order, .sim = (lth__sim)sim, .oov = (lth__oov)oov};
-    node->config = c;
-
-    const lth__expr *column = node->expr->inputs[0];
-    bool vectors = sim != LTH__SIM_EXACT;
-    lth__field_def field = {.column = column->name,
-                            .type = &lth__field_text,
-                            .units = units,
-                            .lower = lower,
-                            .vectors = vectors,
-                            .parts = vectors && oov == LTH__OOV_PARTS};
-    LTH_TRY(lth__kernel_field(kernel, &field, &node->field, err));
-    LTH_TRY(lth__node_param(kernel, node, "gap", 0, 0.5, false, err));
-    LTH_TRY(lth__node_param(kernel, node, "match", 0, 1, true, err));
-    LTH_TRY(lth__node_param(kernel, node, "weights", c->order, 1, false, err));
-    if (c->sim == LTH__SIM_EXP) {
-        c->temperature = node->param_count;
-        LTH_TRY(lth__node_param(kernel, node, "temperature", 0, 0.6, false, err));
-    } else if (lth__node_argument(node, "temperature")) {
-        return lth__fail_at(err, LTH_EFORMAT, NULL, 0,
-                            lth__node_argument(node, "temperature")->column,
-                            "temperature goes with sim=exp");
-    }
-    if (!lth__node_argument(node, "rarity")) return LTH_OK;
-    c->rarity = node->param_count;
-    return lth__node_param(kernel, node, "rarity", 0, 1e-3, false, err);
-}
-
 /* ---- State ---- */
+
+static lth_status read_relevance(const lth__node *node, const lth__eval *eval, lth__ssk_state *st,
+                                 lth_error *err) {
+    const lth__ssk_config *c = node->config;
+    if (!c->dimensions) return LTH_OK;
+    st->relevance = lth__alloc(c->dimensions, sizeof *st->relevance);
+    if (!st->relevance) return lth__fail_memory(err, c->dimensions * sizeof *st->relevance);
+    for (size_t d = 0; d < c->dimensions; d++)
+        st->relevance[d] = lth__node_value(node, eval, c->relevance + d);
+    return LTH_OK;
+}
 
 static void read_parameters(const lth__node *node, const lth__eval *eval, lth__ssk_state *st) {
     const lth__ssk_config *c = node->config;
@@ -141,18 +48,20 @@ static void read_parameters(const lth__node *node, const lth__eval *eval, lth__s
 }
 
 /* Left as it is where units must be equal. */
-static lth_status find_similarity(const lth__node *node, const lth__eval *eval,
-                                  const lth__similarity **out, lth_error *err) {
+static lth_status find_similarity(const lth__node *node, const lth__eval *eval, lth__ssk_state *st,
+                                  lth_error *err) {
     const lth__ssk_config *c = node->config;
     if (c->sim == LTH__SIM_EXACT && !c->rarity) return LTH_OK;
     lth__matching matching = {.sim = c->sim,
                               .oov = c->oov,
                               .learns_temperature = c->temperature > 0,
                               .uses_rarity = c->rarity > 0,
-                              .temperature = 1};
+                              .temperature = 1,
+                              .relevance = st->relevance,
+                              .dimensions = c->dimensions};
     if (c->temperature) matching.temperature = lth__node_value(node, eval, c->temperature);
     if (c->rarity) matching.rarity = lth__node_value(node, eval, c->rarity);
-    return lth__words_similarity(node, eval, matching, out, err);
+    return lth__words_similarity(node, eval, matching, &st->plan.similarity, err);
 }
 
 /* gap^d for every distance in the data, with 0^0 = 1, and the derivatives d gap^(d-1). */
@@ -186,6 +95,7 @@ static void release(void *p) {
     lth__free(st->plan.power);
     lth__free(st->plan.power_slope);
     lth__ssk_postings_free(&st->postings);
+    lth__free(st->relevance);
     lth__free(st);
 }
 
@@ -200,7 +110,8 @@ static lth_status prepare(const lth__node *node, lth__eval *eval, void **out, lt
         .cols = &eval->cols->fields[node->field],
     };
     read_parameters(node, eval, st);
-    lth_status status = find_similarity(node, eval, &st->plan.similarity, err);
+    lth_status status = read_relevance(node, eval, st, err);
+    if (status == LTH_OK) status = find_similarity(node, eval, st, err);
     const lth__ssk_state *kept = lth__kept_state(node, eval);
     if (kept && kept->postings.start) st->plan.postings = &kept->postings;
     if (status == LTH_OK && !eval->keeps)
@@ -216,11 +127,12 @@ static lth_status prepare(const lth__node *node, lth__eval *eval, void **out, lt
 }
 
 /* ---- Derivatives: gap with the values, and each parameter of the similarities in a pass of its
- * own ---- */
+ * own, unless they are so many that a reverse pass serves them all (ssk_relevance.c) ---- */
 
 size_t lth__ssk_directions(const lth__ssk_config *c, lth__ssk_direction out[LTH__SSK_DIRECTIONS]) {
     size_t count = 0;
     out[count++] = (lth__ssk_direction){LTH__ALONG_GAP, LTH__SSK_GAP};
+    if (c->dimensions) return count;
     if (c->temperature) out[count++] = (lth__ssk_direction){LTH__ALONG_TEMPERATURE, c->temperature};
     if (c->rarity) out[count++] = (lth__ssk_direction){LTH__ALONG_RARITY, c->rarity};
     return count;
@@ -345,11 +257,19 @@ static void take_planes(void *user, const size_t *pair, size_t count, size_t str
     }
 }
 
+/* A number that tells weights of dimensions apart. */
+static double hash_relevance(const lth__similarity *sim) {
+    if (!sim->relevance) return 0;
+    uint64_t hash = lth__hash(0, sim->relevance, sim->dimension * sizeof *sim->relevance);
+    return (double)(hash >> 11); /* as many bits as a double has */
+}
+
 static void memo_key(const lth__ssk_state *st, double key[LTH__MEMO_KEYS]) {
     const lth__similarity *sim = st->plan.similarity;
     key[0] = st->plan.gap;
     key[1] = sim ? sim->temperature : 0;
     key[2] = sim ? sim->rarity : 0;
+    key[3] = sim ? hash_relevance(sim) : 0;
 }
 
 /* Pairs with an empty string are not compared, and stay as they were. */
@@ -457,8 +377,9 @@ static lth_status tile_orders(const lth__node *node, const lth__eval *eval, cons
     return lth__ssk_compare_tile(&t.st->plan, tile, take_orders, &t, err);
 }
 
-static lth_status pull(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
-                       const double *W, double *K, const lth__sink *sink, lth_error *err) {
+static lth_status pull_directions(const lth__node *node, const lth__eval *eval,
+                                  const lth__tile *tile, const double *W, double *K,
+                                  const lth__sink *sink, lth_error *err) {
     target t = {.st = eval->state[node->index], .node = node, .W = W, .K = K, .sink = sink};
     const double *planes = NULL;
     if (sink->sum) LTH_TRY(find_planes(node, eval, tile, &planes, err));
@@ -477,6 +398,13 @@ static lth_status pull(const lth__node *node, const lth__eval *eval, const lth__
         LTH_TRY(lth__ssk_compare_tile(&plan, tile, take_pull, &t, err));
     }
     return LTH_OK;
+}
+
+static lth_status pull(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
+                       const double *W, double *K, const lth__sink *sink, lth_error *err) {
+    LTH_TRY(pull_directions(node, eval, tile, W, K, sink, err));
+    const lth__ssk_config *c = node->config;
+    return c->dimensions ? lth__ssk_pull_relevance(node, eval, tile, W, sink, err) : LTH_OK;
 }
 
 enum { ITEMS_TO_A_JOB = 64 }; /* of a diagonal */
@@ -507,6 +435,7 @@ static lth_status diagonal(const lth__node *node, const lth__eval *eval, const l
     memset(a, 0, items->count * sizeof *a);
     lth__ssk_direction directions[LTH__SSK_DIRECTIONS] = {{0}};
     size_t count = slope ? lth__ssk_directions(node->config, directions) : 1;
+    if (slope && st->relevance) LTH_TRY(lth__ssk_diagonal_relevance(node, eval, items, slope, err));
     for (size_t d = 0; d < count; d++) {
         s.plan = plan_along(&st->plan, slope ? directions[d].along : LTH__ALONG_NOTHING);
         s.t.first = d == 0;
@@ -573,10 +502,10 @@ const lth__family lth__family_ssk = {
                .help = "string subsequence kernel: all subsequences up to a length in common, with "
                        "gaps, found in one pass",
                .usage = "ssk(COLUMN, order=5, units=words, sim=exact, gap=0.5, ...)",
-               .arguments = arguments,
+               .arguments = lth__ssk_arguments,
                .kind = LTH_FAMILY_STRING},
     .traits = LTH__TAKES_COLUMN,
-    .configure = configure,
+    .configure = lth__ssk_configure,
     .prepare = prepare,
     .release = release,
     .diagonal = diagonal,
@@ -588,6 +517,7 @@ const lth__family lth__family_ssk = {
     .memo_planes = memo_planes,
     .guess = guess,
     .order_shares = order_shares,
+    .penalty = lth__ssk_penalty,
     .device_able = lth__ssk_device_able,
     .device_tile = lth__ssk_device_tile,
     .device_pull = lth__ssk_device_pull,

@@ -8,7 +8,9 @@ typedef struct lth__ssk_config {
     size_t order;
     lth__sim sim;
     lth__oov oov;
-    size_t temperature, rarity; /* parameters, from the node's first; 0 = none */
+    size_t temperature, rarity, relevance; /* parameters, from the node's first; 0 = none */
+    size_t dimensions;                     /* with a relevance each, all or 0 */
+    double shrink;
 } lth__ssk_config;
 
 /* Parameters, in the order of their declaration; then the optional ones. */
@@ -20,7 +22,13 @@ typedef struct lth__ssk_state {
     double match_power[LTH__MAX_ORDER]; /* match^(2i)                                 */
     double nu[LTH__MAX_ORDER];          /* weights_i match^(2i)                       */
     double dnu[LTH__MAX_ORDER];         /* its derivative by match                    */
+    double *relevance;                  /* of each dimension, or NULL                 */
 } lth__ssk_state;
+
+/* Its manual and what becomes of it (ssk_arguments.c). */
+extern const lth_argument lth__ssk_arguments[];
+lth_status lth__ssk_configure(lth_kernel *kernel, lth__node *node, lth_error *err);
+double lth__ssk_penalty(const lth__node *node, const lth_kernel *kernel, double *gradient);
 
 /* A derivative that takes a pass of its own: by gap, and by each parameter of the similarities. */
 typedef struct lth__ssk_direction {
@@ -30,6 +38,14 @@ typedef struct lth__ssk_direction {
 
 enum { LTH__SSK_DIRECTIONS = 3 };
 size_t lth__ssk_directions(const lth__ssk_config *c, lth__ssk_direction out[LTH__SSK_DIRECTIONS]);
+
+/* Derivatives by all parameters of the similarities, where dimensions have relevances
+ * (ssk_relevance.c). */
+lth_status lth__ssk_pull_relevance(const lth__node *node, const lth__eval *eval,
+                                   const lth__tile *tile, const double *W, const lth__sink *sink,
+                                   lth_error *err);
+lth_status lth__ssk_diagonal_relevance(const lth__node *node, const lth__eval *eval,
+                                       const lth_items *items, double *slope, lth_error *err);
 
 /* For explanations (ssk_attribute.c). */
 lth_status lth__ssk_tile_degrees(const lth__node *node, const lth__eval *eval,

@@ -2,11 +2,12 @@
 #include "kernel/device/device_eval.h"
 #include "kernel/string/ssk.h"
 
-/* Orders that it has, and similarities that fit into a table. */
+/* Orders that it has, and similarities that fit into a table; no reverse pass. */
 bool lth__ssk_device_able(const lth__node *node, const lth__eval *eval) {
     const lth__ssk_state *st = eval->state[node->index];
     const lth__similarity *sim = st->plan.similarity;
-    return st->plan.order <= LTH__DEVICE_ORDERS && (!sim || sim->table[LTH__SIM_VALUE]);
+    return !st->relevance && st->plan.order <= LTH__DEVICE_ORDERS &&
+           (!sim || sim->table[LTH__SIM_VALUE]);
 }
 
 /* ---- Similarities ---- */

@@ -3,6 +3,7 @@
 
 #include "data/table.h"
 #include "data/units.h"
+#include "data/variant.h"
 
 static bool open(lth__lexicon *l) {
     l->own = lth__calloc(1, sizeof(lth__words));
@@ -14,17 +15,86 @@ static void close(lth__lexicon *l) {
     lth__words_close(l->own);
 }
 
+/* ---- Mutations of a wild type ---- */
+
+/* The sequence of the first record of a file. */
+static lth_status read_sequence(lth_kernel *kernel, const lth__value *v, const char **out,
+                                lth_error *err) {
+    lth_table_options options;
+    lth_table *table = NULL;
+    lth_error own = {0};
+    size_t length;
+    lth_table_options_init(&options);
+    options.format = LTH_TABLE_FASTA;
+    lth_status status = lth_table_read(kernel->ctx, v->word, &options, &table, &own);
+    if (status == LTH_ENOMEM) return lth__fail_memory(err, 0);
+    if (status != LTH_OK)
+        return lth__fail_at(err, LTH_EFORMAT, NULL, 0, v->column, "the wild type %s: %s", v->word,
+                            own.message);
+    const char *text = lth_table_cell(table, 0, lth_table_find(table, "sequence"), &length);
+    *out = lth__pool_strndup(&kernel->pool, text, length);
+    lth_table_free(table);
+    return *out ? LTH_OK : lth__fail_memory(err, length);
+}
+
+static bool is_sequence(const char *word) {
+    for (; *word; word++) {
+        bool letter = (*word >= 'A' && *word <= 'Z') || (*word >= 'a' && *word <= 'z');
+        if (!letter && *word != '*' && *word != '-') return false;
+    }
+    return true;
+}
+
+lth_status lth__text_read_wild(lth_kernel *kernel, lth__node *node, lth__field_def *field,
+                               lth_error *err) {
+    const lth__argument *a = lth__node_argument(node, "wild_type");
+    const lth__argument *first = lth__node_argument(node, "first");
+    if (!a && first)
+        return lth__fail_at(err, LTH_EFORMAT, NULL, 0, first->column, "first goes with wild_type");
+    if (!a) return LTH_OK;
+    const lth__value *v = &a->value;
+    if (v->kind != LTH__VALUE_WORD || !*v->word)
+        return lth__fail_at(err, LTH_EFORMAT, NULL, 0, v->column,
+                            "wild_type is a sequence, or a FASTA file with one");
+    long number;
+    LTH_TRY(lth__node_integer(node, "first", -1000000, 1000000, 1, &number, err));
+    field->wild.first = number;
+    field->wild.sequence = v->word;
+    if (is_sequence(v->word)) return LTH_OK;
+    LTH_TRY(read_sequence(kernel, v, &field->wild.sequence, err));
+    lth__value word = {.kind = LTH__VALUE_WORD, .word = field->wild.sequence};
+    return lth__node_rewrite(kernel, node, "wild_type", word, err);
+}
+
 /* ---- Encoding ---- */
 
-static lth_status encode_text(const lth__lexicon *l, const lth_table *table, size_t column,
-                              lth__sequences *out, lth_error *err) {
+lth_status lth__text_cell(const lth__field_def *def, const lth_table *table, size_t row,
+                          size_t column, lth__string *room, const char **text, size_t *length,
+                          lth_error *err) {
+    lth_error why = {0};
+    *text = lth_table_cell(table, row, column, length);
+    if (!def->wild.sequence) return LTH_OK;
+    room->length = 0;
+    lth_status status = lth__variant_write(&def->wild, *text, *length, room, &why);
+    if (status == LTH_EFORMAT)
+        return lth__fail_at(err, status, lth_table_name(table), lth_table_line(table, row), 0, "%s",
+                            why.message);
+    if (status != LTH_OK) return lth__fail_memory(err, *length);
+    *text = room->length > 0 ? room->bytes : "";
+    *length = room->length;
+    return LTH_OK;
+}
+
+static lth_status encode_rows(const lth__lexicon *l, const lth_table *table, size_t column,
+                              lth__string *room, lth__sequences *out, lth_error *err) {
     size_t capacity = 0, used = 0, rows = lth_table_rows(table);
     *out = (lth__sequences){.count = rows, .start = lth__alloc(rows + 1, sizeof *out->start)};
     if (!out->start) return lth__fail_memory(err, (rows + 1) * sizeof *out->start);
     out->start[0] = 0;
     for (size_t i = 0; i < rows; i++) {
         size_t length;
-        const char *text = lth_table_cell(table, i, column, &length);
+        const char *text;
+        LTH_TRY(lth__text_cell(l->def, table, i, column, room, &text, &length, err));
         LTH_TRY(lth__units_split(text, length, (lth__units)l->def->units, l->def->lower, l->symbols,
                                  &out->symbols, &used, &capacity, err));
         out->start[i + 1] = used;
@@ -38,6 +108,14 @@ static lth_status encode_text(const lth__lexicon *l, const lth_table *table, siz
     void *fitted = lth__realloc(out->symbols, used, sizeof *out->symbols);
     if (fitted) out->symbols = fitted;
     return LTH_OK;
+}
+
+static lth_status encode_text(const lth__lexicon *l, const lth_table *table, size_t column,
+                              lth__sequences *out, lth_error *err) {
+    lth__string room = {0};
+    lth_status status = encode_rows(l, table, column, &room, out, err);
+    lth__string_free(&room);
+    return status;
 }
 
 /* All tables of an encoder have texts in a column, or all have vectors. */

@@ -60,7 +60,8 @@ lth_status lth__ptk_fragments(const lth__node *node, const lth__eval *eval, cons
 lth_status lth__tree_symbols_read(lth_kernel *kernel, lth__node *node, lth__names *out,
                                   lth_error *err);
 /* All labels that a table has. */
-lth_status lth__tree_symbols_resolve(const lth__field_def *field, const lth_table *table,
-                                     lth__pool *pool, lth__value *out, lth_error *err);
+lth_status lth__tree_symbols_resolve(const lth__node *node, const lth__field_def *field,
+                                     const lth_table *table, lth__pool *pool, lth__value *out,
+                                     lth_error *err);
 
 #endif

@@ -80,8 +80,10 @@ static lth_status count_labels(const lth__field_def *def, const lth_table *table
     return status;
 }
 
-lth_status lth__tree_symbols_resolve(const lth__field_def *def, const lth_table *table,
-                                     lth__pool *pool, lth__value *out, lth_error *err) {
+lth_status lth__tree_symbols_resolve(const lth__node *node, const lth__field_def *def,
+                                     const lth_table *table, lth__pool *pool, lth__value *out,
+                                     lth_error *err) {
+    (void)node;
     size_t column;
     LTH_TRY(lth__table_column_at(table, def->column, &column, err));
     lth__symbols *labels = lth__symbols_create();

@@ -125,6 +125,142 @@ lth_status lth__similarity_tile(const lth__similarity *s, lth__sim_part part, co
     return LTH_OK;
 }
 
+/* ---- The pull-back of a tile, dimensions being weighed ----
+ *
+ * With v = x / |sqrt(relevance) x|, the cosine c of a and b is sum_d relevance_d v_ad v_bd, and
+ *
+ *     dc/drelevance_d = v_ad v_bd - c (v_ad^2 + v_bd^2) / 2
+ *
+ * So with H_ab = G_ab dS_ab/dc the sums over all pairs are products of matrices. A dot product has
+ * v = x and no second term.
+ */
+
+/* What is needed of symbols on one side. */
+typedef struct pulled_side {
+    double *v;
+    double *weight; /* 0 without a vector                             */
+    double *slope;  /* by rarity, over the weight                     */
+    double *sum;    /* of H c over the symbols of the other side      */
+    const uint32_t *symbols;
+    size_t count;
+} pulled_side;
+
+/* Room for a square of it; H begins as the inner products. */
+typedef struct pulled {
+    pulled_side a, b;
+    double *product; /* relevance v of a; then H v of b */
+    double *H;
+    size_t width;
+} pulled;
+
+static void gather_side(const lth__similarity *s, const uint32_t *symbols, size_t count,
+                        pulled_side *out) {
+    out->symbols = symbols;
+    out->count = count;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t symbol = symbols[i];
+        const lth__similarity *at = place_of(s, &symbol);
+        const double *x = at->plain + symbol * s->dimension;
+        double *v = out->v + i * s->dimension;
+        for (size_t d = 0; d < s->dimension; d++) v[d] = at->scale[symbol] * x[d];
+        out->weight[i] = !at->known[symbol] ? 0 : s->weight ? at->weight[symbol] : 1;
+        out->slope[i] = s->weight ? at->weight_slope[symbol] : 0;
+    }
+}
+
+static double load(const lth__similarity *s, const void *from, size_t at) {
+    return s->precision == LTH_F32 ? (double)((const float *)from)[at] : ((const double *)from)[at];
+}
+
+/* H of a pair with weight g and similarity x: g dx/dc. */
+static double slope_by_cosine(const lth__similarity *s, const pulled *p, size_t r, size_t c,
+                              double g, double x) {
+    double weight = p->a.weight[r] * p->b.weight[c];
+    if (s->sim == LTH__SIM_DOT) return g * weight;
+    if (weight == 0 || p->a.symbols[r] == p->b.symbols[c]) return 0;
+    return s->sim == LTH__SIM_EXP ? g * x / s->temperature : g * weight;
+}
+
+/* From inner products to H, and what temperature and rarity have of G. */
+static void fill_slopes(const lth__similarity *s, const void *S, const double *G, size_t first,
+                        size_t ld, pulled *p, lth__similarity_slopes *out) {
+    memset(p->a.sum, 0, p->a.count * sizeof *p->a.sum);
+    memset(p->b.sum, 0, p->b.count * sizeof *p->b.sum);
+    for (size_t r = 0; r < p->a.count; r++) {
+        double by_temperature = 0, by_rarity = 0;
+        for (size_t c = 0; c < p->b.count; c++) {
+            size_t at = first + r * ld + c;
+            double *cell = &p->H[r * p->width + c], dot = *cell, x = load(s, S, at);
+            *cell = slope_by_cosine(s, p, r, c, G[at], x);
+            by_temperature += *cell * (1 - dot);
+            by_rarity += G[at] * x * (p->a.slope[r] + p->b.slope[c]);
+            p->a.sum[r] += *cell * dot;
+            p->b.sum[c] += *cell * dot;
+        }
+        if (s->sim == LTH__SIM_EXP) out->temperature += by_temperature / s->temperature;
+        out->rarity += by_rarity;
+    }
+}
+
+/* by[d] -= sum_i sum[i] v_id^2 / 2 */
+static void subtract_squares(const pulled_side *x, size_t dimension, double *by) {
+    const double *v = x->v;
+    for (size_t i = 0; i < x->count; i++, v += dimension) {
+        for (size_t d = 0; d < dimension; d++) by[d] -= x->sum[i] * v[d] * v[d] / 2;
+    }
+}
+
+static void pull_square(const lth__similarity *s, const lth__blas *blas, const void *S,
+                        const double *G, size_t first, size_t ld, pulled *p,
+                        lth__similarity_slopes *out) {
+    size_t d = s->dimension, rows = p->a.count, cols = p->b.count;
+    for (size_t r = 0; r < rows * d; r += d) {
+        for (size_t i = 0; i < d; i++) p->product[r + i] = s->relevance[i] * p->a.v[r + i];
+    }
+    blas->gemm_nt(rows, cols, d, 1, p->product, d, p->b.v, d, 0, p->H, p->width);
+    fill_slopes(s, S, G, first, ld, p, out);
+    blas->gemm_nn(rows, d, cols, 1, p->H, p->width, p->b.v, d, 0, p->product, d);
+    for (size_t r = 0; r < rows * d; r += d) {
+        for (size_t i = 0; i < d; i++) out->relevance[i] += p->a.v[r + i] * p->product[r + i];
+    }
+    if (s->sim == LTH__SIM_DOT) return;
+    subtract_squares(&p->a, d, out->relevance);
+    subtract_squares(&p->b, d, out->relevance);
+}
+
+/* Its arrays from `at` on, for `count` symbols; returns their end. */
+static double *place_side(pulled_side *x, double *at, size_t count, size_t dimension) {
+    x->v = at;
+    x->weight = at + count * dimension;
+    x->slope = x->weight + count;
+    x->sum = x->slope + count;
+    return x->sum + count;
+}
+
+lth_status lth__similarity_pull(const lth__similarity *s, const uint32_t *a, size_t a_count,
+                                const uint32_t *b, size_t b_count, const void *S, const double *G,
+                                size_t ld, lth__similarity_slopes *out, lth_error *err) {
+    const lth__blas *blas;
+    LTH_TRY(lth__blas_get(&blas, err));
+    size_t d = s->dimension;
+    size_t height = a_count < TILE ? a_count : TILE, width = b_count < TILE ? b_count : TILE;
+    size_t need = (height + width) * (d + 3) + height * d + height * width;
+    double *room = lth__alloc(need, sizeof *room);
+    if (!room) return lth__fail_memory(err, need * sizeof *room);
+    pulled p = {.width = width};
+    p.product = place_side(&p.b, place_side(&p.a, room, height, d), width, d);
+    p.H = p.product + height * d;
+    for (size_t i = 0; i < a_count; i += TILE) {
+        gather_side(s, a + i, a_count - i < TILE ? a_count - i : TILE, &p.a);
+        for (size_t j = 0; j < b_count; j += TILE) {
+            gather_side(s, b + j, b_count - j < TILE ? b_count - j : TILE, &p.b);
+            pull_square(s, blas, S, G, i * ld + j, ld, &p, out);
+        }
+    }
+    lth__free(room);
+    return LTH_OK;
+}
+
 /* ---- Tables of a whole vocabulary ---- */
 
 typedef struct table_job {
@@ -189,11 +325,8 @@ static size_t count_jobs(const lth__similarity *s) {
     return (s->symbols + TILE - 1) / TILE;
 }
 
-static lth_status make_tables(lth_ctx *ctx, lth__similarity *s, lth_error *err) {
-    if (s->dots || s->by_tile || !fits_in_tables(s)) return LTH_OK;
+static lth_status allocate_tables(lth__similarity *s, lth_error *err) {
     size_t side = s->symbols + 1;
-    table_job job = {.s = s};
-    LTH_TRY(lth__blas_get(&job.blas, err));
     s->dots = lth__alloc(s->symbols * s->symbols, sizeof *s->dots);
     bool ok = s->dots != NULL;
     for (int part = 0; ok && part < LTH__SIM_PARTS; part++) {
@@ -201,7 +334,14 @@ static lth_status make_tables(lth_ctx *ctx, lth__similarity *s, lth_error *err) 
         s->table[part] = lth__calloc(side * side, real_size(s->precision));
         ok = s->table[part] != NULL;
     }
-    if (!ok) return lth__fail_memory(err, side * side * real_size(s->precision));
+    return ok ? LTH_OK : lth__fail_memory(err, side * side * real_size(s->precision));
+}
+
+/* Tables, where there shall be any, with the inner products of the vectors as they are now. */
+static lth_status make_tables(lth_ctx *ctx, lth__similarity *s, lth_error *err) {
+    table_job job = {.s = s};
+    LTH_TRY(lth__blas_get(&job.blas, err));
+    if (!s->dots) LTH_TRY(allocate_tables(s, err));
     return lth__parallel_for(ctx, "word similarities", count_jobs(s), NULL, fill_dots, &job, err);
 }
 
@@ -213,6 +353,29 @@ static void weigh_symbols(lth__similarity *s) {
     }
 }
 
+/* x becomes sqrt(relevance) x, of unit length unless sim is dot. */
+static void weigh_vector(const lth__similarity *s, const double *root, size_t i) {
+    const double *from = s->plain + i * s->dimension;
+    double *to = s->vectors + i * s->dimension, norm = 0;
+    for (size_t d = 0; d < s->dimension; d++) {
+        to[d] = root[d] * from[d];
+        norm += to[d] * to[d];
+    }
+    double scale = s->sim == LTH__SIM_DOT ? 1 : norm > 0 ? 1 / sqrt(norm) : 0;
+    for (size_t d = 0; d < s->dimension; d++) to[d] *= scale;
+    s->scale[i] = scale;
+}
+
+static lth_status weigh_dimensions(lth__similarity *s, const double *relevance, lth_error *err) {
+    double *root = lth__alloc(s->dimension, sizeof *root);
+    if (!root) return lth__fail_memory(err, s->dimension * sizeof *root);
+    memcpy(s->relevance, relevance, s->dimension * sizeof *relevance);
+    for (size_t d = 0; d < s->dimension; d++) root[d] = sqrt(relevance[d]);
+    for (size_t i = 0; i < s->symbols - s->first; i++) weigh_vector(s, root, i);
+    lth__free(root);
+    return LTH_OK;
+}
+
 static void drop_tables(lth__similarity *s) {
     lth__free(s->dots);
     s->dots = NULL;
@@ -222,13 +385,17 @@ static void drop_tables(lth__similarity *s) {
     }
 }
 
-static lth_status update(lth_ctx *ctx, lth__similarity *s, lth_error *err) {
+/* `relevance` NULL = as before. */
+static lth_status update(lth_ctx *ctx, lth__similarity *s, const double *relevance,
+                         lth_error *err) {
     if (s->weight) weigh_symbols(s);
-    LTH_TRY(make_tables(ctx, s, err));
-    if (!s->dots) return LTH_OK;
+    if (relevance) LTH_TRY(weigh_dimensions(s, relevance, err));
+    if (s->by_tile) return LTH_OK;
+    if (!s->dots && !fits_in_tables(s)) return LTH_OK;
+    if (!s->dots || relevance) LTH_TRY(make_tables(ctx, s, err));
     table_job job = {.s = s};
     LTH_TRY(lth__parallel_for(ctx, NULL, count_jobs(s), NULL, fill_rows, &job, err));
-    bool constant = !s->weight && s->sim != LTH__SIM_EXP;
+    bool constant = !s->weight && !s->relevance && s->sim != LTH__SIM_EXP;
     if (constant) { /* never computed again */
         lth__free(s->dots);
         s->dots = NULL;
@@ -236,12 +403,21 @@ static lth_status update(lth_ctx *ctx, lth__similarity *s, lth_error *err) {
     return LTH_OK;
 }
 
+static bool has_relevance(const lth__similarity *s, const double *relevance) {
+    return !s->relevance || memcmp(s->relevance, relevance, s->dimension * sizeof *relevance) == 0;
+}
+
+bool lth__similarity_is_at(const lth__similarity *s, double temperature, double rarity,
+                           const double *relevance) {
+    return s->temperature == temperature && s->rarity == rarity && has_relevance(s, relevance);
+}
+
 lth_status lth__similarity_set(lth_ctx *ctx, lth__similarity *s, double temperature, double rarity,
-                               lth_error *err) {
-    if (s->temperature == temperature && s->rarity == rarity) return LTH_OK;
+                               const double *relevance, lth_error *err) {
+    if (lth__similarity_is_at(s, temperature, rarity, relevance)) return LTH_OK;
     s->temperature = temperature;
     s->rarity = rarity;
-    lth_status status = update(ctx, s, err);
+    lth_status status = update(ctx, s, has_relevance(s, relevance) ? NULL : relevance, err);
     if (status != LTH_OK) { /* the next call begins anew */
         drop_tables(s);
         s->temperature = NAN;
@@ -260,6 +436,7 @@ static void find_centre(const lth__vectors *v, size_t rows, double *centre) {
     }
 }
 
+/* As it is where dimensions are weighed: that comes before its length. */
 static void copy_vector(const lth__similarity *s, const float *from, const double *centre,
                         double *to, bool *known) {
     double norm = 0;
@@ -267,7 +444,8 @@ static void copy_vector(const lth__similarity *s, const float *from, const doubl
         to[i] = (double)from[i] - (centre ? centre[i] : 0);
         norm += to[i] * to[i];
     }
-    double scale = s->sim == LTH__SIM_DOT ? 1 : norm > 0 ? 1 / sqrt(norm) : 0;
+    bool as_it_is = s->relevance || s->sim == LTH__SIM_DOT;
+    double scale = as_it_is ? 1 : norm > 0 ? 1 / sqrt(norm) : 0;
     for (size_t i = 0; i < s->dimension; i++) to[i] *= scale;
     *known = norm > 0 || s->sim == LTH__SIM_DOT;
 }
@@ -278,7 +456,7 @@ static const float *vector_of(const lth__similarity_def *def, lth__symbol symbol
 }
 
 static lth_status copy_vectors(lth__similarity *s, const lth__similarity_def *def, lth_error *err) {
-    double *centre = NULL;
+    double *centre = NULL, *to = s->plain ? s->plain : s->vectors;
     if (s->sim == LTH__SIM_EXP) {
         centre = lth__alloc(s->dimension, sizeof *centre);
         if (!centre) return lth__fail_memory(err, 0);
@@ -287,7 +465,7 @@ static lth_status copy_vectors(lth__similarity *s, const lth__similarity_def *de
     for (size_t i = s->first; i < s->symbols; i++) {
         const float *vector = vector_of(def, (lth__symbol)i);
         size_t at = i - s->first;
-        if (vector) copy_vector(s, vector, centre, s->vectors + at * s->dimension, &s->known[at]);
+        if (vector) copy_vector(s, vector, centre, to + at * s->dimension, &s->known[at]);
     }
     lth__free(centre);
     return LTH_OK;
@@ -304,7 +482,14 @@ static lth_status fill(lth__similarity *s, const lth__similarity_def *def, lth_e
         s->weight_slope = lth__alloc(n, sizeof *s->weight_slope);
         ok = ok && s->frequency && s->weight && s->weight_slope;
     }
+    if (def->weighs_dimensions) {
+        s->plain = lth__calloc(n * s->dimension, sizeof *s->plain);
+        s->scale = lth__alloc(n, sizeof *s->scale);
+        s->relevance = lth__alloc(s->dimension, sizeof *s->relevance);
+        ok = ok && s->plain && s->scale && s->relevance;
+    }
     if (!ok) return lth__fail_memory(err, n * s->dimension * sizeof *s->vectors);
+    for (size_t d = 0; s->relevance && d < s->dimension; d++) s->relevance[d] = NAN; /* not yet */
     for (size_t i = s->first; s->frequency && i < s->symbols && i < def->frequencies; i++)
         s->frequency[i - s->first] = def->frequency[i];
     return def->sim == LTH__SIM_EXACT ? LTH_OK : copy_vectors(s, def, err);
@@ -325,7 +510,8 @@ lth_status lth__similarity_create(lth_ctx *ctx, const lth__similarity_def *def,
                            .dimension = dimension > 0 ? dimension : 1,
                            .temperature = NAN,
                            .by_tile = def->by_tile,
-                           .wanted = {true, def->learns_temperature, def->uses_rarity}};
+                           .wanted = {true, def->learns_temperature && !def->weighs_dimensions,
+                                      def->uses_rarity && !def->weighs_dimensions}};
     lth_status status = fill(s, def, err);
     if (status == LTH_OK)
         *out = s;
@@ -337,7 +523,8 @@ lth_status lth__similarity_create(lth_ctx *ctx, const lth__similarity_def *def,
 void lth__similarity_free(lth__similarity *s) {
     if (!s) return;
     drop_tables(s);
-    void *blocks[] = {s->vectors, s->known, s->frequency, s->weight, s->weight_slope};
+    void *blocks[] = {s->vectors,      s->known,     s->frequency, s->weight,
+                      s->weight_slope, s->relevance, s->plain,     s->scale};
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) lth__free(blocks[i]);
     lth__free(s);
 }

@@ -5,6 +5,9 @@
  *     arccos    1 - angle / pi
  *     exp       exp((cosine - 1) / temperature), of vectors centred over the vocabulary
  *
+ * Each dimension may have a weight, its relevance: x becomes sqrt(relevance) x before all else, of
+ * exp after the centring.
+ *
  * A symbol without a vector matches itself, or nothing (oov). With rarity r a symbol of relative
  * frequency p weighs r / (r + p), and a similarity is multiplied by both weights.
  */
@@ -44,6 +47,9 @@ typedef struct lth__similarity {
     size_t first;                  /* of the symbols that the arrays below have, but tables   */
     size_t dimension;              /* of the vectors                                          */
     double *vectors;               /* symbols x dimension; of unit length unless sim is dot   */
+    double *relevance;             /* at which the vectors are; NULL = dimensions have no weights */
+    double *plain, *scale;         /* the vectors before they were weighed, and what then made them
+                                      of unit length; with relevance                          */
     bool *known;                   /* whether the symbol has a vector                         */
     double *frequency;             /* relative, of each symbol                                */
     double temperature, rarity;    /* at which the tables are; rarity 0 = all weigh 1         */
@@ -67,6 +73,7 @@ typedef struct lth__similarity_def {
     const double *frequency; /* of the first `frequencies` symbols; the rest have 0 */
     size_t frequencies;
     bool learns_temperature, uses_rarity;
+    bool weighs_dimensions; /* then derivatives come from lth__similarity_pull(), not from tables */
     bool by_tile;
     const lth__similarity *base; /* to stand on, by tile; or NULL */
 } lth__similarity_def;
@@ -76,14 +83,32 @@ lth_status lth__similarity_create(lth_ctx *ctx, const lth__similarity_def *def,
                                   lth__similarity **out, lth_error *err);
 void lth__similarity_free(lth__similarity *s);
 
-/* Bring the tables to these values of the parameters. */
+/* Bring the tables to these values of the parameters; `relevance` is read if dimensions are
+ * weighed.
+ */
 lth_status lth__similarity_set(lth_ctx *ctx, lth__similarity *s, double temperature, double rarity,
-                               lth_error *err);
+                               const double *relevance, lth_error *err);
+/* Whether it is at these values. */
+bool lth__similarity_is_at(const lth__similarity *s, double temperature, double rarity,
+                           const double *relevance);
 
 /* One part for symbols a[0..a_count) with b[0..b_count), as reals of the similarity's precision,
  * out[i * ld + j]. For vocabularies too large for a table. */
 lth_status lth__similarity_tile(const lth__similarity *s, lth__sim_part part, const uint32_t *a,
                                 size_t a_count, const uint32_t *b, size_t b_count, void *out,
                                 size_t ld, lth_error *err);
+
+/* Sums of derivatives by the parameters. */
+typedef struct lth__similarity_slopes {
+    double temperature, rarity;
+    double *relevance; /* [dimension] */
+} lth__similarity_slopes;
+
+/* The pull-back: with weight G[i * ld + j] on the similarity S[i * ld + j] of a[i] and b[j], which
+ * lth__similarity_tile() gives, adds sum_ij G_ij dS_ij for every parameter. Dimensions are weighed.
+ */
+lth_status lth__similarity_pull(const lth__similarity *s, const uint32_t *a, size_t a_count,
+                                const uint32_t *b, size_t b_count, const void *S, const double *G,
+                                size_t ld, lth__similarity_slopes *out, lth_error *err);
 
 #endif

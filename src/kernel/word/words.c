@@ -178,6 +178,7 @@ static lth_status create(const lth__node *node, const lth__eval *eval, const lth
                                .frequencies = l->known,
                                .learns_temperature = matching.learns_temperature,
                                .uses_rarity = matching.uses_rarity,
+                               .weighs_dimensions = matching.relevance != NULL,
                                .by_tile = by_tile,
                                .base = base};
     LTH_TRY(lth__similarity_create(eval->ctx, &def, out, err));
@@ -192,7 +193,17 @@ static const lth__similarity *find_base(const lth__node *node, const lth__eval *
     if (!l->base) return NULL;
     const lth__similarity *s =
         find_similarity(node, eval, lth__words_of(l->base), lth__symbols_count(l->base->symbols));
-    return s && s->temperature == matching.temperature && s->rarity == matching.rarity ? s : NULL;
+    bool same =
+        s && lth__similarity_is_at(s, matching.temperature, matching.rarity, matching.relevance);
+    return same ? s : NULL;
+}
+
+static lth_status check_dimensions(const lth__words *w, const lth__matching *matching,
+                                   lth_error *err) {
+    size_t dimension = w->vectors.dimension;
+    if (!matching->relevance || dimension == matching->dimensions) return LTH_OK;
+    return lth__fail(err, LTH_EARG, "ard=%zu weighs vectors of %zu numbers, but these have %zu",
+                     matching->dimensions, matching->dimensions, dimension);
 }
 
 lth_status lth__words_similarity(const lth__node *node, const lth__eval *eval,
@@ -202,6 +213,7 @@ lth_status lth__words_similarity(const lth__node *node, const lth__eval *eval,
     const lth__words *w = lth__words_of(l);
     if (matching.sim != LTH__SIM_EXACT && !w->has_vectors)
         return lth__fail(err, LTH_EARG, "this kernel matches words by vectors, but none were read");
+    LTH_TRY(check_dimensions(w, &matching, err));
     size_t symbols = lth__symbols_count(l->symbols);
     bool by_tile = (l->base || !w->tables) && !table_pays(node, eval, symbols);
     const lth__similarity *base = find_base(node, eval, l, matching);
@@ -216,7 +228,8 @@ lth_status lth__words_similarity(const lth__node *node, const lth__eval *eval,
         s->by_tile = false;
         s->temperature = NAN; /* so that the tables are made */
     }
-    LTH_TRY(lth__similarity_set(eval->ctx, s, matching.temperature, matching.rarity, err));
+    LTH_TRY(lth__similarity_set(eval->ctx, s, matching.temperature, matching.rarity,
+                                matching.relevance, err));
     *out = s;
     return LTH_OK;
 }

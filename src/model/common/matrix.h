@@ -34,6 +34,9 @@ typedef struct lth__matrix_table {
     /* Y (n x m) = A X, and sum_ij A_ij (B_ij - minus). */
     lth_status (*multiply)(const lth__matrix *A, size_t m, const double *X, double *Y,
                            lth_error *err);
+    /* The same of the squares of A's cells, where this is known (NULL = it is not). */
+    lth_status (*multiply_squares)(const lth__matrix *A, size_t m, const double *X, double *Y,
+                                   lth_error *err);
     /* The first where errors of some 1e-6 are tolerated; and Y (n x m) = the columns `at` of A, or
      * NULL where these are had by a product only. */
     lth_status (*multiply_roughly)(const lth__matrix *A, size_t m, const double *X, double *Y,

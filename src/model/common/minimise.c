@@ -46,6 +46,7 @@ enum { MEMORY = 10, TASK = 60 };
 typedef struct solver {
     int n, *bounded, *iwa;
     double *wa, *g, *best;
+    double scale; /* by which the function is multiplied, and so the first step */
     char task[TASK], csave[TASK];
     int lsave[4], isave[44];
     double dsave[29];
@@ -66,13 +67,17 @@ static lth_status make_solver(size_t n, solver *s, lth_error *err) {
                   .iwa = lth__alloc(3 * n, sizeof(int)),
                   .wa = lth__alloc((2 * m + 5) * n + 11 * m * m + 8 * m, sizeof(double)),
                   .g = lth__alloc(n, sizeof(double)),
-                  .best = lth__alloc(n, sizeof(double))};
+                  .best = lth__alloc(n, sizeof(double)),
+                  .scale = 1};
     if (!s->bounded || !s->iwa || !s->wa || !s->g || !s->best) return lth__fail_memory(err, 0);
     for (size_t i = 0; i < n; i++) s->bounded[i] = 2; /* on both sides */
+    return LTH_OK;
+}
+
+static void start(solver *s) {
     memset(s->task, ' ', TASK);
     memset(s->csave, ' ', TASK);
     memcpy(s->task, "START", 5);
-    return LTH_OK;
 }
 
 static bool task_is(const solver *s, const char *name) {
@@ -100,10 +105,12 @@ static lth_status iterate_to_end(solver *s, double *x, const double *lo, const d
                                  lth_error *err) {
     const int m = MEMORY, quiet = -1;
     const double factr = options->decrease_tolerance / DBL_EPSILON;
+    const double pgtol = options->gradient_tolerance * s->scale;
     double f = 0;
+    start(s);
     for (;;) {
-        setulb(&s->n, &m, x, lo, hi, s->bounded, &f, s->g, &factr, &options->gradient_tolerance,
-               s->wa, s->iwa, s->task, &quiet, s->csave, s->lsave, s->isave, s->dsave, TASK, TASK);
+        setulb(&s->n, &m, x, lo, hi, s->bounded, &f, s->g, &factr, &pgtol, s->wa, s->iwa, s->task,
+               &quiet, s->csave, s->lsave, s->isave, s->dsave, TASK, TASK);
         if (task_is(s, "FG")) {
             LTH_TRY(function(user, x, &f, s->g, err));
             out->evaluations++;
@@ -113,6 +120,8 @@ static lth_status iterate_to_end(solver *s, double *x, const double *lo, const d
                 memcpy(s->best, x, (size_t)s->n * sizeof *x);
             }
             if (!isfinite(f)) f = repulsive(out->f);
+            f *= s->scale;
+            for (int i = 0; i < s->n; i++) s->g[i] *= s->scale;
         } else if (task_is(s, "NEW_X")) {
             out->iterations++;
             out->stopped = iterate && iterate(user, out->iterations, out->f, out->gradient) != 0;
@@ -122,6 +131,12 @@ static lth_status iterate_to_end(solver *s, double *x, const double *lo, const d
             return LTH_OK;
         }
     }
+}
+
+/* The first step is as long as the gradient. Where that is steep it can end where the function is
+ * so wild that the line search shrinks to nothing, and the start is taken for the minimum. */
+static bool is_stuck(const lth__minimum *m, double gradient_tolerance) {
+    return m->converged && m->iterations == 1 && m->gradient > fmax(1, 1e3 * gradient_tolerance);
 }
 
 lth_status lth__minimise(size_t n, double *x, const double *lo, const double *hi,
@@ -135,6 +150,12 @@ lth_status lth__minimise(size_t n, double *x, const double *lo, const double *hi
         memcpy(s.best, x, n * sizeof *x);
         status = iterate_to_end(&s, x, lo, hi, options, function, iterate, user, out, err);
         memcpy(x, s.best, n * sizeof *x);
+        if (status == LTH_OK && is_stuck(out, options->gradient_tolerance)) {
+            s.scale = 1 / out->gradient; /* a first step of length 1 */
+            out->converged = false;
+            status = iterate_to_end(&s, x, lo, hi, options, function, iterate, user, out, err);
+            memcpy(x, s.best, n * sizeof *x);
+        }
     }
     free_solver(&s);
     return status;

@@ -44,6 +44,7 @@ struct product {
     size_t m, strands, tile_cols;
     size_t lanes, lane; /* how many, and columns of each */
     size_t first, own;  /* this rank's strands */
+    bool squared;       /* the cells are      */
     const double *X;
     float *rough_X; /* the same, in single precision */
     double *Y;
@@ -59,11 +60,16 @@ static const double *tile_at(const product *p, size_t panel, size_t first, size_
     const lth__packed *A = p->A;
     size_t stride = lth__packed_stride(A, panel), at = lth__packed_panel(A, panel) + first;
     *ld = stride;
-    if (!A->singles) return A->cells + at;
+    if (!A->singles && !p->squared) return A->cells + at;
     *ld = cols;
     for (size_t r = 0; r < lth__packed_rows(A, panel); r++) {
-        const float *from = A->singles + at + r * stride;
-        for (size_t c = 0; c < cols; c++) room[r * cols + c] = from[c];
+        size_t from = at + r * stride;
+        double *to = room + r * cols;
+        if (A->singles) {
+            for (size_t c = 0; c < cols; c++) to[c] = A->singles[from + c];
+        } else {
+            for (size_t c = 0; c < cols; c++) to[c] = A->cells[from + c] * A->cells[from + c];
+        }
     }
     return room;
 }
@@ -196,14 +202,21 @@ static void *sum_at(const product *p, void *sums, size_t which, size_t row) {
     return (char *)sums + (which * p->A->n + row) * p->m * p->by->real;
 }
 
+/* Cells of the largest tile or square: few where the matrix is small. */
+static size_t most_cells(const product *p) {
+    size_t n = p->A->n, rows = lth__packed_height(p->A), cols = p->tile_cols;
+    if (rows > n) rows = n;
+    if (cols > n) cols = n;
+    return rows * (cols > rows ? cols : rows);
+}
+
 /* The columns of a lane, of all panels of a strand: the first lanes, which have most, come first.
  */
 static lth_status add_lane(void *user, size_t index, unsigned worker, lth_error *err) {
     (void)worker;
     const product *p = user;
-    size_t lane = index / p->own, own = index % p->own;
-    size_t height = lth__packed_height(p->A), cells = height * p->tile_cols;
-    if (cells < height * height) cells = height * height;
+    size_t lane = index / p->own, own = index % p->own, cells = most_cells(p);
+    if (lane * p->lane >= p->A->n) return LTH_OK;
     strip s = {.from = lane * p->lane,
                .to = (lane + 1) * p->lane,
                .rows = sum_at(p, p->rows, lane, 0),
@@ -336,6 +349,14 @@ lth_status lth__packed_multiply(const lth__matrix *of, size_t m, const double *X
     lth__packed A = lth__matrix_packed(of);
     const arithmetic *by = m == 1 && A.singles ? &of_vector : &in_double;
     product p = {.ctx = of->ctx, .c = ranks_of(of), .A = &A, .by = by, .m = m, .X = X, .Y = Y};
+    return A.n == 0 || m == 0 ? LTH_OK : run(&p, err);
+}
+
+lth_status lth__packed_multiply_squares(const lth__matrix *of, size_t m, const double *X, double *Y,
+                                        lth_error *err) {
+    lth__packed A = lth__matrix_packed(of);
+    product p = {.ctx = of->ctx, .A = &A, .by = &in_double, .m = m, .X = X, .Y = Y};
+    p.squared = true;
     return A.n == 0 || m == 0 ? LTH_OK : run(&p, err);
 }
 

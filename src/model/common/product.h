@@ -10,7 +10,10 @@
  * bits. */
 lth_status lth__packed_multiply(const lth__matrix *A, size_t m, const double *X, double *Y,
                                 lth_error *err);
-/* The same in single precision, which is faster: for what tolerates errors of some 1e-6. */
+/* The same of the squares of A's cells. */
+lth_status lth__packed_multiply_squares(const lth__matrix *A, size_t m, const double *X, double *Y,
+                                        lth_error *err);
+/* The first in single precision, which is faster: for what tolerates errors of some 1e-6. */
 lth_status lth__packed_multiply_roughly(const lth__matrix *A, size_t m, const double *X, double *Y,
                                         lth_error *err);
 /* Y (n x m) = the columns `at` of A. */

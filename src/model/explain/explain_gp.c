@@ -84,23 +84,22 @@ static lth_status classify(const lth_gp *gp, size_t target, const lth__explainin
 }
 
 /* The variance of the noise where f is in the units of y; what is censored has that of before. */
-static double noise_of(const lth_gp *gp, size_t target) {
+static double noise_of(const lth_gp *gp, size_t target, lth__at_row f) {
     lth__terms terms = lth__gp_terms(gp, target);
     double scale = gp->targets[target].scale, mean, variance = gp->own[0];
     if (gp->likelihood != &lth__censored) gp->likelihood->moments(&terms, 0, &mean, &variance);
-    return variance * scale * scale;
+    return variance * exp(f.noise_mean + 0.5 * f.noise_variance) * scale * scale;
 }
 
 /* What is expected of y, with what is known of its row; without its exposure, for one of 1. */
-static lth_status expect(const lth_gp *gp, size_t target, double mean, double variance,
-                         const lth__explaining *x, double *predicted, lth_error *err) {
+static lth_status expect(const lth_gp *gp, size_t target, lth__at_row f, const lth__explaining *x,
+                         double *predicted, lth_error *err) {
     lth__known known = {0};
     lth__known_columns columns = {.noise_by = gp->noise_by};
     if (gp->exposure && lth_table_find(x->table, gp->exposure) != LTH_NONE)
         columns.exposure = gp->exposure;
     LTH_TRY(lth__known_read(x->table, &columns, false, &known, err));
-    lth__gp_expect(gp, target, mean, variance, &known, 0, &(lth_gp_prediction){.point = predicted},
-                   0);
+    lth__gp_expect(gp, target, f, &known, 0, &(lth_gp_prediction){.point = predicted}, 0);
     lth__known_free(&known);
     return LTH_OK;
 }
@@ -115,12 +114,14 @@ static lth_status judge(const lth_gp *gp, size_t target, const lth__explaining *
     s->prior = fabs(unit) * sqrt(prior * (gp->classes ? 1 : lth__outputs_size(gp, target)));
     s->distance = fabs(unit) * sqrt(variance);
     if (gp->classes) return classify(gp, target, x, &s->probability, err);
-    LTH_TRY(expect(gp, target, mean, variance, x, &s->predicted, err));
+    lth__at_row f = {.mean = mean, .variance = variance};
+    LTH_TRY(lth__gp_noise_at(gp, x->row.items, &f, err));
+    LTH_TRY(expect(gp, target, f, x, &s->predicted, err));
     if (lth__gp_has_own_units(gp)) {
         s->unit = "latent";
         return LTH_OK;
     }
-    double noise = noise_of(gp, target);
+    double noise = noise_of(gp, target, f);
     s->noise = sqrt(noise);
     s->sd = sqrt(unit * unit * variance + noise);
     return LTH_OK;

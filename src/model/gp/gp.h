@@ -75,6 +75,7 @@ struct lth_gp {
     lth__gp_how how;
     bool at_first_rank;    /* of a cluster: the others cannot predict from it */
     bool only_predicts;    /* for others: it needs no report of its own */
+    bool at_a_draw;        /* its parameters are a draw's: what was chosen by others stays */
     void *solution;        /* of the posterior */
     lth__journal *journal; /* while it learns, or NULL */
 
@@ -262,8 +263,8 @@ lth_status lth__grades_list(const double *y, size_t count, double *out, size_t *
 /* Whether y are all numbers of grades. */
 bool lth__gp_are_grades(const lth_gp *gp);
 lth__known_columns lth__gp_known_columns(const lth_gp_options *options);
-/* The expression with what options->mean adds to it, freed with lth__free(); options->zero_mean is
- * set where that says so. */
+/* The expression with what options->mean and options->noise_kernel add to it, freed with
+ * lth__free(); options->zero_mean is set where that says so. */
 lth_status lth__gp_expression(lth_ctx *ctx, const char *kernel, lth_gp_options *options, char **out,
                               lth_error *err);
 
@@ -272,6 +273,9 @@ void lth__gp_save_known(const lth_gp *gp, lth__saver *s);
 
 /* ---- Predictions ---- */
 
+/* For predictions: its rows as columns that stay the same. */
+lth_status lth__gp_prepare(lth_gp *gp, lth_error *err);
+
 /* What is asked of every item, by [target][item]; `known` of the items, or NULL; likewise `given`,
  * targets in their own units by [target][item], NaN = not known (outputs.h). */
 lth_status lth__gp_predict_items(const lth_gp *gp, const lth_items *items, const lth__known *known,
@@ -279,9 +283,17 @@ lth_status lth__gp_predict_items(const lth_gp *gp, const lth_items *items, const
 /* What is expected of a target where f has this mean and variance; `row` of `known`. */
 lth__predictive lth__gp_predictive(const lth_gp *gp, size_t target, double mean, double variance,
                                    const lth__known *known, size_t row, double *room);
-/* The same, all that is asked for, to the place `at` of each array. */
-void lth__gp_expect(const lth_gp *gp, size_t target, double mean, double variance,
-                    const lth__known *known, size_t row, const lth_gp_prediction *to, size_t at);
+/* A latent function at a row, and where noise is a function (noise.h) its logarithm. */
+typedef struct lth__at_row {
+    double mean, variance;
+    double noise_mean, noise_variance;
+} lth__at_row;
+/* What is expected there, all that is asked for, to the place `at` of each array. */
+void lth__gp_expect(const lth_gp *gp, size_t target, lth__at_row f, const lth__known *known,
+                    size_t row, const lth_gp_prediction *to, size_t at);
+/* Of an item, if there is one, what the logarithm of its noise is. */
+lth_status lth__gp_noise_at(const lth_gp *gp, const lth_items *item, lth__at_row *out,
+                            lth_error *err);
 /* Probabilities of every item, by [item * classes + class]. */
 lth_status lth__gp_classify_items(const lth_gp *gp, const lth_items *items, double *probability,
                                   lth_error *err);

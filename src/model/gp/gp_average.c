@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "model/gp/gp_uncertain.h"
+#include "model/posterior/noise.h"
 
 /* Those of draws that weigh nothing are not made. */
 struct lth__drawn {
@@ -18,16 +19,17 @@ struct lth__drawn {
 
 /* ---- What it goes with ---- */
 
-/* A factor for all latent functions, where they share it. */
-static size_t factors_of(const lth_gp *gp) {
-    return gp->posterior == &lth__exact ? 1 : gp->latents;
+static size_t bytes_of_draw(const lth_gp *gp) {
+    if (gp->posterior->settled_bytes) return gp->posterior->settled_bytes(gp);
+    size_t factor = lth__packed_bytes(gp->rows, sizeof(double));
+    return factor > SIZE_MAX / gp->latents ? SIZE_MAX : factor * gp->latents;
 }
 
 static lth_status check_memory(const lth_gp *gp, size_t draws, lth_error *err) {
-    size_t one = lth__packed_bytes(gp->rows, sizeof(double)), count = draws * factors_of(gp);
-    size_t beside = gp->posterior->bytes(gp);
+    size_t one = bytes_of_draw(gp); /* beside what makes them, unless the fit did */
+    size_t beside = gp->posterior->draws ? 0 : gp->posterior->bytes(gp);
     size_t all =
-        one > SIZE_MAX / 2 / count || beside > SIZE_MAX / 2 ? SIZE_MAX : count * one + beside;
+        one > SIZE_MAX / 2 / draws || beside > SIZE_MAX / 2 ? SIZE_MAX : draws * one + beside;
     char what[64];
     snprintf(what, sizeof what, "averaging over %zu draws", draws);
     return lth__memory_check(all, what, "use fewer draws or rows, or a machine with more memory",
@@ -42,11 +44,6 @@ lth_status lth__gp_check_average(const lth_gp *gp, const lth_gp_options *options
                          draws);
     if (!options->learn || options->max_iter == 0)
         return lth__fail(err, LTH_EARG, "nothing is learned, so there is nothing to average over");
-    if (gp->posterior == &lth__cg || gp->posterior == &lth__inducing)
-        return lth__fail(err, LTH_EARG,
-                         "averaging is for models that have a factor of all rows: it does not go "
-                         "with the posterior %s",
-                         gp->posterior->name);
     return check_memory(gp, draws, err);
 }
 
@@ -139,17 +136,24 @@ static lth_status solve(lth_gp *d, lth_error *err) {
     return status;
 }
 
-static lth_status make_model(const lth_gp *gp, const double *value, lth_gp **out, lth_error *err) {
+static void write_values(lth_gp *gp, const double *value) {
+    for (size_t p = 0; p < lth__gp_param_count(gp); p++) *lth__gp_value(gp, p) = value[p];
+}
+
+/* `kept` of all rows, where the model does not have them. */
+static lth_status make_model(const lth_gp *gp, const double *value, const double *kept,
+                             lth_gp **out, lth_error *err) {
     lth_gp *d = lth__calloc(1, sizeof *d);
     if (!d) return lth__fail_memory(err, sizeof *d);
     lth_status status = copy_model(gp, d) ? LTH_OK : lth__fail_memory(err, 0);
     if (status == LTH_OK) {
         d->kernel->ctx = &d->ctx;
-        for (size_t p = 0; p < lth__gp_param_count(d); p++) *lth__gp_value(d, p) = value[p];
+        write_values(d, value);
         status = take_rows(gp, d, err);
-        if (status == LTH_OK) status = solve(d, err);
+        if (status == LTH_OK)
+            status = kept ? d->posterior->draws->take(d, kept, err) : solve(d, err);
     }
-    if (status == LTH_OK) status = lth__prepared_create(d->kernel, d->items, &d->prepared, err);
+    if (status == LTH_OK) status = lth__gp_prepare(d, err);
     if (status == LTH_OK)
         *out = d;
     else
@@ -174,7 +178,8 @@ static lth_status make_models(const lth_gp *gp, struct lth__drawn *to, lth_error
     if (!to->model || !to->weight) return lth__fail_memory(err, d->count * sizeof *to->model);
     for (size_t i = 0; i < d->count; i++) {
         if (d->weight[i] == 0) continue;
-        LTH_TRY(make_model(gp, d->value + i * d->params, &to->model[to->count], err));
+        const double *kept = d->kept ? d->kept + i * d->numbers : NULL;
+        LTH_TRY(make_model(gp, d->value + i * d->params, kept, &to->model[to->count], err));
         to->weight[to->count++] = d->weight[i];
     }
     return LTH_OK;
@@ -186,6 +191,8 @@ static lth_status make_drawn(const lth_gp *gp, struct lth__drawn **out, lth_erro
     LTH_TRY(check_memory(gp, gp->draws->count, err));
     /* What the model's encoder keeps is complete before draws look at it. */
     LTH_TRY(lth__prepared_need(gp->prepared, &ctx, &kept, err));
+    const lth_gp *noise = lth__gp_noise_model(gp);
+    if (noise) LTH_TRY(lth__prepared_need(noise->prepared, &ctx, &kept, err));
     struct lth__drawn *d = lth__calloc(1, sizeof *d);
     if (!d) return lth__fail_memory(err, sizeof *d);
     lth_status status = make_models(gp, d, err);
@@ -214,6 +221,45 @@ lth_status lth__gp_averaged(const lth_gp *gp, lth__averaged *out, lth_error *err
     return LTH_OK;
 }
 
+/* ---- Of rows that the model will not keep ---- */
+
+static lth_status keep_draw(lth_gp *gp, lth__gram *gram, size_t i, lth_error *err) {
+    struct lth__draws *d = gp->draws;
+    double evidence, jitter = gp->jitter;
+    write_values(gp, d->value + i * d->params);
+    gp->at_a_draw = true;
+    lth_status status = lth__gp_solve(gp, gram, &evidence, err);
+    gp->at_a_draw = false;
+    gp->jitter = jitter;
+    if (status == LTH_OK) gp->posterior->draws->keep(gp, d->kept + i * d->numbers);
+    return status;
+}
+
+/* `best`: room for the model's own values. */
+static lth_status keep_draws(lth_gp *gp, lth__gram *gram, double *best, lth_error *err) {
+    struct lth__draws *d = gp->draws;
+    lth_status status = LTH_OK;
+    for (size_t p = 0; p < d->params; p++) best[p] = *lth__gp_value(gp, p);
+    for (size_t i = 0; i < d->count && status == LTH_OK; i++) {
+        if (d->weight[i] > 0) status = keep_draw(gp, gram, i, err);
+    }
+    write_values(gp, best);
+    return status;
+}
+
+lth_status lth__gp_keep_draws(lth_gp *gp, lth__gram *gram, lth_error *err) {
+    struct lth__draws *d = gp->draws;
+    d->numbers = gp->posterior->draws->count(gp);
+    lth__free(d->kept);
+    d->kept = lth__calloc(d->count * d->numbers, sizeof *d->kept);
+    double *best = lth__alloc(d->params, sizeof *best);
+    lth_status status = d->kept && best
+                            ? keep_draws(gp, gram, best, err)
+                            : lth__fail_memory(err, d->count * d->numbers * sizeof *d->kept);
+    lth__free(best);
+    return status;
+}
+
 /* ---- In the report, and in a file ---- */
 
 void lth__gp_uncertain_report(lth_gp *gp) {
@@ -239,6 +285,7 @@ void lth__gp_uncertain_save(const lth_gp *gp, lth__saver *s) {
     if (!d) return;
     lth__saver_put(s, "draws", LTH__F64, d->count, d->params, d->value);
     lth__saver_put(s, "draws.weight", LTH__F64, d->count, 0, d->weight);
+    if (d->kept) lth__saver_put(s, "draws.kept", LTH__F64, d->count, d->numbers, d->kept);
 }
 
 /* Both numbers, or neither. */
@@ -270,14 +317,26 @@ static bool is_possible(const lth_gp *gp, size_t param, double value) {
     return value >= p->lo && value <= p->hi;
 }
 
+static lth_status load_kept(lth_gp *gp, const lth__loader *l) {
+    struct lth__draws *d = gp->draws;
+    const lth__tensor *t;
+    d->numbers = gp->posterior->draws->count(gp);
+    LTH_TRY(lth__loader_get(l, "draws.kept", LTH__F64, 2, d->count, d->numbers, &t));
+    LTH_TRY(lth__loader_copy(l, t, &d->kept));
+    for (size_t i = 0; i < d->count; i++) {
+        const double *kept = d->kept + i * d->numbers;
+        if (d->weight[i] > 0 && !gp->posterior->draws->is_possible(gp, kept))
+            return lth__loader_damaged(l, "draws.kept");
+    }
+    return LTH_OK;
+}
+
 static lth_status load_draws(lth_gp *gp, const lth__loader *l) {
     const lth__tensor *t, *weight;
     size_t params = lth__gp_param_count(gp);
     LTH_TRY(lth__loader_get(l, "draws", LTH__F64, 2, LTH_NONE, params, &t));
     size_t count = t->shape[0];
-    if (count < 2 || count > LTH__MOST_DRAWS || gp->posterior == &lth__cg ||
-        gp->posterior == &lth__inducing)
-        return lth__loader_damaged(l, "draws");
+    if (count < 2 || count > LTH__MOST_DRAWS) return lth__loader_damaged(l, "draws");
     LTH_TRY(lth__loader_get(l, "draws.weight", LTH__F64, 1, count, 0, &weight));
     LTH_TRY(lth__draws_create(count, params, &gp->draws, l->err));
     struct lth__draws *d = gp->draws;
@@ -294,7 +353,7 @@ static lth_status load_draws(lth_gp *gp, const lth__loader *l) {
     }
     if (!good || !(fabs(sum - 1) < 1e-6)) return lth__loader_damaged(l, "draws");
     d->effective = 1 / square;
-    return LTH_OK;
+    return gp->posterior->draws ? load_kept(gp, l) : LTH_OK;
 }
 
 lth_status lth__gp_uncertain_load(lth_gp *gp, const lth__loader *l) {

@@ -1,6 +1,8 @@
 /* Predictions averaged over draws of the parameters (gp_uncertain.h). Each draw is a model of its
  * own, of the same rows: it borrows all but the values of its parameters, its targets where a warp
- * makes them, and its solution. These are made when they are first needed, and are in no file.
+ * makes them, and its solution. These are made when they are first needed, and are in no file;
+ * where the model keeps few of its rows (lth__draw_keeper), what the others say is noted by the
+ * fit.
  */
 #ifndef LTH_GP_AVERAGE_H
 #define LTH_GP_AVERAGE_H
@@ -20,6 +22,10 @@ typedef struct lth__averaged {
 
 /* What options->average does not go with, and whether there is memory for so many solutions. */
 lth_status lth__gp_check_average(const lth_gp *gp, const lth_gp_options *options, lth_error *err);
+
+/* For a posterior that is about to keep fewer rows: what each draw leaves of all of them. The
+ * model's parameters are its own again, its solution is that of a draw. */
+lth_status lth__gp_keep_draws(lth_gp *gp, lth__gram *gram, lth_error *err);
 
 /* Those of its draws, or without draws the model itself. By all ranks; from any thread. `gp` is to
  * outlive what comes out. */

@@ -54,13 +54,11 @@ static lth_status check_interrupt(const lth_gp *gp, lth_error *err) {
     return gp->report.interrupted ? lth__fail(err, LTH_ECANCELED, "interrupted") : LTH_OK;
 }
 
-/* Of the rows that are judged, whose targets are in the buffer. */
-static lth_gp_prediction prediction_of(const cv *c, size_t learn, bool normal) {
-    double *b = c->buffer;
-    size_t n = c->rows;
+/* Of what is judged, whose truth is the first of 9 arrays with room for n. */
+static lth_gp_prediction prediction_of(double *b, size_t n, bool normal) {
     lth_gp_prediction to = {.point = b + n, .sd = b + 2 * n};
     if (normal) return to;
-    to.y = b + learn;
+    to.y = b;
     to.lower = b + 3 * n;
     to.upper = b + 4 * n;
     to.log_density = b + 5 * n;
@@ -70,17 +68,19 @@ static lth_gp_prediction prediction_of(const cv *c, size_t learn, bool normal) {
     return to;
 }
 
+static void write_cell(const lth_gp_prediction *from, size_t at, const lth__validated *v,
+                       size_t row) {
+    v->lower[row] = from->lower[at];
+    v->upper[row] = from->upper[at];
+    v->median[row] = from->median[at];
+    v->log_density[row] = from->log_density[at];
+    v->cdf[row] = from->cdf[at];
+    v->crps[row] = from->crps[at];
+}
+
 static void write_distribution(const cv *c, size_t learn, const lth_gp_prediction *from,
                                const lth__validated *v) {
-    for (size_t i = learn; v->cdf && i < c->rows; i++) {
-        size_t row = c->row[i], at = i - learn;
-        v->lower[row] = from->lower[at];
-        v->upper[row] = from->upper[at];
-        v->median[row] = from->median[at];
-        v->log_density[row] = from->log_density[at];
-        v->cdf[row] = from->cdf[at];
-        v->crps[row] = from->crps[at];
-    }
+    for (size_t i = learn; v->cdf && i < c->rows; i++) write_cell(from, i - learn, v, c->row[i]);
 }
 
 /* Learn target `t` from c->row[0 .. learn-1] and predict the rest. */
@@ -100,7 +100,8 @@ static lth_status judge(cv *c, size_t t, size_t fold, size_t learn, lth_items *t
     if (status == LTH_OK) status = lth__gp_learn(gp, c->options, err);
     if (status == LTH_OK)
         status = lth__known_pick(&c->known, c->row + learn, c->rows - learn, &known_test, err);
-    lth_gp_prediction to = prediction_of(c, learn, !v->cdf);
+    lth_gp_prediction to = prediction_of(c->buffer, c->rows, !v->cdf);
+    if (to.y) to.y += learn;
     if (status == LTH_OK) status = lth__gp_predict_items(gp, test, &known_test, NULL, &to, err);
     if (status == LTH_OK) status = check_interrupt(gp, err);
     if (gp) v->evidence[fold] = gp->report.evidence;
@@ -134,21 +135,26 @@ static lth_status learn_together(cv *c, size_t fold, size_t learn, lth_items *tr
     size_t tests = c->used - learn;
     for (size_t i = 0; i < c->targets * tests && status == LTH_OK; i++) {
         lth__validated *v = &c->validation->targets[i / tests];
-        v->value[c->row[learn + i % tests]] = to->point[i];
-        v->sd[c->row[learn + i % tests]] = to->sd[i];
+        size_t row = c->row[learn + i % tests];
+        v->value[row] = to->point[i];
+        v->sd[row] = to->sd[i];
+        if (v->cdf) write_cell(to, i, v, row);
     }
     return status;
 }
 
 static lth_status judge_together(cv *c, size_t fold, size_t learn, lth_items *train,
                                  lth_items *test, lth_error *err) {
-    size_t tests = c->used - learn, size = c->targets * (learn + 2 * tests);
+    enum { ARRAYS = 9 }; /* of what is judged */
+    size_t tests = c->used - learn, size = c->targets * (learn + ARRAYS * tests);
     double *y = lth__alloc(size, sizeof *y), began = lth__seconds();
     if (!y) return lth__fail_memory(err, size * sizeof *y);
     for (size_t i = 0; i < c->targets * learn; i++)
         y[i] = c->y[i / learn * c->rows + c->row[i % learn]];
-    lth_gp_prediction to = {.point = y + c->targets * learn};
-    to.sd = to.point + c->targets * tests;
+    double *truth = y + c->targets * learn;
+    for (size_t i = 0; i < c->targets * tests; i++)
+        truth[i] = c->y[i / tests * c->rows + c->row[learn + i % tests]];
+    lth_gp_prediction to = prediction_of(truth, c->targets * tests, c->options->average == 0);
     reset_kernel(c);
     lth_status status = learn_together(c, fold, learn, train, test, y, &to, err);
     lth__free(y);
@@ -298,7 +304,7 @@ static lth_status take_numbers(cv *c, const lth_table *table, lth_error *err) {
         if (!v->sd) return lth__fail_memory(err, 0);
         /* A mixture of normal distributions is none. */
         if (lth__likelihood_of(c->options->likelihood, false) != &lth__gaussian ||
-            c->options->average > 0)
+            c->options->average > 0 || c->source.kernel->noise)
             LTH_TRY(lth__validation_distribution(c->validation, t, err));
     }
     return LTH_OK;

@@ -34,6 +34,7 @@ void lth__draws_free(struct lth__draws *d) {
     pthread_mutex_destroy(&d->lock);
     lth__free(d->value);
     lth__free(d->weight);
+    lth__free(d->kept);
     lth__free(d);
 }
 
@@ -111,8 +112,11 @@ static lth_status make_draws(const lth__variables *v, lth__gram *gram, const lth
     for (size_t s = 0; s < d->count && !*stopped; s++) {
         double square = 0;
         draw_point(v, n, s % 2 == 1, &random, z, x);
-        LTH_TRY(lth__variables_objective(v, gram, x, &f, NULL, err));
-        for (size_t i = 0; i < n->count; i++) square += z[i] * z[i];
+        v->gp->at_a_draw = true;
+        lth_status status = lth__variables_objective(v, gram, x, &f, NULL, err);
+        v->gp->at_a_draw = false;
+        LTH_TRY(status);
+        for (size_t i = 0; i < n->count; i++) square += n->still[i] ? 0 : z[i] * z[i];
         write_values(v, d->value + s * d->params);
         d->weight[s] = isfinite(f) ? square / 2 - f : -INFINITY;
         *stopped = !lth__gp_goes_on(v, 2 * n->count + s + 1);

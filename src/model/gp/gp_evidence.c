@@ -38,11 +38,11 @@ double *lth__gp_value(lth_gp *gp, size_t param) {
 
 bool lth__gp_is_gaussian(const lth_gp *gp) {
     bool normal = gp->likelihood == &lth__gaussian || gp->likelihood == &lth__warped;
-    return normal && !gp->noise_by && !gp->weights;
+    return normal && !gp->noise_by && !gp->weights && !gp->kernel->noise;
 }
 
 bool lth__gp_is_normal(const lth_gp *gp) {
-    return gp->likelihood == &lth__gaussian;
+    return gp->likelihood == &lth__gaussian && !gp->kernel->noise;
 }
 
 bool lth__gp_has_own_units(const lth_gp *gp) {

@@ -400,7 +400,7 @@ static lth_status load_posterior(const loader *l) {
     for (int which = LTH_POSTERIOR_EXACT; which <= LTH_POSTERIOR_SITES; which++) {
         const lth__posterior *p = lth__gp_posterior(l->gp, (lth_posterior)which);
         bool others = which == LTH_POSTERIOR_LAPLACE || which == LTH_POSTERIOR_SITES;
-        bool apt = l->gp->likelihood->coupled ? p == &lth__softmax_posterior
+        bool apt = l->gp->likelihood->coupled ? p == &lth__softmax_posterior || p == &lth__inducing
                                               : which != LTH_POSTERIOR_CG || gaussian;
         if (!apt || (others && gaussian) || (name && strcmp(name, p->name) != 0)) continue;
         l->gp->posterior = p;
@@ -572,7 +572,7 @@ static lth_status load_all(loader *l) {
     LTH_TRY(load_steps(l));
     LTH_TRY(lth__gp_uncertain_load(gp, &l->in));
     LTH_TRY(load_rows(l));
-    LTH_TRY(lth__prepared_create(gp->kernel, gp->items, &gp->prepared, l->in.err));
+    LTH_TRY(lth__gp_prepare(gp, l->in.err));
     return lth__gp_list(gp, l->in.err);
 }
 

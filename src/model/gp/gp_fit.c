@@ -84,7 +84,8 @@ lth_status lth__gp_solve(lth_gp *gp, lth__gram *gram, double *evidence, lth_erro
 static lth_status report_orders(lth_gp *gp, lth_error *err) {
     const lth__node *node = NULL;
     for (size_t n = 0; n < gp->kernel->node_count && !node; n++) {
-        if (gp->kernel->nodes[n]->family->order_shares) node = gp->kernel->nodes[n];
+        const lth__node *at = gp->kernel->nodes[n];
+        if (at->family->order_shares && lth__kernel_has(gp->kernel, at)) node = at;
     }
     if (!node) return LTH_OK;
     lth__eval eval = {.ctx = &gp->ctx,
@@ -103,14 +104,37 @@ static lth_status report_orders(lth_gp *gp, lth_error *err) {
     return status;
 }
 
+/* Where draws are conditioned too while all rows are there: then the model itself again, from where
+ * it began. */
+static lth_status solve_draws(lth_gp *gp, lth__gram *gram, double *evidence, lth_error *err) {
+    size_t count = 0;
+    double *carried = gp->posterior->carried ? gp->posterior->carried(gp, &count) : NULL;
+    double *carry = lth__alloc(count, sizeof *carry), jitter = gp->jitter;
+    if (!carry) return lth__fail_memory(err, count * sizeof *carry);
+    if (count > 0) memcpy(carry, carried, count * sizeof *carry);
+    lth_status status = lth__gp_solve(gp, gram, evidence, err);
+    if (status == LTH_OK) status = lth__gp_keep_draws(gp, gram, err);
+    if (count > 0) memcpy(gp->posterior->carried(gp, &count), carry, count * sizeof *carry);
+    lth__free(carry);
+    gp->jitter = jitter;
+    return status;
+}
+
 static lth_status finish(lth_gp *gp, lth__gram *gram, lth_error *err) {
     double evidence;
     gp->report.rows = gp->rows; /* a posterior may keep fewer */
+    if (gp->draws && gp->posterior->draws) LTH_TRY(solve_draws(gp, gram, &evidence, err));
     LTH_TRY(lth__gp_solve(gp, gram, &evidence, err));
     gp->report.evidence = evidence + lth__gp_jacobian(gp);
     gp->report.jitter = gp->jitter;
     LTH_TRY(gp->posterior->settle(gp, err));
     return report_orders(gp, err);
+}
+
+/* The logarithm of the noise varies by about 1. */
+static lth_status guess_noise(const lth_gp *gp, lth_error *err) {
+    lth_kernel noise = lth__kernel_of_noise(gp->kernel);
+    return lth__kernel_guess(&noise, gp->items, gp->held, 0.5, err);
 }
 
 /* The search, from values that suit the rows. */
@@ -119,6 +143,7 @@ static lth_status learn(lth_gp *gp, lth__gram *gram, const lth_gp_options *optio
     LTH_TRY(set_starts(gp, options, err));
     LTH_TRY(
         lth__kernel_guess(gp->kernel, gp->items, gp->held, starting_variance(gp, options), err));
+    if (gp->kernel->noise) LTH_TRY(guess_noise(gp, err));
     for (size_t p = 0; p < gp->kernel->param_count; p++) gp->start[p] = gp->kernel->params[p].value;
     gp->report.learned_rows = gp->rows;
     return lth__gp_search(gp, gram, options, err);
@@ -187,8 +212,13 @@ static lth_status learn_by(lth_gp *gp, const lth_gp_plan *plan, const lth_gp_opt
                            lth_error *err) {
     if (options->journal) LTH_TRY(lth__journal_open(gp, options, plan, &gp->journal, err));
     lth_status status = LTH_OK;
+    lth_gp_options first = *options;
+    if (gp->how.bound != LTH_BOUND_NONE) { /* these are of the search that follows */
+        first.intervals = false;
+        first.average = 0;
+    }
     if (!lth__gp_learns_at_once(plan))
-        status = lth__gp_learn_part(gp, plan->learn_rows, learn_part, options, err);
+        status = lth__gp_learn_part(gp, plan->learn_rows, learn_part, &first, err);
     if (status == LTH_OK) status = condition(gp, plan, true, options, err);
     lth__journal_close(gp->journal);
     gp->journal = NULL;
@@ -226,7 +256,7 @@ lth_status lth__gp_learn(lth_gp *gp, const lth_gp_options *options, lth_error *e
     }
     gp->report.posterior = lth__gp_posterior_number(gp);
     lth__gp_uncertain_report(gp);
-    return lth__prepared_create(gp->kernel, gp->items, &gp->prepared, err);
+    return lth__gp_prepare(gp, err);
 }
 
 /* ---- From a table ---- */

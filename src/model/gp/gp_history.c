@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "model/common/metrics.h"
-#include "model/gp/gp.h"
+#include "model/posterior/noise.h"
 
 void lth__gp_leave_out(const lth_gp *gp, const double *alpha, const double *inverse, size_t target,
                        double *mean, double *variance) {
@@ -21,12 +21,23 @@ double lth__gp_truth(const lth_gp *gp, size_t target, size_t row) {
 
 /* What is expected of each row from all the others, whose f has this mean and variance. The places
  * of these arrays may be those of the result. */
-static void judge_left_out(const lth_gp *gp, size_t target, const double *mean,
-                           const double *variance, double *y, const lth_gp_prediction *to) {
-    for (size_t i = 0; i < gp->rows; i++) {
+static lth_status judge_left_out(const lth_gp *gp, size_t target, const double *mean,
+                                 const double *variance, double *y, const lth_gp_prediction *to,
+                                 lth_error *err) {
+    const lth_gp *noise = lth__gp_noise_model(gp);
+    size_t n = noise ? gp->rows : 0;
+    double *of_noise = lth__calloc(2 * n + 1, sizeof *of_noise);
+    lth_status status = of_noise ? LTH_OK : lth__fail_memory(err, 2 * n * sizeof *of_noise);
+    if (status == LTH_OK && noise)
+        status = noise->posterior->leave_one_out(noise, 0, of_noise, of_noise + n, err);
+    for (size_t i = 0; i < gp->rows && status == LTH_OK; i++) {
+        lth__at_row f = {.mean = mean[i], .variance = variance[i]};
+        if (noise) f.noise_mean = of_noise[i], f.noise_variance = of_noise[n + i];
         y[i] = lth__gp_truth(gp, target, i);
-        lth__gp_expect(gp, target, mean[i], variance[i], &gp->known, i, to, i);
+        lth__gp_expect(gp, target, f, &gp->known, i, to, i);
     }
+    lth__free(of_noise);
+    return status;
 }
 
 enum { LEFT_OUT = 8 };
@@ -61,9 +72,10 @@ lth_status lth__gp_report_left_out(lth_gp *gp, const double *mean, const double 
     double *room = lth__alloc(LEFT_OUT * n, sizeof *room);
     if (!room) return lth__fail_memory(err, LEFT_OUT * n * sizeof *room);
     lth_gp_prediction to = left_out_in(gp, room);
-    judge_left_out(gp, 0, mean, variance, room, &to);
-    size_t count = keep_known(gp, room, n);
-    lth_status status = lth_metrics_with(&to, sizeof to, count, &gp->loo, sizeof gp->loo, err);
+    lth_status status = judge_left_out(gp, 0, mean, variance, room, &to, err);
+    size_t count = status == LTH_OK ? keep_known(gp, room, n) : 0;
+    if (status == LTH_OK)
+        status = lth_metrics_with(&to, sizeof to, count, &gp->loo, sizeof gp->loo, err);
     if (status == LTH_OK) gp->report.loo = &gp->loo;
     lth__free(room);
     return status;
@@ -89,7 +101,8 @@ static lth_status leave_out(const lth_gp *gp, size_t target, double *mean, doubl
 lth_status lth_gp_leave_one_out(const lth_gp *gp, size_t target, double *y, double *mean,
                                 double *sd, lth_error *err) {
     LTH_TRY(leave_out(gp, target, mean, sd, err));
-    judge_left_out(gp, target, mean, sd, y, &(lth_gp_prediction){.point = mean, .sd = sd});
+    lth_gp_prediction to = {.point = mean, .sd = sd};
+    LTH_TRY(judge_left_out(gp, target, mean, sd, y, &to, err));
     for (size_t i = 0; i < gp->rows; i++) {
         if (isnan(y[i])) mean[i] = sd[i] = NAN; /* there was nothing to leave out */
     }
@@ -104,7 +117,7 @@ lth_status lth_gp_left_out(const lth_gp *gp, size_t target, double *y,
     double *mean = lth__alloc(2 * gp->rows, sizeof *mean), *variance = mean + gp->rows;
     if (!mean) return lth__fail_memory(err, 2 * gp->rows * sizeof *mean);
     lth_status status = leave_out(gp, target, mean, variance, err);
-    if (status == LTH_OK) judge_left_out(gp, target, mean, variance, y, &to);
+    if (status == LTH_OK) status = judge_left_out(gp, target, mean, variance, y, &to, err);
     lth__free(mean);
     return status;
 }

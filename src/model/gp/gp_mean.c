@@ -1,4 +1,6 @@
-/* The mean as a text: a linear model of number columns, "zs + f1..f17", and what its constant is.
+/* The expression of a model: its kernel, with the mean and the kernel of the noise.
+ *
+ * The mean as a text: a linear model of number columns, "zs + f1..f17", and what its constant is.
  *
  *     m(x) = constant + sum_c w_c x_c        w_c ~ N(0, variance), x_c scaled: mean 0, deviation 1
  *
@@ -56,11 +58,31 @@ static lth_status write_mean(const char *mean, bool *zero, lth__string *out, lth
     return status;
 }
 
-/* A mistake in the kernel is told as such before anything follows it. */
-static lth_status check_kernel(lth_ctx *ctx, const char *expression, lth_error *err) {
+/* A mistake in the kernel is told as such before anything follows it; and whether it has a size of
+ * its own (NULL = not asked). */
+static lth_status check_kernel(lth_ctx *ctx, const char *expression, bool *has_size,
+                               lth_error *err) {
     lth_kernel *kernel = NULL;
     LTH_TRY(lth_kernel_parse(ctx, expression, &kernel, err));
+    lth_status status = LTH_OK;
+    if (kernel->noise)
+        status = lth__fail(err, LTH_EFORMAT,
+                           "the kernel of the noise is already there, after "
+                           "\"|\": name it once, as noise-kernel");
+    bool *held = lth__calloc(kernel->param_count + 1, sizeof *held);
+    if (!held) status = lth__fail_memory(err, kernel->param_count * sizeof *held);
+    for (size_t p = 0; held && p < kernel->param_count; p++) held[p] = kernel->params[p].held;
+    if (held && has_size) *has_size = lth__kernel_has_size(kernel, held);
+    lth__free(held);
     lth_kernel_free(kernel);
+    return status;
+}
+
+/* How much the logarithm of the noise varies is learned in any case. */
+static lth_status write_noise(lth_ctx *ctx, const char *noise, lth__string *out, lth_error *err) {
+    bool has_size = false;
+    LTH_TRY(check_kernel(ctx, noise, &has_size, err));
+    lth__string_format(out, has_size ? " | %s" : " | 0.5 * (%s)", noise);
     return LTH_OK;
 }
 
@@ -69,9 +91,11 @@ lth_status lth__gp_expression(lth_ctx *ctx, const char *kernel, lth_gp_options *
     lth__string text = {0};
     lth_status status = LTH_OK;
     lth__string_format(&text, "%s", kernel);
-    if (options->mean) status = check_kernel(ctx, kernel, err);
+    if (options->mean || options->noise_kernel) status = check_kernel(ctx, kernel, NULL, err);
     if (status == LTH_OK && options->mean)
         status = write_mean(options->mean, &options->zero_mean, &text, err);
+    if (status == LTH_OK && options->noise_kernel)
+        status = write_noise(ctx, options->noise_kernel, &text, err);
     char *whole = text.failed ? NULL : lth__strndup(text.bytes, text.length);
     lth__string_free(&text);
     if (status == LTH_OK && !whole) status = lth__fail_memory(err, 0);
@@ -84,7 +108,12 @@ lth_status lth__gp_expression(lth_ctx *ctx, const char *kernel, lth_gp_options *
 
 lth_status lth_gp_kernel_parse(lth_ctx *ctx, const char *expression, const char *mean,
                                lth_kernel **out, lth_error *err) {
-    lth_gp_options options = {.mean = mean};
+    return lth_gp_kernel_with_noise(ctx, expression, mean, NULL, out, err);
+}
+
+lth_status lth_gp_kernel_with_noise(lth_ctx *ctx, const char *expression, const char *mean,
+                                    const char *noise, lth_kernel **out, lth_error *err) {
+    lth_gp_options options = {.mean = mean, .noise_kernel = noise};
     char *whole = NULL;
     LTH_TRY(lth__gp_expression(ctx, expression, &options, &whole, err));
     lth_status status = lth_kernel_parse(ctx, whole, out, err);

@@ -29,6 +29,7 @@ const lth__posterior *lth__gp_posterior(const lth_gp *gp, lth_posterior which) {
     if (gp->how.coregion > 0) return &lth__coregional;
     if (which == LTH_POSTERIOR_CG) return &lth__cg;
     if (which == LTH_POSTERIOR_INDUCING) return &lth__inducing;
+    if (gp->kernel->noise) return &lth__noisy;
     if (gp->likelihood->coupled && which != LTH_POSTERIOR_SITES) return &lth__softmax_posterior;
     if (which == LTH_POSTERIOR_LAPLACE) return &lth__laplace_posterior;
     if (which == LTH_POSTERIOR_SITES) return &lth__sites_posterior;
@@ -48,8 +49,11 @@ lth_posterior lth__gp_posterior_number(const lth_gp *gp) {
 
 static double bytes_of(const lth_gp *gp, lth_posterior which, size_t rows, lth_precision store,
                        bool on_disk) {
-    lth_gp asked = {
-        .rows = rows, .latents = gp->latents, .likelihood = gp->likelihood, .how = gp->how};
+    lth_gp asked = {.kernel = gp->kernel,
+                    .rows = rows,
+                    .latents = gp->latents,
+                    .likelihood = gp->likelihood,
+                    .how = gp->how};
     asked.how.store = store;
     asked.how.on_disk = on_disk;
     return (double)lth__gp_posterior(gp, which)->bytes(&asked);
@@ -85,6 +89,7 @@ static double problems_of(const lth_gp *gp) {
     if (gp->how.coregion > 0)
         return whole ? (double)gp->how.coregion + 1 : pow(gp->how.known_cells, 3);
     if (gp->likelihood->coupled) return 12 * (double)gp->latents;
+    if (gp->kernel->noise) return 16;
     return lth__gp_is_gaussian(gp) ? 1 : 4 * (double)gp->latents;
 }
 
@@ -157,7 +162,7 @@ static void choose_posterior(const lth_gp *gp, const lth_gp_options *options, lt
         return;
     }
     bool exact = fits(gp, LTH_POSTERIOR_EXACT, gp->rows, plan->store, plan->available);
-    if (gp->likelihood->coupled || (exact && !(factors && gp->rows > MOST_LAPLACE_ROWS))) {
+    if (exact && !(factors && gp->rows > MOST_LAPLACE_ROWS)) {
         plan->posterior = LTH_POSTERIOR_EXACT;
     } else if (!factors && (gp->items->stored ||
                             fits(gp, LTH_POSTERIOR_CG, gp->rows, LTH_F32, plan->available))) {
@@ -194,13 +199,30 @@ static bool is_by_sites(lth_posterior which) {
     return which == LTH_POSTERIOR_LAPLACE || which == LTH_POSTERIOR_SITES;
 }
 
+/* What a kernel of the noise goes with. */
+static lth_status check_noise(const lth_gp *gp, const lth_gp_plan *plan, lth_error *err) {
+    const lth__likelihood *l = gp->likelihood;
+    const char *not =
+        l != &lth__gaussian && l != &lth__warped ? "another likelihood than gaussian and warped"
+        : gp->how.coregion > 0                   ? "coregion"
+        : gp->target_count > 1                   ? "several targets: fit a model for each"
+        : gp->known.added   ? "known variances of the noise; 1/COL, a number of repeats, does"
+        : gp->items->stored ? "a matrix on disk"
+        : plan->posterior == LTH_POSTERIOR_CG || plan->posterior == LTH_POSTERIOR_INDUCING
+            ? "the posteriors cg and inducing; take fewer rows (learn-rows, where)"
+        : plan->posterior == LTH_POSTERIOR_LAPLACE ? "Laplace's approximation"
+                                                   : NULL;
+    return not ? lth__fail(err, LTH_EARG, "a kernel of the noise does not go with %s", not )
+               : LTH_OK;
+}
+
 static lth_status check(const lth_gp *gp, const lth_gp_options *options, const lth_gp_plan *plan,
                         lth_error *err) {
     bool gaussian = lth__gp_is_gaussian(gp);
-    if (gp->likelihood->coupled &&
-        lth__gp_posterior(gp, plan->posterior) != &lth__softmax_posterior)
-        return lth__fail(err, LTH_EARG,
-                         "softmax takes the exact posterior; for many rows take logit");
+    if (gp->kernel->noise) LTH_TRY(check_noise(gp, plan, err));
+    const lth__posterior *taken = lth__gp_posterior(gp, plan->posterior);
+    if (gp->likelihood->coupled && taken != &lth__softmax_posterior && taken != &lth__inducing)
+        return lth__fail(err, LTH_EARG, "softmax takes the exact or the inducing posterior");
     if (gaussian && is_by_sites(plan->posterior))
         return lth__fail(
             err, LTH_EARG,
@@ -280,10 +302,21 @@ static void tell(const lth_gp *gp, const lth_gp_options *options, const lth_gp_p
                  plan->learn_rows, gp->rows);
 }
 
-static lth_status check_memory(double bytes, const char *what, lth_error *err) {
-    static const char advice[] = "use fewer rows (--where, --learn-rows, --inducing), --posterior "
-                                 "cg or inducing, or a machine with more memory";
-    return lth__memory_check(bytes < 1e18 ? (size_t)bytes : SIZE_MAX, what, advice, err);
+/* What the likelihood and the targets leave to choose from. */
+static const char *advice_for(const lth_gp *gp) {
+    if (gp->how.coregion > 0)
+        return "use fewer rows (--where), a long table with coregion(task) and "
+               "--inducing, or a machine with more memory";
+    if (!lth__gp_is_gaussian(gp))
+        return "use fewer rows (--where, --learn-rows, --inducing), --posterior inducing, or a "
+               "machine with more memory";
+    return "use fewer rows (--where, --learn-rows, --inducing), --posterior cg or inducing, or a "
+           "machine with more memory";
+}
+
+static lth_status check_memory(const lth_gp *gp, double bytes, const char *what, lth_error *err) {
+    size_t whole = bytes < 1e18 ? (size_t)bytes : SIZE_MAX;
+    return lth__memory_check(whole, what, advice_for(gp), err);
 }
 
 lth_status lth__gp_plan_check(const lth_gp *gp, const lth_gp_options *options,
@@ -294,8 +327,8 @@ lth_status lth__gp_plan_check(const lth_gp *gp, const lth_gp_options *options,
                                         "a Gaussian process with that many inducing rows",
                                         "Laplace's approximation for that many rows",
                                         "sites of that many rows"};
-    if (learns) LTH_TRY(check_memory(plan->learn_bytes, "learning from that many rows", err));
-    LTH_TRY(check_memory(plan->bytes, whats[plan->posterior], err));
+    if (learns) LTH_TRY(check_memory(gp, plan->learn_bytes, "learning from that many rows", err));
+    LTH_TRY(check_memory(gp, plan->bytes, whats[plan->posterior], err));
     tell(gp, options, plan, learns);
     return LTH_OK;
 }
@@ -382,6 +415,12 @@ static void estimate(const lth_gp *gp, const rates *r, lth_gp_plan *plan) {
     plan->seconds = plan->pairs * r->value + plan->read * r->byte + algebra * r->operation;
 }
 
+/* EXACT is another one where that is none. */
+static const char *name_of(const lth_gp *gp, lth_posterior which) {
+    const lth__posterior *p = lth__gp_posterior(gp, which);
+    return p == &lth__softmax_posterior ? "softmax" : p->name;
+}
+
 static lth_status plan_model(const lth_gp *gp, const lth_gp_options *options, lth_gp_plan *plan,
                              lth_error *err) {
     rates r = {0};
@@ -391,6 +430,7 @@ static lth_status plan_model(const lth_gp *gp, const lth_gp_options *options, lt
     LTH_TRY(time_algebra(gp, &r, err));
     estimate(gp, &r, plan);
     if (!options->learn) plan->learn_seconds = 0;
+    plan->name = name_of(gp, plan->posterior);
     return LTH_OK;
 }
 

@@ -8,6 +8,7 @@
 #include "model/gp/gp_average.h"
 #include "model/gp/gp_classes.h"
 #include "model/likelihood/mixture.h"
+#include "model/posterior/noise.h"
 #include "model/posterior/outputs.h"
 #include "model/posterior/softmax.h"
 
@@ -63,29 +64,87 @@ typedef struct slice_room {
     double *K, *self, *mean, *variance;
 } slice_room;
 
-/* Variances of a row. */
+/* Means and variances of a row: where noise is a function, its logarithm comes after all rows' f.
+ */
+static size_t means_of(const lth_gp *gp) {
+    return gp->latents + (lth__gp_noise_model(gp) != NULL);
+}
+
 static size_t spread_of(const lth_gp *gp) {
-    return gp->likelihood->coupled ? gp->latents * gp->latents : gp->latents;
+    return gp->likelihood->coupled ? gp->latents * gp->latents : means_of(gp);
+}
+
+/* What rows are to the training rows. */
+static lth_status compare(const lth_gp *gp, const lth_items *items, const slice_room *s,
+                          lth_error *err) {
+    double *self = s->variance ? s->self : NULL;
+    LTH_TRY(lth__gram_against(gp->prepared, items, s->K, gp->rows, self, err));
+    lth__gp_prior(gp, s->K, items->count * gp->rows);
+    if (self) lth__gp_prior(gp, self, items->count);
+    return LTH_OK;
+}
+
+static lth_status predict_noise(const lth_gp *gp, const lth_items *items, const slice_room *s,
+                                double *mean, double *variance, lth_error *err) {
+    LTH_TRY(compare(gp, items, s, err));
+    return gp->posterior->predict(gp, lth__items_ctx(items), items->count, s->K, s->self, mean,
+                                  variance, err);
+}
+
+/* Coupled latent functions that are independent of each other: variances become the diagonals of
+ * matrices, from the last on. */
+static lth_status predict_apart(const lth_gp *gp, lth_ctx *ctx, size_t rows, const slice_room *s,
+                                double *mean, double *variance, lth_error *err) {
+    size_t n = gp->latents;
+    LTH_TRY(gp->posterior->predict(gp, ctx, rows, s->K, s->self, mean, variance, err));
+    for (size_t cell = variance ? rows * n : 0; cell-- > 0;) {
+        double own = variance[cell];
+        memset(variance + cell * n, 0, n * sizeof *variance);
+        variance[cell * n + cell % n] = own;
+    }
+    return LTH_OK;
 }
 
 /* `given` of all items of the call, of which these are those from `first` on. */
 static lth_status predict_slice(const lth_gp *gp, const lth_items *items, size_t first,
                                 const double *given, size_t all, const slice_room *s, size_t model,
                                 lth_error *err) {
+    const lth_gp *noise = s->variance ? lth__gp_noise_model(gp) : NULL;
     size_t rows = items->count;
-    double *self = s->variance ? s->self : NULL;
-    LTH_TRY(lth__gram_against(gp->prepared, items, s->K, gp->rows, self, err));
-    lth__gp_prior(gp, s->K, rows * gp->rows);
-    if (self) lth__gp_prior(gp, self, rows);
+    LTH_TRY(compare(gp, items, s, err));
     lth_ctx *ctx = lth__items_ctx(items);
-    double *mean = s->mean + model * rows * gp->latents;
+    double *mean = s->mean + model * rows * means_of(gp);
     double *variance = s->variance ? s->variance + model * rows * spread_of(gp) : NULL;
     if (given)
-        return lth__outputs_predict_given(gp, ctx, rows, s->K, self, given + first, all, mean,
-                                          variance, err);
-    if (gp->likelihood->coupled)
+        return lth__outputs_predict_given(gp, ctx, rows, s->K, s->variance ? s->self : NULL,
+                                          given + first, all, mean, variance, err);
+    if (gp->likelihood->coupled && gp->posterior->covary)
         return gp->posterior->covary(gp, ctx, rows, s->K, s->self, mean, variance, err);
-    return gp->posterior->predict(gp, ctx, rows, s->K, s->self, mean, variance, err);
+    if (gp->likelihood->coupled) return predict_apart(gp, ctx, rows, s, mean, variance, err);
+    LTH_TRY(gp->posterior->predict(gp, ctx, rows, s->K, s->self, mean, variance, err));
+    return noise ? predict_noise(noise, items, s, mean + rows, variance + rows, err) : LTH_OK;
+}
+
+lth_status lth__gp_noise_at(const lth_gp *gp, const lth_items *item, lth__at_row *out,
+                            lth_error *err) {
+    const lth_gp *noise = lth__gp_noise_model(gp);
+    if (!noise) return LTH_OK;
+    slice_room s = {.K = lth__alloc(gp->rows, sizeof *s.K),
+                    .self = &(double){0},
+                    .mean = &out->noise_mean,
+                    .variance = &out->noise_variance};
+    lth_status status = s.K ? LTH_OK : lth__fail_memory(err, gp->rows * sizeof *s.K);
+    if (status == LTH_OK) status = gp->posterior->ready(gp, err);
+    if (status == LTH_OK) status = predict_noise(noise, item, &s, s.mean, s.variance, err);
+    lth__free(s.K);
+    return status;
+}
+
+lth_status lth__gp_prepare(lth_gp *gp, lth_error *err) {
+    lth_gp *noise = lth__gp_noise_model(gp);
+    lth__noise_follow(gp);
+    if (noise) LTH_TRY(lth__prepared_create(noise->kernel, gp->items, &noise->prepared, err));
+    return lth__prepared_create(gp->kernel, gp->items, &gp->prepared, err);
 }
 
 static bool is_own(const lth_gp *gp, const lth_items *items, size_t slice) {
@@ -103,7 +162,7 @@ static lth_status make_ready(const lth__averaged *by, lth_error *err) {
 static lth_status predict_slices(const lth__averaged *by, const lth_items *items, bool variances,
                                  const double *given, take_fn *take, void *user, lth_error *err) {
     const lth_gp *gp = lth__averaged_at(by, 0); /* of all of them the same rows and latents */
-    size_t most = items->count < SLICE ? items->count : SLICE, of_f = most * gp->latents;
+    size_t most = items->count < SLICE ? items->count : SLICE, of_f = most * means_of(gp);
     slice_room s = {.K = lth__alloc(most * gp->rows, sizeof *s.K),
                     .self = lth__alloc(most, sizeof *s.self),
                     .mean = lth__alloc(by->count * of_f, sizeof *s.mean)};
@@ -152,14 +211,71 @@ lth__predictive lth__gp_predictive(const lth_gp *gp, size_t target, double mean,
                              .variance = variance};
 }
 
+/* What is expected of a row: the parts of a mixture, one for each model, or where its noise is a
+ * function one for each of several values of that. */
+typedef struct parts {
+    lth__predictive *part;
+    double *weight;
+    double *room; /* for the parameters of each */
+    size_t count;
+} parts;
+
+/* Points for the logarithm of the noise: those of a rule for normal distributions that weigh
+ * anything. What is left out is less than what the sum of their weights may lack. */
+enum { MOST_POINTS = LTH__NODES };
+static const double least_weight = 1e-12;
+
+static lth_status make_parts(size_t most, parts *p, lth_error *err) {
+    *p = (parts){.part = lth__alloc(most, sizeof *p->part),
+                 .weight = lth__alloc(most, sizeof *p->weight),
+                 .room = lth__alloc(most * LTH__MOST_OWN, sizeof *p->room)};
+    if (p->part && p->weight && p->room) return LTH_OK;
+    return lth__fail_memory(err, most * LTH__MOST_OWN * sizeof *p->room);
+}
+
+static void free_parts(parts *p) {
+    lth__free(p->part);
+    lth__free(p->weight);
+    lth__free(p->room);
+}
+
+static lth__predictive *add_part(parts *to, const lth_gp *gp, size_t target, lth__at_row f,
+                                 const lth__known *known, size_t row, double weight) {
+    lth__predictive *p = &to->part[to->count];
+    double *room = to->room + to->count * LTH__MOST_OWN;
+    to->weight[to->count++] = weight;
+    *p = lth__gp_predictive(gp, target, f.mean, f.variance, known, row, room);
+    return p;
+}
+
+static void add_parts(parts *to, const lth_gp *gp, size_t target, lth__at_row f,
+                      const lth__known *known, size_t row, double weight) {
+    if (!lth__gp_noise_model(gp)) {
+        (void)add_part(to, gp, target, f, known, row, weight);
+        return;
+    }
+    const lth__quadrature *rule = lth__quadrature_shared();
+    double sd = sqrt(f.noise_variance);
+    for (size_t k = 0; k < LTH__NODES; k++) {
+        double *own = to->room + to->count * LTH__MOST_OWN;
+        if (rule->weight[k] < least_weight) continue;
+        lth__predictive *p = add_part(to, gp, target, f, known, row, weight * rule->weight[k]);
+        own[0] = p->terms.theta[0] * exp(f.noise_mean + sd * rule->node[k]);
+        p->terms.theta = own;
+    }
+}
+
+static lth__mixture mixture_of(const parts *p) {
+    return (lth__mixture){.count = p->count, .weight = p->weight, .part = p->part};
+}
+
 typedef struct numbers {
     const lth_gp *gp;
     const lth__known *known;
     const lth_gp_prediction *to;
     size_t count;
     const lth__averaged *by;
-    lth__predictive *part; /* room for one of each model     */
-    double *room;          /* and for the parameters of each */
+    parts parts; /* room */
 } numbers;
 
 /* Of f where it is in units of its own, otherwise of y without noise. */
@@ -189,32 +305,51 @@ static void take_distribution(const lth_gp *gp, const lth__mixture *p, const lth
     if (to->crps) to->crps[at] = lth__mixture_crps(p, to->y[at]);
 }
 
-void lth__gp_expect(const lth_gp *gp, size_t target, double mean, double variance,
-                    const lth__known *known, size_t row, const lth_gp_prediction *to, size_t at) {
-    double room[LTH__MOST_OWN];
-    lth__predictive p = lth__gp_predictive(gp, target, mean, variance, known, row, room);
-    take_latent(gp, to, target, at, mean, variance);
-    take_distribution(gp, &(lth__mixture){.count = 1, .weight = &(double){1}, .part = &p}, to, at);
-    if (to->probability) lth__predictive_grades(&p, to->probability + row * gp->grade_count);
+void lth__gp_expect(const lth_gp *gp, size_t target, lth__at_row f, const lth__known *known,
+                    size_t row, const lth_gp_prediction *to, size_t at) {
+    lth__predictive part[MOST_POINTS];
+    double weight[MOST_POINTS], room[MOST_POINTS * LTH__MOST_OWN];
+    parts all = {.part = part, .weight = weight, .room = room};
+    add_parts(&all, gp, target, f, known, row, 1);
+    lth__mixture p = mixture_of(&all);
+    take_latent(gp, to, target, at, f.mean, f.variance);
+    take_distribution(gp, &p, to, at);
+    if (to->probability) lth__mixture_grades(&p, to->probability + row * gp->grade_count);
+}
+
+/* Of one model. */
+static lth__at_row at_row(const lth_gp *gp, const double *mean, const double *variance, size_t rows,
+                          size_t row, size_t target) {
+    size_t cell = row * gp->latents + target, of_noise = rows * gp->latents + row;
+    lth__at_row f = {.mean = mean[cell], .variance = variance ? variance[cell] : 0};
+    if (variance && lth__gp_noise_model(gp)) {
+        f.noise_mean = mean[of_noise];
+        f.noise_variance = variance[of_noise];
+    }
+    return f;
 }
 
 static void take_numbers(void *user, size_t first, size_t rows, const double *mean,
                          const double *variance) {
-    const numbers *n = user;
+    numbers *n = user;
     const lth_gp *gp = n->gp;
-    lth__mixture p = {.count = n->by->count, .weight = n->by->weight, .part = n->part};
-    size_t stride = rows * gp->latents;
+    const lth__averaged *by = n->by;
+    size_t stride = rows * means_of(lth__averaged_at(by, 0));
     for (size_t t = 0; t < gp->target_count; t++) {
         for (size_t r = 0; r < rows; r++) {
             size_t cell = r * gp->latents + t, at = t * n->count + first + r;
             const double *v = variance ? variance + cell : NULL;
             double of_f, variance_of_f;
-            lth__mixture_mix(p.count, p.weight, mean + cell, v, stride, &of_f, &variance_of_f);
+            lth__mixture_mix(by->count, by->weight, mean + cell, v, stride, &of_f, &variance_of_f);
             take_latent(gp, n->to, t, at, of_f, variance_of_f);
-            for (size_t m = 0; m < p.count; m++)
-                n->part[m] = lth__gp_predictive(lth__averaged_at(n->by, m), t,
-                                                mean[cell + m * stride], v ? v[m * stride] : 0,
-                                                n->known, first + r, n->room + m * LTH__MOST_OWN);
+            n->parts.count = 0;
+            for (size_t m = 0; m < by->count; m++) {
+                lth__at_row f = at_row(lth__averaged_at(by, m), mean + m * stride,
+                                       variance ? variance + m * stride : NULL, rows, r, t);
+                add_parts(&n->parts, lth__averaged_at(by, m), t, f, n->known, first + r,
+                          by->weight[m]);
+            }
+            lth__mixture p = mixture_of(&n->parts);
             take_distribution(gp, &p, n->to, at);
             if (n->to->probability)
                 lth__mixture_grades(&p, n->to->probability + (first + r) * gp->grade_count);
@@ -248,13 +383,8 @@ lth_status lth__gp_predict_items(const lth_gp *gp, const lth_items *items, const
                                  const double *given, const lth_gp_prediction *to, lth_error *err) {
     lth__averaged by;
     LTH_TRY(find_models(gp, items, &by, err));
-    numbers n = {.gp = gp,
-                 .known = known,
-                 .to = to,
-                 .count = items->count,
-                 .by = &by,
-                 .part = lth__alloc(by.count, sizeof *n.part),
-                 .room = lth__alloc(by.count * LTH__MOST_OWN, sizeof *n.room)};
+    numbers n = {.gp = gp, .known = known, .to = to, .count = items->count, .by = &by};
+    size_t points = lth__gp_noise_model(lth__averaged_at(&by, 0)) ? MOST_POINTS : 1;
     size_t cells = gp->target_count * items->count, grades = items->count * gp->grade_count;
     lth__cluster *c = lth__items_ctx(items)->cluster;
     double *arrays[ARRAYS];
@@ -262,11 +392,10 @@ lth_status lth__gp_predict_items(const lth_gp *gp, const lth_items *items, const
     for (size_t i = 0; i < count; i++) memset(arrays[i], 0, cells * sizeof **arrays);
     if (to->probability) memset(to->probability, 0, grades * sizeof *to->probability);
     bool variances = given || needs_variance(gp, to);
-    lth_status status = n.part && n.room ? LTH_OK : lth__fail_memory(err, 0);
+    lth_status status = make_parts(by.count * points, &n.parts, err);
     if (status == LTH_OK)
         status = predict_slices(&by, items, variances, given, take_numbers, &n, err);
-    lth__free(n.part);
-    lth__free(n.room);
+    free_parts(&n.parts);
     status = lth__cluster_agree(c, status, err);
     for (size_t i = 0; i < count && status == LTH_OK; i++)
         status = lth__cluster_join(c, LTH_OK, arrays[i], cells, err);

@@ -56,34 +56,59 @@ typedef struct sampled {
     const double *phi; /* of the warp */
 } sampled;
 
-static double see(const sampled *s, double f, lth__random *random) {
-    double y = s->likelihood->draw(&s->terms, f + s->mean, random);
+/* At a row with this f, whose noise is so many times as large. */
+static double see(const sampled *s, double f, double noise, lth__random *random) {
+    lth__terms terms = s->terms;
+    double own[LTH__MOST_OWN];
+    if (noise != 1) {
+        memcpy(own, s->own, sizeof own);
+        own[0] *= noise;
+        terms.theta = own;
+    }
+    double y = s->likelihood->draw(&terms, f + s->mean, random);
     return s->warp ? lth__warp_inverse(s->warp, s->phi, y) : y;
 }
 
-static void draw(const lth__packed *L, const sampled *s, lth__random *random, double *z,
-                 double *y) {
+static void draw(const lth__packed *L, lth__random *random, double *z, double *f) {
     for (size_t i = 0; i < L->n; i += 2) lth__random_normals(random, z + i);
     for (size_t i = 0; i < L->n; i++) {
         const double *row = L->cells + lth__packed_row(L, i);
-        double f = 0;
-        for (size_t j = 0; j <= i; j++) f += row[j] * z[j];
-        y[i] = see(s, f, random);
+        f[i] = 0;
+        for (size_t j = 0; j <= i; j++) f[i] += row[j] * z[j];
     }
+}
+
+/* The priors of f and, where noise is a function, of its logarithm, whose L has no cells where it
+ * is not. `room` for both and as much again. */
+static void draw_rows(const lth__packed *L, const lth__packed *noise, const sampled *s,
+                      lth__random *random, double *room, double *y) {
+    size_t n = L->n;
+    double *f = room, *g = room + n, *z = room + 2 * n;
+    draw(L, random, z, f);
+    if (noise->cells) draw(noise, random, z, g);
+    for (size_t i = 0; i < n; i++) y[i] = see(s, f[i], noise->cells ? exp(g[i]) : 1, random);
 }
 
 static lth_status draw_all(const lth_kernel *kernel, const lth_items *items, const sampled *s,
                            size_t draws, double *y, lth_error *err) {
-    lth__packed L = lth__packed_layout(items->count);
-    LTH_TRY(lth__memory_check(lth__packed_bytes(L.n, sizeof *L.cells), "the Gram matrix",
+    lth__packed L = lth__packed_layout(items->count), noise = L;
+    size_t matrix = lth__packed_bytes(L.n, sizeof *L.cells), room = 3 * L.n + 1;
+    if (kernel->noise && !s->likelihood->has_noise)
+        return lth__fail(err, LTH_EARG, "the likelihood %s has no noise that could be a function",
+                         s->likelihood->name);
+    LTH_TRY(lth__memory_check(kernel->noise ? 2 * matrix : matrix, "the Gram matrix",
                               "use fewer rows", err));
-    double *z = lth__alloc(L.n + 1, sizeof *z);
-    lth_status status = z ? LTH_OK : lth__fail_memory(err, L.n * sizeof *z);
+    double *z = lth__alloc(room, sizeof *z);
+    lth_kernel of_noise = lth__kernel_of_noise(kernel);
+    lth_status status = z ? LTH_OK : lth__fail_memory(err, room * sizeof *z);
     if (status == LTH_OK) status = make_prior(kernel, items, &L.cells, err);
+    if (status == LTH_OK && kernel->noise) status = make_prior(&of_noise, items, &noise.cells, err);
     lth__random random;
     lth__random_seed(&random, kernel->ctx->options.seed);
-    for (size_t d = 0; d < draws && status == LTH_OK; d++) draw(&L, s, &random, z, y + d * L.n);
+    for (size_t d = 0; d < draws && status == LTH_OK; d++)
+        draw_rows(&L, &noise, s, &random, z, y + d * L.n);
     lth__free(L.cells);
+    lth__free(noise.cells);
     lth__free(z);
     return status;
 }

@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "engine/cluster.h"
-#include "model/common/eigen.h"
+#include "engine/eigen.h"
 
 /* Where the rows say nothing about a direction, its standard deviation is this: in logarithms, two
  * orders of magnitude either way. */
@@ -15,7 +15,7 @@ static const double most_sd = 3;
 /* ---- Free variables ---- */
 
 static void free_normal(lth__normal *n) {
-    void *blocks[] = {n->variable, n->root, n->sd, n->undetermined};
+    void *blocks[] = {n->variable, n->root, n->still, n->sd, n->undetermined};
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) lth__free(blocks[i]);
 }
 
@@ -29,7 +29,9 @@ static lth_status list_free(const lth__variables *v, const double *x, lth__norma
     n->root = lth__calloc(n->count * n->count, sizeof *n->root);
     n->sd = lth__calloc(n->count, sizeof *n->sd);
     n->undetermined = lth__calloc(n->count, sizeof *n->undetermined);
-    return n->root && n->sd && n->undetermined ? LTH_OK : lth__fail_memory(err, 0);
+    n->still = lth__calloc(n->count, sizeof *n->still);
+    bool ok = n->root && n->sd && n->undetermined && n->still;
+    return ok ? LTH_OK : lth__fail_memory(err, 0);
 }
 
 /* What is a step of 1 in a logarithm: of a variable as it is, its size. */
@@ -101,17 +103,38 @@ lth_status lth__gp_curvature(const lth__variables *v, lth__gram *gram, const lth
 
 /* ---- The normal distribution ---- */
 
+/* Whether it is a weight, of targets or tasks that learn from each other; those of a warp are not.
+ */
+static bool is_weight(const lth__variables *v, const lth__variable *of) {
+    bool own = of->param >= v->gp->kernel->param_count;
+    return of->scale == LTH__AS_IT_IS && of->least < 0 && !(own && v->gp->warp);
+}
+
+/* Whether a flat direction moves weights. These can be turned, or made smaller where the kernel has
+ * a size too, and the model stays what it is; but that is a curve, and the straight line leaves it.
+ */
+static bool is_curved(const lth__variables *v, const lth__normal *n, const double *V, size_t d) {
+    double share = 0;
+    for (size_t i = 0; i < n->count; i++) {
+        double x = V[i * n->count + d];
+        if (is_weight(v, &v->list[n->variable[i]])) share += x * x;
+    }
+    return share > 1e-4;
+}
+
 /* Directions in units of the variables; flat ones, and those that bend the wrong way, get the most
- * that a standard deviation may be. */
+ * that a standard deviation may be. Draws do not move along those that are curved. */
 static void take_directions(const lth__variables *v, lth__normal *n, const double *V,
                             const double *value) {
     double least = 1 / (most_sd * most_sd);
+    for (size_t d = 0; d < n->count; d++)
+        n->still[d] = !(value[d] > least) && is_curved(v, n, V, d);
     for (size_t i = 0; i < n->count; i++) {
         double all = 0, flat = 0, unit = unit_of(v, n, i);
         for (size_t d = 0; d < n->count; d++) {
             bool is_flat = !(value[d] > least);
             double root = V[i * n->count + d] / sqrt(is_flat ? least : value[d]);
-            n->root[i * n->count + d] = unit * root;
+            n->root[i * n->count + d] = n->still[d] ? 0 : unit * root;
             all += root * root;
             if (is_flat) flat += root * root;
         }

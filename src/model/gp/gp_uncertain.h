@@ -27,6 +27,7 @@ typedef struct lth__normal {
     size_t count; /* of the free ones */
     size_t *variable;
     double *root; /* count x count: [variable][direction] */
+    bool *still;  /* of each direction: it has no root    */
     double *sd;
     bool *undetermined;
 } lth__normal;
@@ -48,9 +49,11 @@ bool lth__gp_goes_on(const lth__variables *v, size_t evaluations);
 
 struct lth__draws {
     size_t count, params;
-    double *value;            /* [draw][parameter]: of the kernel, then the model's own */
-    double *weight;           /* which sum to 1                                          */
-    double effective;         /* as many equal ones                                      */
+    double *value;    /* [draw][parameter]: of the kernel, then the model's own */
+    double *weight;   /* which sum to 1                                          */
+    double effective; /* as many equal ones                                      */
+    double *kept;     /* [draw][numbers]: of rows that are not kept, or NULL      */
+    size_t numbers;
     pthread_mutex_t lock;     /* of what follows                                         */
     struct lth__drawn *drawn; /* models of these, when they are first needed (gp_average.c) */
 };

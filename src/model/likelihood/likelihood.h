@@ -24,9 +24,11 @@ typedef struct lth__log_p {
     double value, d1, d2, d3;
 } lth__log_p;
 
-/* E log p(y | f) where f is normal, and its derivatives by the mean and variance of f. */
+/* E log p(y | f) where f is normal, and its derivatives by the mean and variance of f; the second
+ * ones are NaN where the likelihood does not say. */
 typedef struct lth__expected {
     double value, by_mean, by_variance;
+    double by_mean_2, by_both, by_variance_2;
 } lth__expected;
 
 /* What targets are. Numbers are centred and scaled, and f is in their units; labels are -1 and 1;
@@ -36,7 +38,8 @@ typedef enum lth__of {
     LTH__OF_LABELS,
     LTH__OF_COUNTS,
     LTH__OF_SHARES,
-    LTH__OF_GRADES
+    LTH__OF_GRADES,
+    LTH__OF_SPREADS /* squares of what is left of numbers (noise.h) */
 } lth__of;
 
 /* What a likelihood is given beside y and f. */
@@ -95,7 +98,8 @@ typedef struct lth__likelihood {
 } lth__likelihood;
 
 extern const lth__likelihood lth__gaussian, lth__logit, lth__probit, lth__student, lth__warped,
-    lth__censored, lth__ordinal, lth__poisson, lth__negbinomial, lth__beta, lth__softmax_likelihood;
+    lth__censored, lth__ordinal, lth__poisson, lth__negbinomial, lth__beta, lth__softmax_likelihood,
+    lth__spread;
 
 /* What all likelihoods of counts have in common. */
 double lth__counts_link(const lth__terms *t, const double *y, size_t rows, double exposure);
@@ -136,6 +140,8 @@ typedef struct lth__quadrature {
     double node[LTH__NODES], weight[LTH__NODES];
 } lth__quadrature;
 void lth__quadrature_make(lth__quadrature *q);
+/* One for all, made when it is first asked for. */
+const lth__quadrature *lth__quadrature_shared(void);
 
 /* E log p(y | f) by this rule, where f has this mean and variance, and its derivatives by both: of
  * the rule itself, so that they agree with the value whatever the rule's error; or as the

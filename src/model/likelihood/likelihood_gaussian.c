@@ -18,7 +18,8 @@ static void by_params(const lth__terms *t, double y, double f, lth__log_p *out) 
 
 static lth__expected expect(const lth__terms *t, double y, double mean, double variance) {
     lth__log_p p = at(t, y, mean);
-    return (lth__expected){p.value + 0.5 * variance * p.d2, p.d1, 0.5 * p.d2};
+    return (lth__expected){
+        .value = p.value + 0.5 * variance * p.d2, .by_mean = p.d1, .by_variance = 0.5 * p.d2};
 }
 
 static void expect_params(const lth__terms *t, double y, double mean, double variance,

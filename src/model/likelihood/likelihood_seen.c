@@ -45,7 +45,12 @@ static lth__expected expect_closed(const lth__seen *s, size_t row, double mean, 
     double room[LTH__MOST_OWN], weight = s->weight ? s->weight[row] : 1;
     lth__terms t = lth__seen_terms(s, row, room);
     lth__expected e = s->likelihood->expect(&t, s->y[row], lth__seen_place(s, row, mean), variance);
-    return (lth__expected){e.value * weight, e.by_mean * weight, e.by_variance * weight};
+    return (lth__expected){.value = e.value * weight,
+                           .by_mean = e.by_mean * weight,
+                           .by_variance = e.by_variance * weight,
+                           .by_mean_2 = NAN,
+                           .by_both = NAN,
+                           .by_variance_2 = NAN};
 }
 
 static void expect_params_closed(const lth__seen *s, size_t row, double mean, double variance,
@@ -59,19 +64,25 @@ static void expect_params_closed(const lth__seen *s, size_t row, double mean, do
 lth__expected lth__seen_expect(const lth__seen *s, const lth__quadrature *q, size_t row,
                                double mean, double variance) {
     if (s->likelihood->expect) return expect_closed(s, row, mean, variance);
-    double sd = sqrt(variance > 0 ? variance : 0), slope = 0, curvature = 0;
+    double sd = sqrt(variance > 0 ? variance : 0), slope = 0, bend = 0, bend_2 = 0, d3 = 0;
     lth__expected e = {0};
     for (size_t i = 0; i < LTH__NODES; i++) {
-        double w = q->weight[i];
-        lth__log_p p = lth__seen_at(s, row, mean + sd * q->node[i]);
+        double w = q->weight[i], x = q->node[i];
+        lth__log_p p = lth__seen_at(s, row, mean + sd * x);
         e.value += w * p.value;
         e.by_mean += w * p.d1;
-        slope += w * p.d1 * q->node[i];
-        curvature += w * p.d2;
+        e.by_mean_2 += w * p.d2;
+        slope += w * p.d1 * x;
+        bend += w * p.d2 * x;
+        bend_2 += w * p.d2 * x * x;
+        d3 += w * p.d3;
     }
-    /* Where the first is a quotient of two small numbers, the rule is exact and they are the same.
-     */
-    e.by_variance = sd > 1e-4 ? slope / (2 * sd) : curvature / 2;
+    /* Where the first are quotients of small numbers, the rule is exact and they are the same, but
+     * for the last, which does not matter there. */
+    bool wide = sd > 1e-4;
+    e.by_variance = wide ? slope / (2 * sd) : e.by_mean_2 / 2;
+    e.by_both = wide ? bend / (2 * sd) : d3 / 2;
+    e.by_variance_2 = wide ? (bend_2 - slope / sd) / (4 * variance) : 0;
     return e;
 }
 

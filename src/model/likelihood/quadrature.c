@@ -1,5 +1,6 @@
 /* Gauss and Hermite's rule, by which expectations under a normal distribution are taken. */
 #include <math.h>
+#include <pthread.h>
 
 #include "model/likelihood/likelihood.h"
 
@@ -47,4 +48,16 @@ void lth__quadrature_make(lth__quadrature *q) {
         found++;
     }
     for (size_t i = 0; i < LTH__NODES; i++) q->weight[i] /= sum;
+}
+
+static lth__quadrature shared;
+
+static void make_shared(void) {
+    lth__quadrature_make(&shared);
+}
+
+const lth__quadrature *lth__quadrature_shared(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, make_shared);
+    return &shared;
 }

@@ -8,6 +8,12 @@
  * may be f) have this stride. */
 double lth__softmax_at(size_t classes, size_t stride, const double *f, double *p);
 
+/* Where f are normal and independent, a bound of the expected log sum_c exp(f_c) from above, which
+ * is close. Its derivatives are a_c by the mean and a_c (1 - a_c) / 2 by the variance of f_c;
+ * `room` has 2 numbers for each class. */
+double lth__softmax_expect(size_t classes, const double *mean, const double *variance, double *a,
+                           double *room);
+
 /* Probabilities where f is normal, by the mean over points that are the same for all rows. */
 typedef struct lth__softmax_points {
     size_t classes;

@@ -6,8 +6,8 @@
  *
  * where each row has a precision D_n and l_n = D_n times what was seen. Gaussian noise: D = 1/noise
  * (Titsias) or 1/(noise + d_n) (FITC), seen is y_n. Others have sites, found step by step
- * (inducing_sites.c). Rows come in slices and the N x M matrix of a_n is never held, unless there
- * is room for it and it is needed more than once.
+ * (inducing_sites.c, inducing_softmax.c). Rows come in slices and the N x M matrix of a_n is never
+ * held, unless there is room for it and it is needed more than once.
  *
  * The gradient of each evidence is the pull-back of
  *
@@ -41,6 +41,14 @@ typedef struct lth__inducing_state {
     double *sites;        /* [latent][l, D][n], of likelihoods that are not Gaussian */
     double left_to_noise; /* mean of d_n D_n with D as in Titsias' posterior, or of the sites */
 } lth__inducing_state;
+
+/* One without rows yet, or NULL. */
+lth__inducing_state *lth__inducing_create(const lth_gp *gp);
+/* beta = L^-T b. */
+lth_status lth__inducing_weigh(lth__inducing_state *s, const double *L, lth_error *err);
+/* Whether it can be on the diagonal of a factor of B, which is I and more. */
+bool lth__inducing_is_pivot(double x);
+extern const lth__draw_keeper lth__inducing_draws;
 
 /* ---- Passes over all rows (inducing_pass.c) ---- */
 
@@ -83,6 +91,7 @@ lth_status lth__inducing_solve(const lth_gp *gp, size_t i, double by, const doub
 
 lth_status lth__inducing_numbers(lth_gp *gp, bool again, double *evidence, lth_error *err);
 lth_status lth__inducing_sites(lth_gp *gp, double *evidence, lth_error *err);
+lth_status lth__inducing_softmax(lth_gp *gp, double *evidence, lth_error *err);
 
 /* ---- The gradient (inducing_pull.c) ---- */
 
@@ -91,7 +100,8 @@ lth_status lth__inducing_sites(lth_gp *gp, double *evidence, lth_error *err);
  * own[] += its derivatives by the likelihood's parameters. */
 typedef void lth__row_weights_fn(const lth_gp *gp, const lth__slice *s, size_t first, size_t t,
                                  double *mean, const double *q, double *p, double *h, double *own);
-lth__row_weights_fn lth__inducing_number_weights, lth__inducing_site_weights;
+lth__row_weights_fn lth__inducing_number_weights, lth__inducing_site_weights,
+    lth__inducing_softmax_weights;
 
 lth_status lth__inducing_pull(lth_gp *gp, double *gradient, lth_error *err);
 

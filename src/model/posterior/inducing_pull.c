@@ -215,12 +215,17 @@ static void write_gradient(const pulling *j, double *gradient) {
             (of_pieces[INNER] - gp->mean->variance * of_pieces[WEIGHTS]) / lth__gp_scale(gp);
 }
 
+static lth__row_weights_fn *weights_of(const lth_gp *gp) {
+    const lth__inducing_state *s = gp->solution;
+    if (s->factors < s->latents || lth__gp_is_gaussian(gp)) return lth__inducing_number_weights;
+    return gp->likelihood->coupled ? lth__inducing_softmax_weights : lth__inducing_site_weights;
+}
+
 lth_status lth__inducing_pull(lth_gp *gp, double *gradient, lth_error *err) {
     lth__inducing_state *s = gp->solution;
-    bool numbers = s->factors < s->latents || lth__gp_is_gaussian(gp);
     pulling j = {.gp = gp,
                  .s = s,
-                 .weigh = numbers ? lth__inducing_number_weights : lth__inducing_site_weights,
+                 .weigh = weights_of(gp),
                  .params = gp->kernel->param_count,
                  .shared = s->latents / s->factors};
     lth_status status = pull(&j, err);

@@ -9,8 +9,7 @@
 
 static const char *wrong_option(const lth_gp_options *o) {
     bool factors = o->posterior == LTH_POSTERIOR_AUTO || o->posterior == LTH_POSTERIOR_EXACT;
-    return o->average            ? "average"
-           : o->mean             ? "a mean of columns"
+    return o->mean               ? "a mean of columns"
            : o->unscaled         ? "unscaled"
            : o->noise_by         ? "noise-by"
            : o->weights          ? "weights"
@@ -20,6 +19,9 @@ static const char *wrong_option(const lth_gp_options *o) {
            : o->on_disk          ? "a matrix that stays on disk"
                                  : NULL;
 }
+
+static const char instead[] = "a long table, with a column that names the target and in the "
+                              "kernel coregion(COLUMN) *, goes with all";
 
 lth_status lth__outputs_check(const char *const *targets, size_t count, bool labels,
                               const lth_gp_options *options, lth_error *err) {
@@ -45,8 +47,9 @@ lth_status lth__outputs_check(const char *const *targets, size_t count, bool lab
         return lth__fail(err, LTH_EARG, "coregion of rank %zu is for %zu targets at most", rank,
                          (LTH__MOST_OWN - 2) / rank);
     if (lth__likelihood_of(options->likelihood, false) != &lth__gaussian)
-        return lth__fail(err, LTH_EARG, "coregion goes with the likelihood gaussian alone");
-    if (wrong) return lth__fail(err, LTH_EARG, "coregion does not go with %s", wrong);
+        return lth__fail(err, LTH_EARG, "coregion goes with the likelihood gaussian alone; %s",
+                         instead);
+    if (wrong) return lth__fail(err, LTH_EARG, "coregion does not go with %s; %s", wrong, instead);
     return LTH_OK;
 }
 

@@ -7,6 +7,17 @@
 #include "model/common/matrix.h"
 #include "model/common/model_file.h"
 
+/* What a draw of the parameters leaves of rows that are not kept, as numbers (gp_average.h). */
+typedef struct lth__draw_keeper {
+    size_t (*count)(const lth_gp *gp); /* of one draw */
+    /* After the evidence at the draw's parameters, before anything settles. */
+    void (*keep)(const lth_gp *gp, double *out);
+    /* Whether numbers from a file can be such. */
+    bool (*is_possible)(const lth_gp *gp, const double *kept);
+    /* The solution of a model with these parameters, of the rows that are kept. */
+    lth_status (*take)(lth_gp *draw, const double *kept, lth_error *err);
+} lth__draw_keeper;
+
 typedef struct lth__posterior {
     const char *name;
     bool approximate; /* the last digits of its evidence are not worth an evaluation */
@@ -17,6 +28,9 @@ typedef struct lth__posterior {
     /* Bytes that its matrices will need at once, of this rank alone, by rows, latents, how and the
      * number of ranks; SIZE_MAX when they cannot be counted. */
     size_t (*bytes)(const lth_gp *gp);
+    /* Optional: bytes that are left once it has settled, likewise; NULL = a factor of all rows for
+     * each latent function. */
+    size_t (*settled_bytes)(const lth_gp *gp);
 
     /* At the present parameters: the evidence, and unless `gradient` is NULL its derivative by each
      * of them (lth__gp_pull() is most of it). LTH_ENUMERIC when there is none at gp->jitter. */
@@ -51,10 +65,11 @@ typedef struct lth__posterior {
     lth_status (*load)(lth_gp *gp, const lth__loader *l);
     /* Optional: after that, once the parameters are known. */
     lth_status (*restore)(lth_gp *gp, lth_error *err);
+    const lth__draw_keeper *draws; /* NULL = it keeps all rows */
 } lth__posterior;
 
 extern const lth__posterior lth__exact, lth__laplace_posterior, lth__sites_posterior,
-    lth__softmax_posterior, lth__cg, lth__inducing, lth__coregional;
+    lth__softmax_posterior, lth__noisy, lth__cg, lth__inducing, lth__coregional;
 
 /* A packed factor of n rows in a file, as NAME.packed and NAME.height. */
 void lth__factor_save(lth__saver *s, const char *name, size_t n, const double *L);

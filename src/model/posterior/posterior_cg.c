@@ -79,6 +79,14 @@ static size_t bytes(const lth_gp *gp) {
     return matrix > SIZE_MAX / 2 || n > SIZE_MAX / 2 / beside ? SIZE_MAX : matrix + n * beside;
 }
 
+/* Span and probes with their images, and a few vectors. */
+static size_t settled_bytes(const lth_gp *gp) {
+    size_t n = gp->rows;
+    size_t by_row =
+        2 * (rank_for(n) + gp->how.probes) * sizeof(float) + (gp->latents + 2) * sizeof(double);
+    return n > SIZE_MAX / by_row ? SIZE_MAX : n * by_row;
+}
+
 /* ---- Evidence ---- */
 
 /* G, and what it has on its diagonal beside the kernel's values. */
@@ -269,6 +277,34 @@ static void weigh(const lth_gp *gp, size_t i, double *w) {
 
 /* ---- In a file ---- */
 
+enum { TOLERANCE, STORE, HOW };
+
+/* Draws are solved like the model, when they are first needed. */
+static void save_how(const lth_gp *gp, lth__saver *s) {
+    if (!gp->draws) return;
+    double *how = lth__saver_keep(s, lth__alloc(HOW, sizeof *how));
+    s->ok = s->ok && how;
+    if (!s->ok) return;
+    how[TOLERANCE] = gp->how.tolerance;
+    how[STORE] = gp->how.store;
+    lth__saver_put(s, "cg.how", LTH__F64, HOW, 0, how);
+}
+
+static lth_status load_how(lth_gp *gp, const lth__loader *l) {
+    const lth__tensor *t;
+    const cg *c = gp->solution;
+    if (!lth__tensors_find(l->file, "draws")) return LTH_OK;
+    LTH_TRY(lth__loader_get(l, "cg.how", LTH__F64, 1, HOW, 0, &t));
+    const double *how = t->data;
+    bool good = how[TOLERANCE] > 0 && how[TOLERANCE] < 1;
+    if (!good || (how[STORE] != LTH_F64 && how[STORE] != LTH_F32))
+        return lth__loader_damaged(l, "cg.how");
+    gp->how.tolerance = how[TOLERANCE];
+    gp->how.store = (lth_precision)how[STORE];
+    gp->how.probes = c->quadratic->probes;
+    return LTH_OK;
+}
+
 /* A span of nothing has no arrays. */
 static void save(const lth_gp *gp, lth__saver *s) {
     const cg *c = gp->solution;
@@ -286,7 +322,8 @@ static void save(const lth_gp *gp, lth__saver *s) {
     lth__saver_put(s, "cg.lambda", LTH__F64, n, 0, q->lambda);
     lth__saver_put(s, "cg.probes", LTH__F32, n, q->probes, q->U);
     lth__saver_put(s, "cg.controls", LTH__F32, n, q->probes, q->W);
-    if (q->rank == 0) return;
+    save_how(gp, s);
+    if (q->rank == 0 || !s->ok) return;
     lth__saver_put(s, "cg.span", LTH__F32, n, q->rank, q->M);
     lth__saver_put(s, "cg.span_image", LTH__F32, n, q->rank, q->F);
     lth__saver_put(s, "cg.span_gram", LTH__F64, q->rank, q->rank, q->C);
@@ -354,7 +391,8 @@ static lth_status load(lth_gp *gp, const lth__loader *l) {
     if (!c) return lth__fail_memory(l->err, gp->rows * gp->latents * sizeof(double));
     LTH_TRY(load_doubles(l, "alpha", 2, gp->rows, gp->latents, -INFINITY, c->alpha));
     LTH_TRY(load_doubles(l, "cg.inverse", 1, gp->rows, 0, 1e-300, c->inverse));
-    return load_quadratic(gp, l);
+    LTH_TRY(load_quadratic(gp, l));
+    return load_how(gp, l);
 }
 
 const lth__posterior lth__cg = {.name = "cg",
@@ -362,6 +400,7 @@ const lth__posterior lth__cg = {.name = "cg",
                                 .open = open,
                                 .free = release,
                                 .bytes = bytes,
+                                .settled_bytes = settled_bytes,
                                 .evidence = evidence,
                                 .settle = settle,
                                 .predict = predict,

@@ -42,6 +42,11 @@ static size_t bytes(const lth_gp *gp) {
     return lth__gp_matrix_bytes(gp);
 }
 
+/* One factor for all latent functions. */
+static size_t settled_bytes(const lth_gp *gp) {
+    return lth__packed_bytes(gp->rows, sizeof(double));
+}
+
 /* ---- Evidence ---- */
 
 static lth_status solve(const lth_gp *gp, exact *e, double *fit, lth_error *err) {
@@ -251,6 +256,7 @@ const lth__posterior lth__exact = {.name = "exact",
                                    .open = open,
                                    .free = release,
                                    .bytes = bytes,
+                                   .settled_bytes = settled_bytes,
                                    .evidence = evidence,
                                    .settle = settle,
                                    .predict = predict,

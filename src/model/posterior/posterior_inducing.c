@@ -42,7 +42,7 @@ static bool has_noise(const lth_gp *gp) {
     return lth__gp_is_gaussian(gp);
 }
 
-static state *create(const lth_gp *gp) {
+state *lth__inducing_create(const lth_gp *gp) {
     state *s = lth__calloc(1, sizeof *s);
     if (!s) return NULL;
     s->latents = gp->latents;
@@ -52,7 +52,7 @@ static state *create(const lth_gp *gp) {
 
 static lth_status open(lth_gp *gp, lth_error *err) {
     size_t n = gp->rows, sites = has_noise(gp) ? 0 : 2 * n * gp->latents;
-    state *s = gp->solution = create(gp);
+    state *s = gp->solution = lth__inducing_create(gp);
     if (!s) return lth__fail_memory(err, sizeof *s);
     s->chosen_at = lth__alloc(lth__gp_param_count(gp), sizeof *s->chosen_at);
     s->d = lth__alloc(n, sizeof *s->d);
@@ -67,7 +67,16 @@ static size_t bytes(const lth_gp *gp) {
     double n = (double)gp->rows, m = fmin((double)gp->how.inducing, n);
     double choice = m * (double)lth__basis_candidates(gp->rows, gp->how.inducing);
     double slices = 2 * m * fmin(n, (double)lth__inducing_rows(gp->how.inducing));
-    double cells = fmax(choice, slices + (6 + (double)gp->latents) * m * m);
+    double factors =
+        (double)gp->latents * (gp->likelihood->coupled ? 2 : 1); /* and sums for them */
+    double cells = fmax(choice, slices + (6 + factors) * m * m);
+    return cells < 1e17 ? (size_t)cells * sizeof(double) : SIZE_MAX;
+}
+
+/* Factors of C_mm and of each B. */
+static size_t settled_bytes(const lth_gp *gp) {
+    size_t n = gp->rows, m = gp->how.inducing > 0 && gp->how.inducing < n ? gp->how.inducing : n;
+    double cells = (double)m * (double)m * (1 + (double)(has_noise(gp) ? 1 : gp->latents));
     return cells < 1e17 ? (size_t)cells * sizeof(double) : SIZE_MAX;
 }
 
@@ -119,7 +128,8 @@ static lth_status choose(lth_gp *gp, lth_error *err) {
 static lth_status ready(lth_gp *gp, bool at_the_end, lth_error *err) {
     state *s = gp->solution;
     s->is_kept = false;
-    if (!s->basis || (at_the_end && has_moved(gp))) LTH_TRY(choose(gp, err));
+    bool is_last = at_the_end && !gp->at_a_draw;
+    if (!s->basis || (is_last && has_moved(gp))) LTH_TRY(choose(gp, err));
     return lth__basis_renew(s->basis, lth__gp_scale(gp), gp->mean->variance,
                             s->jitter + gp->jitter * s->unit, err);
 }
@@ -128,8 +138,9 @@ static lth_status evidence(lth_gp *gp, lth__gram *gram, double *out, double *gra
                            lth_error *err) {
     (void)gram; /* of all pairs, which are too many */
     LTH_TRY(ready(gp, !gradient, err));
-    LTH_TRY(has_noise(gp) ? lth__inducing_numbers(gp, gradient != NULL, out, err)
-                          : lth__inducing_sites(gp, out, err));
+    LTH_TRY(has_noise(gp)             ? lth__inducing_numbers(gp, gradient != NULL, out, err)
+            : gp->likelihood->coupled ? lth__inducing_softmax(gp, out, err)
+                                      : lth__inducing_sites(gp, out, err));
     return gradient ? lth__inducing_pull(gp, gradient, err) : LTH_OK;
 }
 
@@ -162,15 +173,14 @@ static void report(lth_gp *gp) {
                  s->m, 100 * gp->report.trace_left, s->left_to_noise);
 }
 
-/* beta = L^-T b. */
-static lth_status weigh_rows(state *s, lth_error *err) {
+lth_status lth__inducing_weigh(state *s, const double *L, lth_error *err) {
     size_t m = s->m, cells = m * s->latents;
     const lth__blas *blas;
     LTH_TRY(lth__blas_get(&blas, err));
     s->beta = lth__alloc(cells, sizeof *s->beta);
     if (!s->beta) return lth__fail_memory(err, cells * sizeof *s->beta);
     memcpy(s->beta, s->b, cells * sizeof *s->beta);
-    blas->solve_transposed(m, s->latents, s->basis->L, m, s->beta, s->latents);
+    blas->solve_transposed(m, s->latents, L, m, s->beta, s->latents);
     return LTH_OK;
 }
 
@@ -188,7 +198,7 @@ static lth_status pick_targets(const lth_gp *gp, double **out, lth_error *err) {
 static lth_status settle(lth_gp *gp, lth_error *err) {
     state *s = gp->solution;
     double *y = NULL;
-    LTH_TRY(weigh_rows(s, err));
+    LTH_TRY(lth__inducing_weigh(s, s->basis->L, err));
     LTH_TRY(pick_targets(gp, &y, err));
     report(gp);
     lth__free(gp->y);
@@ -273,12 +283,20 @@ static void save(const lth_gp *gp, lth__saver *saver) {
     lth__saver_put(saver, "inducing.factor_b", LTH__F64, s->factors * s->m, s->m, s->LB);
 }
 
-/* Lower triangular, and its diagonal at least `least`. */
-static bool are_factors(const double *L, size_t count, size_t m, double least) {
+bool lth__inducing_is_pivot(double x) {
+    return x >= 1 - 1e-9;
+}
+
+static bool is_positive(double x) {
+    return x > 0;
+}
+
+/* Lower triangular, and with a diagonal that can be. */
+static bool are_factors(const double *L, size_t count, size_t m, bool (*is_pivot)(double)) {
     for (size_t r = 0; r < count * m; r++) {
         const double *row = L + r * m;
         size_t i = r % m;
-        if (!(row[i] >= least && row[i] > 0)) return false;
+        if (!is_pivot(row[i])) return false;
         for (size_t c = i + 1; c < m; c++) {
             if (row[c] != 0) return false;
         }
@@ -290,11 +308,10 @@ static lth_status load_factors(state *s, const lth__loader *l) {
     const lth__tensor *t;
     LTH_TRY(lth__loader_get(l, "inducing.factor", LTH__F64, 2, s->m, s->m, &t));
     LTH_TRY(lth__loader_copy(l, t, &s->L));
-    if (!are_factors(s->L, 1, s->m, 0)) return lth__loader_damaged(l, "inducing.factor");
+    if (!are_factors(s->L, 1, s->m, is_positive)) return lth__loader_damaged(l, "inducing.factor");
     LTH_TRY(lth__loader_get(l, "inducing.factor_b", LTH__F64, 2, s->factors * s->m, s->m, &t));
     LTH_TRY(lth__loader_copy(l, t, &s->LB));
-    /* B is I and more */
-    bool good = are_factors(s->LB, s->factors, s->m, 1 - 1e-9);
+    bool good = are_factors(s->LB, s->factors, s->m, lth__inducing_is_pivot);
     return good ? LTH_OK : lth__loader_damaged(l, "inducing.factor_b");
 }
 
@@ -305,7 +322,7 @@ static lth_status load(lth_gp *gp, const lth__loader *l) {
     if (t->shape[1] == 0) return lth__loader_damaged(l, "it has no training rows");
     gp->rows = t->shape[1];
     LTH_TRY(lth__loader_copy(l, t, &gp->y));
-    state *s = gp->solution = create(gp);
+    state *s = gp->solution = lth__inducing_create(gp);
     if (!s) return lth__fail_memory(l->err, sizeof *s);
     s->m = gp->rows;
     gp->keeps_few = true;
@@ -319,10 +336,12 @@ const lth__posterior lth__inducing = {.name = "inducing",
                                       .open = open,
                                       .free = release,
                                       .bytes = bytes,
+                                      .settled_bytes = settled_bytes,
                                       .evidence = evidence,
                                       .carried = carried,
                                       .settle = settle,
                                       .predict = predict,
                                       .weigh = weigh,
                                       .save = save,
-                                      .load = load};
+                                      .load = load,
+                                      .draws = &lth__inducing_draws};

@@ -4,11 +4,12 @@
  *     mean = y_c - alpha_c / (G^-1)_cc      variance = 1 / (G^-1)_cc
  */
 #include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "engine/blas.h"
-#include "model/common/eigen.h"
+#include "engine/eigen.h"
 #include "model/posterior/outputs.h"
 
 /* ---- Values of B ---- */
@@ -100,6 +101,14 @@ static lth_status open(lth_gp *gp, lth_error *err) {
 static size_t bytes(const lth_gp *gp) {
     bool whole = gp->how.known_cells == (double)gp->latents;
     return (whole ? &lth__outputs_whole : &lth__outputs_cells)->bytes(gp);
+}
+
+static size_t settled_bytes(const lth_gp *gp) {
+    bool whole = gp->how.known_cells == (double)gp->latents;
+    double rows = (whole ? 1 : gp->how.known_cells) * (double)gp->rows;
+    size_t each = lth__packed_bytes((size_t)rows + 1, sizeof(double));
+    size_t count = whole ? gp->how.coregion + 1 : 1;
+    return each > SIZE_MAX / count ? SIZE_MAX : count * each;
 }
 
 static lth_status evidence(lth_gp *gp, lth__gram *gram, double *out, double *gradient,
@@ -223,6 +232,7 @@ static lth_status load(lth_gp *gp, const lth__loader *l) {
     LTH_TRY(open(gp, l->err));
     lth__outputs *o = gp->solution;
     if (o->cells == 0) return lth__loader_damaged(l, "known");
+    gp->how.known_cells = (double)o->cells / (double)o->rows;
     LTH_TRY(lth__loader_get(l, "alpha", LTH__F64, 2, o->rows, o->targets, &t));
     lth__free(o->alpha);
     o->alpha = NULL;
@@ -246,6 +256,7 @@ const lth__posterior lth__coregional = {.name = "coregion",
                                         .open = open,
                                         .free = release,
                                         .bytes = bytes,
+                                        .settled_bytes = settled_bytes,
                                         .evidence = evidence,
                                         .settle = settle,
                                         .predict = predict,

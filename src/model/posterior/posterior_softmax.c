@@ -2,6 +2,7 @@
  * functions at once (softmax.h). In a site model root_w are the roots of probabilities, L the
  * matrices F, and `sum` is S^-1. */
 #include <math.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "model/posterior/site_model.h"
@@ -138,11 +139,18 @@ static lth_status predict(const lth_gp *gp, lth_ctx *ctx, size_t rows, double *K
     return status;
 }
 
+/* F of each class, and S^-1. */
+static size_t settled_bytes(const lth_gp *gp) {
+    size_t each = lth__packed_bytes(gp->rows, sizeof(double)), count = gp->latents + 1;
+    return each > SIZE_MAX / count ? SIZE_MAX : count * each;
+}
+
 const lth__posterior lth__softmax_posterior = {.name = "laplace",
                                                .approximate = true,
                                                .open = lth__site_model_open,
                                                .free = lth__site_model_free,
                                                .bytes = lth__site_model_bytes,
+                                               .settled_bytes = settled_bytes,
                                                .evidence = evidence,
                                                .carried = lth__site_model_carried,
                                                .settle = lth__site_model_settle,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "engine/blas.h"
+#include "model/posterior/noise.h"
 #include "model/posterior/site_factor.h"
 
 typedef lth__site_model solution;
@@ -41,6 +42,7 @@ void lth__site_model_free(void *p) {
     lth__free(s->root_w);
     lth__free(s->without);
     lth__free(s->sites);
+    lth__noise_free(s->noise);
     lth__free(s);
 }
 
@@ -82,17 +84,22 @@ double *lth__site_model_carried(const lth_gp *gp, size_t *count) {
 
 /* ---- Evidence ---- */
 
+lth_status lth__site_model_begin(const lth_gp *gp, lth__gram *gram, bool learns, lth_error *err) {
+    solution *s = gp->solution;
+    lth_ctx *ctx = (lth_ctx *)&gp->ctx;
+    if (!s->K.table) s->K = s->M = s->B = lth__matrix_shared_beside(ctx, gram, gp->rows);
+    LTH_TRY(lth__matrix_gram(&s->K, gram, err));
+    LTH_TRY(lth__gp_prior_matrix(gp, 0, &s->K, err));
+    if (!learns) return LTH_OK;
+    LTH_TRY(s->M.table->reserve(&s->M, err));
+    return s->M.table->fill(&s->M, 0, err);
+}
+
 lth_status lth__site_model_evidence(lth_gp *gp, lth__gram *gram, lth__site_evidence_fn *one,
                                     double *out, double *gradient, lth_error *err) {
     solution *s = gp->solution;
     double *by_params = gradient ? gradient + gp->kernel->param_count : NULL, sum = 0, part = 0;
-    if (!s->K.table) s->K = s->M = s->B = lth__matrix_shared_beside(&gp->ctx, gram, gp->rows);
-    LTH_TRY(lth__matrix_gram(&s->K, gram, err));
-    LTH_TRY(lth__gp_prior_matrix(gp, 0, &s->K, err));
-    if (gradient) {
-        LTH_TRY(s->M.table->reserve(&s->M, err));
-        LTH_TRY(s->M.table->fill(&s->M, 0, err));
-    }
+    LTH_TRY(lth__site_model_begin(gp, gram, gradient != NULL, err));
     for (size_t i = 0; i < (gp->likelihood->coupled ? 1 : gp->latents); i++) {
         LTH_TRY(one(gp, i, &part, by_params, err));
         sum += part;
@@ -190,7 +197,8 @@ lth_status lth__site_model_settle(lth_gp *gp, lth_error *err) {
     lth__free(s->sites);
     s->sites = NULL;
     gp->report.noise = lth__gp_noise(gp);
-    return status == LTH_OK && !gp->classes ? report_left_out(gp, err) : status;
+    bool reports = !gp->classes && !gp->only_predicts;
+    return status == LTH_OK && reports ? report_left_out(gp, err) : status;
 }
 
 /* ---- Factors of a model from a file ---- */
@@ -325,12 +333,16 @@ lth_status lth__site_model_load(lth_gp *gp, const lth__loader *l) {
     double most = gp->classes ? 1 : 1e15;
     LTH_TRY(load_array(gp, l, "y", -most, most, &gp->y));
     if (gp->grades && !lth__gp_are_grades(gp)) return lth__loader_damaged(l, "y");
+    return lth__site_model_load_sites(gp, l, "alpha", "root_w");
+}
+
+lth_status lth__site_model_load_sites(lth_gp *gp, const lth__loader *l, const char *alpha,
+                                      const char *root_w) {
+    double most = gp->classes ? 1e6 : 1e15, root = gp->classes && !gp->weights ? 1.001 : 1e9;
     solution *s = gp->solution = create(gp->latents);
     if (!s) return lth__fail_memory(l->err, sizeof *s);
     s->f = lth__calloc(gp->latents * gp->rows, sizeof *s->f);
     if (!s->f) return lth__fail_memory(l->err, 0);
-    LTH_TRY(
-        load_array(gp, l, "alpha", gp->classes ? -1e6 : -1e15, gp->classes ? 1e6 : 1e15, &s->a));
-    double root = gp->classes && !gp->weights ? 1.001 : 1e9;
-    return load_array(gp, l, "root_w", gp->classes ? 0 : -root, root, &s->root_w);
+    LTH_TRY(load_array(gp, l, alpha, -most, most, &s->a));
+    return load_array(gp, l, root_w, gp->classes ? 0 : -root, root, &s->root_w);
 }

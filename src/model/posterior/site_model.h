@@ -15,6 +15,7 @@
 #include <pthread.h>
 
 #include "model/gp/gp.h"
+#include "model/posterior/sites.h"
 
 typedef struct lth__site_model {
     size_t latents;
@@ -25,11 +26,12 @@ typedef struct lth__site_model {
     lth__matrix K, M, B;    /* then: covariances, weights; one latent's B                   */
     lth__matrix *F;         /* then, of coupled latents, one for each (softmax.h); B is S   */
     /* By latent; of a model from a file when first asked: */
-    double **L;           /* packed                   */
-    double **Q;           /* [row][negative], or NULL */
-    size_t *negative;     /* of its sites             */
-    double *sum;          /* of coupled latents: S^-1 */
-    pthread_mutex_t lock; /* of these                 */
+    double **L;               /* packed                   */
+    double **Q;               /* [row][negative], or NULL */
+    size_t *negative;         /* of its sites             */
+    double *sum;              /* of coupled latents: S^-1 */
+    pthread_mutex_t lock;     /* of these                 */
+    struct lth__noise *noise; /* where that is a function (noise.h) */
 } lth__site_model;
 
 lth_status lth__site_model_open(lth_gp *gp, lth_error *err);
@@ -39,6 +41,12 @@ size_t lth__site_model_bytes(const lth_gp *gp);
 double *lth__site_model_carried(const lth_gp *gp, size_t *count);
 /* Of coupled latents, from root_w: L and `sum`, unless ranks hold K together. */
 lth_status lth__softmax_keep(const lth_gp *gp, const lth__matrix *K, lth_error *err);
+
+/* Covariances at the present parameters, and weights of 0 where it learns. */
+lth_status lth__site_model_begin(const lth_gp *gp, lth__gram *gram, bool learns, lth_error *err);
+/* The sites of a latent function, where the last search left them; `variance` is room for all rows.
+ */
+lth__sites lth__sites_of(const lth_gp *gp, size_t latent, double *variance, bool learns);
 
 /* One latent function's part of the evidence, or that of all where they are coupled; unless
  * `by_params` is NULL its weights are added to M, and its derivatives by the likelihood's
@@ -58,6 +66,9 @@ lth_status lth__site_model_leave_one_out(const lth_gp *gp, size_t target, double
                                          double *variance, lth_error *err);
 void lth__site_model_save(const lth_gp *gp, lth__saver *s);
 lth_status lth__site_model_load(lth_gp *gp, const lth__loader *l);
+/* Of a model that has its rows: its solution, from arrays of these names. */
+lth_status lth__site_model_load_sites(lth_gp *gp, const lth__loader *l, const char *alpha,
+                                      const char *root_w);
 
 /* A row of the table of posteriors, but for its name, `open`, `evidence` and `carried`. */
 #define LTH__SITE_MODEL                                                                            \

@@ -29,7 +29,12 @@ typedef struct lth__sites {
     lth__matrix *L;          /* room for the factor                                         */
     lth__site_factor factor; /* of K and D; the caller frees it                      */
     double evidence;
-    size_t steps; /* factors it took */
+    size_t steps; /* factors it took                                                        */
+    bool found;   /* false = so many did not do: while it learns, at parameters that are no good */
+    /* Optional: what is seen depends on f itself. Called before E log p is taken at f and its
+     * variance; adds to the evidence what that leaves out. */
+    lth_status (*look)(void *user, double *evidence, lth_error *err);
+    void *user;
 } lth__sites;
 
 /* Far from where sites are to go (g and a differ by more than this, in units of f) none may become

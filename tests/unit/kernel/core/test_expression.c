@@ -59,13 +59,17 @@ static void write_tree(const lth__expr *e, lth__string *out) {
 static void check_tree(const char *text, const char *wanted) {
     lth__pool pool = {0};
     lth_error err = {0};
-    const lth__expr *e = NULL;
+    const lth__expr *e = NULL, *noise = NULL;
     lth__string written = {0};
-    if (lth__expr_parse(text, &pool, &e, &err) != LTH_OK) {
+    if (lth__expr_parse(text, &pool, &e, &noise, &err) != LTH_OK) {
         print_error("%s: column %zu: %s\n", text, err.column, err.message);
         fail();
     }
     write_tree(e, &written);
+    if (noise) {
+        lth__string_format(&written, " | ");
+        write_tree(noise, &written);
+    }
     assert_string_equal(written.bytes, wanted);
     lth__string_free(&written);
     lth__pool_free(&pool);
@@ -111,6 +115,7 @@ static void test_sums_and_products(void **state) {
     check_tree("((a(x)))", "(a@3 'x'@5)");
     check_tree("2.5 * a(x) + 0.1!", "(+@1 (*@1 2.5@1 (a@7 'x'@9)) 0.1!@14)");
     check_tree("$v * a(x) + $v=3!", "(+@1 (*@1 $v@1 (a@6 'x'@8)) $v=3!@13)");
+    check_tree("a(x) | 2 * b(y)", "(a@1 'x'@3) | (*@8 2@8 (b@12 'y'@14))");
 }
 
 static void test_values(void **state) {
@@ -147,8 +152,8 @@ static const char not_a_number[] = "this is not a number";
 static void check_mistake(const mistake *m, const char *wanted) {
     lth__pool pool = {0};
     lth_error err = {0};
-    const lth__expr *e = NULL;
-    lth_status status = lth__expr_parse(m->text, &pool, &e, &err);
+    const lth__expr *e = NULL, *noise = NULL;
+    lth_status status = lth__expr_parse(m->text, &pool, &e, &noise, &err);
     lth__pool_free(&pool);
     if (status != LTH_EFORMAT || err.column != m->column || strcmp(err.message, wanted) != 0)
         print_error("%s: status %d, column %zu: %s\n", m->text, status, err.column, err.message);
@@ -172,6 +177,9 @@ static void test_mistakes(void **state) {
         {"ssk(text,)", 10, "a column or a kernel is expected here, not \")\""},
         {"ssk(text))", 10, "this \")\" closes nothing"},
         {"ssk(text) ssk(text)", 11, "\"+\", \"*\" or the end is expected here, not \"s\""},
+        {"ssk(text) | ", 13, kernel_ends},
+        {"rbf(x) | rbf(x) | rbf(x)", 17, "\"+\", \"*\" or the end is expected here, not \"|\""},
+        {"normalize(rbf(x) | rbf(x))", 18, "\",\" or \")\" is expected here, not \"|\""},
         {"ssk(text) 2", 11, "\"+\", \"*\" or the end is expected here, not \"2\""},
         {"ssk(text) +", 12, kernel_ends},
         {"ssk(text) *  ", 14, kernel_ends},

@@ -210,6 +210,7 @@ static void test_exact_kernels(void **state) {
 static void test_soft_kernel(void **state) {
     (void)state;
     run_all("ssk(text, order=2, sim=cosine)", "t.tsv", LTH_DROP_AUTO);
+    run_all("normalize(ssk(text, order=2, sim=exp, ard=3))", "t.tsv", LTH_DROP_AUTO);
 }
 
 static void test_combined_kernel(void **state) {

@@ -30,6 +30,12 @@ static const char *const kernels[] = {
     "ssk(text, order=3, rarity=0.05, gap=0.6)",
     "ssk(text, units=chars, order=10, rarity=0.3)",
     "rq(normalize(ssk(text, order=3, sim=exp, rarity=0.1, oov=parts)), alpha=0.4)",
+    "ssk(text, order=4, sim=exp, ard=3, relevance=[0.3,2,1], gap=0.4, weights=[0.5,1,0,2])",
+    "ssk(text, order=1, sim=exp, ard=3, relevance=[0,1,0.5], rarity=0.1, oov=zero)",
+    "ssk(text, order=3, sim=cosine, ard=3, relevance=[3,1,0.2], match=0.8, rarity=0.05)",
+    "ssk(text, order=3, sim=dot, ard=3, relevance=[0.3,2,1], gap=0, oov=zero)",
+    "rq(normalize(ssk(text, order=3, sim=exp, rarity=0.1, oov=parts, ard=3)), alpha=0.4)",
+    "normalize(ssk(text, order=2, sim=exp, ard=3)) * ssk(text, order=2, sim=dot, ard=3)",
     "matern32(ssk(text, order=2, sim=exp, match=0.8), lengthscale=3)",
     "normalize(ssk(text, order=4))",
     "normalize(ssk(text, order=3, gap=0, match=0.5))",
@@ -220,6 +226,21 @@ static void test_pull_of_many_rows(void **state) {
     fixture_free_texts(texts, MANY);
 }
 
+/* Rows too long for a tile's worth of them to be summed at once. */
+static void test_pull_of_long_rows(void **state) {
+    (void)state;
+    enum { MANY = 60 };
+    lth__random random;
+    lth__random_seed(&random, 11);
+    char **texts = fixture_texts(&random, MANY, 300, 6, true);
+    fixture f = open_kernel("normalize(ssk(text, order=2, sim=exp, ard=3, relevance=[0.5,2,1]))",
+                            NULL, texts, MANY);
+    check_pull(&f, f.items[0], NULL, false);
+    check_pull(&f, f.items[0], f.items[1], false);
+    fixture_close(&f);
+    fixture_free_texts(texts, MANY);
+}
+
 static void test_same_bits_for_any_threads(void **state) {
     (void)state;
     enum { MANY = 40 };
@@ -315,10 +336,9 @@ static void test_pull_of_diagonals(void **state) {
     fixture_free_texts(texts, ROWS);
 }
 
-static void test_without_a_table(void **state) {
-    (void)state;
+static void check_without_a_table(const char *kernel) {
     char **texts = make_texts(N);
-    fixture f = open_kernel("normalize(ssk(text, order=3, sim=dot))", NULL, texts, N);
+    fixture f = open_kernel(kernel, NULL, texts, N);
     size_t cells = lth_kernel_params(f.kernel) * N * N;
     double *G = fixture_gradients(&f, f.items[0], NULL);
     lth__similarity *s = lth__words_of(&f.encoder->lexicons[0])->similarities;
@@ -332,6 +352,12 @@ static void test_without_a_table(void **state) {
     free(again);
     fixture_close(&f);
     fixture_free_texts(texts, N);
+}
+
+static void test_without_a_table(void **state) {
+    (void)state;
+    check_without_a_table("normalize(ssk(text, order=3, sim=dot))");
+    check_without_a_table("normalize(ssk(text, order=3, sim=exp, ard=3, relevance=[0.2,2,1]))");
 }
 
 /* cat and car: k2 = match^4 for the pair, match^4 (2 + gap^2) for each with itself. */
@@ -353,6 +379,7 @@ int main(void) {
         cmocka_unit_test(test_differences),
         cmocka_unit_test(test_pull_is_the_contraction),
         cmocka_unit_test(test_pull_of_many_rows),
+        cmocka_unit_test(test_pull_of_long_rows),
         cmocka_unit_test(test_same_bits_for_any_threads),
         cmocka_unit_test(test_every_instruction_set),
         cmocka_unit_test(test_pull_of_diagonals),

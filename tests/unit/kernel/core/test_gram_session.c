@@ -23,6 +23,7 @@ static const char *const kernels[] = {
     "ssk(text, order=3, sim=cosine)",
     "ssk(text, order=2, sim=dot) + normalize(ssk(text, units=chars, order=3))",
     "2 * normalize(ssk(text, order=3, sim=arccos)) + 0.5",
+    "rq(normalize(ssk(text, order=3, sim=exp, rarity=0.1, ard=3)))",
     "rbf(normalize(ssk(text, order=3)))",
     "rq(ssk(text, order=2), lengthscale=5) * normalize(ssk(text, order=2, sim=cosine))",
     "ssk(text, order=2, gap=$g=0.4) + ssk(text, units=chars, order=3, gap=$g)",

@@ -58,6 +58,8 @@ static void test_print(void **state) {
         "ssk(text, sim=cosine, oov=zero)",
         "ssk(text, sim=arccos, oov=exact)",
         "ssk(text, gap=0.5)",
+        "ssk(text, sim=exp, ard=3)",
+        "ssk(text, sim=dot, ard=2, relevance=[1!,0.5], shrink=0.7!)",
         "ssk(text, gap=0.25!)",
         "ssk(text, gap=0)",
         "ssk(text, gap=1e-06!)",
@@ -434,6 +436,37 @@ static void test_families(void **state) {
     lth_kernel_free(NULL);
 }
 
+/* ---- The prior of relevances ---------------------------------------------------------------- */
+
+static double penalty_of(lth_kernel *kernel, double *gradient) {
+    memset(gradient, 0, kernel->param_count * sizeof *gradient);
+    return kernel->root->family->penalty(kernel->root, kernel, gradient);
+}
+
+static void test_shrink(void **state) {
+    (void)state;
+    enum { PARAMS = 7, GAP = 0, FIRST = 4 }; /* after gap, match, weights[1], temperature */
+    lth_kernel *kernel =
+        parse("ssk(text, order=1, sim=exp, ard=3, relevance=[0.1,1,8], shrink=0.5)");
+    assert_int_equal(kernel->param_count, PARAMS);
+    double gradient[PARAMS], room[PARAMS], a = log(0.1), b = log(8);
+    assert_true(fabs(penalty_of(kernel, gradient) - (a * a + b * b) / (2 * 0.25)) < 1e-12);
+    for (size_t p = 0; p < PARAMS; p++) {
+        double *value = &kernel->params[p].value, start = *value, step = 1e-6;
+        *value = start + step;
+        double above = penalty_of(kernel, room);
+        *value = start - step;
+        double below = penalty_of(kernel, room);
+        *value = start;
+        assert_true(fabs(gradient[p] - (above - below) / (2 * step)) < 1e-6);
+    }
+    assert_true(gradient[GAP] == 0 && gradient[FIRST] < 0);
+    lth_kernel_free(kernel);
+    kernel = parse("ssk(text, order=1, sim=exp)");
+    assert_true(penalty_of(kernel, gradient) == 0);
+    lth_kernel_free(kernel);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_print),
@@ -450,6 +483,7 @@ int main(void) {
         cmocka_unit_test(test_orders_and_vectors),
         cmocka_unit_test(test_mistakes),
         cmocka_unit_test(test_families),
+        cmocka_unit_test(test_shrink),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

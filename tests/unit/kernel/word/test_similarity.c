@@ -36,7 +36,7 @@ static lth__similarity *create(lth_ctx *ctx, const lth__vectors *v, size_t symbo
     lth__similarity *s = NULL;
     lth__similarity_def def = {.sim = sim, .oov = oov, .vectors = v, .symbols = symbols};
     assert_int_equal(lth__similarity_create(ctx, &def, &s, NULL), LTH_OK);
-    assert_int_equal(lth__similarity_set(ctx, s, 1, 0, NULL), LTH_OK);
+    assert_int_equal(lth__similarity_set(ctx, s, 1, 0, NULL, NULL), LTH_OK);
     assert_int_equal(s->symbols, symbols);
     assert_non_null(s->table[LTH__SIM_VALUE]);
     return s;
@@ -192,11 +192,119 @@ static void test_no_words(void **state) {
     lth_ctx_free(ctx);
 }
 
+/* ---- A relevance for each dimension ---- */
+
+static lth__similarity *create_weighed(lth_ctx *ctx, lth__sim sim) {
+    static const double frequency[SYMBOLS] = {0.3, 0.1, 0.1, 0.2, 0.1, 0.1, 0.05, 0.05};
+    lth__similarity *s = NULL;
+    lth__similarity_def def = {.sim = sim,
+                               .vectors = &vectors,
+                               .symbols = SYMBOLS,
+                               .frequency = frequency,
+                               .frequencies = SYMBOLS,
+                               .centre_rows = vectors.count,
+                               .learns_temperature = sim == LTH__SIM_EXP,
+                               .uses_rarity = true,
+                               .weighs_dimensions = true};
+    assert_int_equal(lth__similarity_create(ctx, &def, &s, NULL), LTH_OK);
+    return s;
+}
+
+static const lth__sim weighed[] = {LTH__SIM_DOT, LTH__SIM_COSINE, LTH__SIM_EXP};
+
+/* As if the vectors had been multiplied by the roots; and again after other weights. */
+static void test_relevance(void **state) {
+    (void)state;
+    const double relevance[] = {0.25, 4}, others[] = {0.3, 0.9};
+    float multiplied[sizeof values / sizeof *values];
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+        multiplied[i] = values[i] * (i % 2 == 0 ? 0.5F : 2.0F);
+    lth__vectors v = vectors;
+    v.values = multiplied;
+    for (size_t k = 0; k < sizeof weighed / sizeof *weighed; k++) {
+        lth_ctx *ctx = open_context(LTH_F64);
+        lth__similarity *s = create_weighed(ctx, weighed[k]), *wanted = NULL;
+        lth__similarity_def def = {
+            .sim = weighed[k], .vectors = &v, .symbols = SYMBOLS, .centre_rows = v.count};
+        assert_int_equal(lth__similarity_create(ctx, &def, &wanted, NULL), LTH_OK);
+        assert_int_equal(lth__similarity_set(ctx, wanted, 0.8, 0, NULL, NULL), LTH_OK);
+        /* So rare that all words weigh 1, up to rounding. */
+        for (int round = 0; round < 2; round++) {
+            assert_int_equal(lth__similarity_set(ctx, s, 0.8, 1e20, relevance, NULL), LTH_OK);
+            for (size_t a = 0; a < SYMBOLS; a++) {
+                for (size_t b = 0; b < SYMBOLS; b++)
+                    assert_true(fabs(at(s, a, b) - at(wanted, a, b)) <= 1e-14);
+            }
+            assert_true(lth__similarity_is_at(s, 0.8, 1e20, relevance));
+            assert_false(lth__similarity_is_at(s, 0.8, 1e20, others));
+            assert_int_equal(lth__similarity_set(ctx, s, 0.8, 1e20, others, NULL), LTH_OK);
+            assert_true(fabs(at(s, RIGHT, SLOPE) - at(wanted, RIGHT, SLOPE)) > 1e-3);
+        }
+        lth__similarity_free(s);
+        lth__similarity_free(wanted);
+        lth_ctx_free(ctx);
+    }
+}
+
+enum { PULL_ROWS = 300, PULL_COLS = 270 };
+
+static double weighted_sum(lth_ctx *ctx, lth__similarity *s, const double *theta, const uint32_t *a,
+                           const uint32_t *b, const double *G) {
+    double sum = 0;
+    assert_int_equal(lth__similarity_set(ctx, s, theta[0], theta[1], theta + 2, NULL), LTH_OK);
+    for (size_t i = 0; i < PULL_ROWS * PULL_COLS; i++)
+        sum += G[i] * at(s, a[i / PULL_COLS], b[i % PULL_COLS]);
+    return sum;
+}
+
+/* More words than one square, against differences of sum G S. */
+static void test_relevance_pull(void **state) {
+    (void)state;
+    uint32_t a[PULL_ROWS], b[PULL_COLS];
+    for (size_t i = 0; i < PULL_ROWS; i++) a[i] = (uint32_t)(i * 5 % SYMBOLS);
+    for (size_t i = 0; i < PULL_COLS; i++) b[i] = (uint32_t)(i * 3 % SYMBOLS);
+    lth__random random;
+    lth__random_seed(&random, 4);
+    double *G = calloc(PULL_ROWS * PULL_COLS, sizeof *G);
+    double *S = calloc(PULL_ROWS * PULL_COLS, sizeof *S);
+    assert_true(G && S);
+    for (size_t i = 0; i < PULL_ROWS * PULL_COLS; i++) G[i] = lth__random_uniform(&random) - 0.4;
+    for (size_t k = 0; k < sizeof weighed / sizeof *weighed; k++) {
+        double theta[] = {0.7, 0.2, 0.5, 1.6}, relevance[2] = {0};
+        lth__similarity_slopes got = {.relevance = relevance};
+        lth_ctx *ctx = open_context(LTH_F64);
+        lth__similarity *s = create_weighed(ctx, weighed[k]);
+        weighted_sum(ctx, s, theta, a, b, G);
+        assert_int_equal(
+            lth__similarity_tile(s, LTH__SIM_VALUE, a, PULL_ROWS, b, PULL_COLS, S, PULL_COLS, NULL),
+            LTH_OK);
+        assert_int_equal(
+            lth__similarity_pull(s, a, PULL_ROWS, b, PULL_COLS, S, G, PULL_COLS, &got, NULL),
+            LTH_OK);
+        const double slope[] = {got.temperature, got.rarity, relevance[0], relevance[1]};
+        for (size_t p = 0; p < 4; p++) {
+            double h = 1e-5, kept = theta[p], sum[2];
+            for (int side = 0; side < 2; side++) {
+                theta[p] = kept + (side == 0 ? h : -h);
+                sum[side] = weighted_sum(ctx, s, theta, a, b, G);
+            }
+            theta[p] = kept;
+            double wanted = (sum[0] - sum[1]) / (2 * h);
+            assert_true(fabs(slope[p] - wanted) <= 1e-7 * fabs(wanted) + 1e-6);
+        }
+        lth__similarity_free(s);
+        lth_ctx_free(ctx);
+    }
+    free(G);
+    free(S);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_dot),    cmocka_unit_test(test_cosine),
-        cmocka_unit_test(test_arccos), cmocka_unit_test(test_large_vocabulary),
-        cmocka_unit_test(test_tiles),  cmocka_unit_test(test_no_words),
+        cmocka_unit_test(test_dot),       cmocka_unit_test(test_cosine),
+        cmocka_unit_test(test_arccos),    cmocka_unit_test(test_large_vocabulary),
+        cmocka_unit_test(test_tiles),     cmocka_unit_test(test_no_words),
+        cmocka_unit_test(test_relevance), cmocka_unit_test(test_relevance_pull),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -70,6 +70,21 @@ static lth_status half_line(void *user, const double *x, double *f, double *g, l
     return LTH_OK;
 }
 
+/* 1000 - 84 x + 42 x^2, least at 1; beyond 2 no value fits its slope, as where numbers run out. */
+static lth_status wild(void *user, const double *x, double *f, double *g, lth_error *err) {
+    run *r = user;
+    LTH_TRY(fails_now(r, err));
+    if (x[0] > 2) {
+        r->outside++;
+        *f = 1e5;
+        g[0] = -1e22;
+        return LTH_OK;
+    }
+    *f = 1000 - 84 * x[0] + 42 * x[0] * x[0];
+    g[0] = -84 + 84 * x[0];
+    return LTH_OK;
+}
+
 static lth_status nowhere(void *user, const double *x, double *f, double *g, lth_error *err) {
     (void)x;
     LTH_TRY(fails_now(user, err));
@@ -169,6 +184,18 @@ static void infinite_region(void **state) {
     assert_true(outside > 0); /* or nothing was tested */
 }
 
+static void wild_region(void **state) {
+    (void)state;
+    run r = {0};
+    lth__minimum m;
+    double x = 0, lo = -20, hi = 20;
+    assert_int_equal(lth__minimise(1, &x, &lo, &hi, &precise, wild, told, &r, &m, NULL), LTH_OK);
+    assert_true(r.outside > 0); /* or nothing was tested */
+    assert_true(m.converged);
+    near(x, 1, 1e-6);
+    near(m.f, 958, 1e-6);
+}
+
 static void infinite_everywhere(void **state) {
     (void)state;
     run r = {0};
@@ -237,11 +264,12 @@ static void without_a_listener(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(free_quadratic),          cmocka_unit_test(active_bounds),
-        cmocka_unit_test(starts_outside),          cmocka_unit_test(banana),
-        cmocka_unit_test(infinite_region),         cmocka_unit_test(infinite_everywhere),
-        cmocka_unit_test(stopped_by_the_callback), cmocka_unit_test(few_iterations),
-        cmocka_unit_test(failure_is_passed_on),    cmocka_unit_test(without_a_listener),
+        cmocka_unit_test(free_quadratic),      cmocka_unit_test(active_bounds),
+        cmocka_unit_test(starts_outside),      cmocka_unit_test(banana),
+        cmocka_unit_test(infinite_region),     cmocka_unit_test(wild_region),
+        cmocka_unit_test(infinite_everywhere), cmocka_unit_test(stopped_by_the_callback),
+        cmocka_unit_test(few_iterations),      cmocka_unit_test(failure_is_passed_on),
+        cmocka_unit_test(without_a_listener),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -154,7 +154,14 @@ static void check_product(lth_ctx *ctx, size_t n, size_t m, lth_precision precis
     check_near(Y, wanted, n * m, 1e-13 * (double)n);
     assert_int_equal(on_host.table->multiply_roughly(&on_host, m, X, Y, NULL), LTH_OK);
     check_near(Y, wanted, n * m, 1e-6 * (double)n);
-    check_columns(&on_host, A, m, X);
+    check_columns(&on_host, A, m, Y);
+    for (size_t i = 0; i < n * n; i++) A[i] *= A[i];
+    if (on_host.table->multiply_squares) {
+        multiply_plainly(n, A, m, X, wanted);
+        assert_int_equal(on_host.table->multiply_squares(&on_host, m, X, Y, NULL), LTH_OK);
+        check_near(Y, wanted, n * m, 1e-13 * (double)n);
+    }
+    assert_int_equal(on_host.table->multiply_squares != NULL, precision == LTH_F64);
     lth__matrix_free(&on_host);
     unpack_free(&p);
     double *all[] = {A, X, Y, wanted};
@@ -181,7 +188,7 @@ static void check_threads(size_t m) {
     lth__random random;
     lth__random_seed(&random, 3);
     double *A = random_symmetric(&random, n), *X = random_numbers(&random, n * m);
-    double *first = room(2 * n * m), *Y = room(2 * n * m);
+    double *first = room(3 * n * m), *Y = room(3 * n * m);
     for (int precision = LTH_F64; precision <= LTH_F32; precision++) {
         lth__packed p = pack(n, A, (lth_precision)precision);
         for (unsigned threads = 1; threads <= 5; threads++) {
@@ -192,7 +199,11 @@ static void check_threads(size_t m) {
             double *to = threads == 1 ? first : Y;
             assert_int_equal(a.table->multiply(&a, m, X, to, NULL), LTH_OK);
             assert_int_equal(a.table->multiply_roughly(&a, m, X, to + n * m, NULL), LTH_OK);
-            if (threads > 1) assert_memory_equal(first, Y, 2 * n * m * sizeof *Y);
+            double *squares = to + 2 * n * m;
+            memset(squares, 0, n * m * sizeof *squares);
+            if (a.table->multiply_squares)
+                assert_int_equal(a.table->multiply_squares(&a, m, X, squares, NULL), LTH_OK);
+            if (threads > 1) assert_memory_equal(first, Y, 3 * n * m * sizeof *Y);
             lth_ctx_free(ctx);
         }
         unpack_free(&p);

@@ -206,6 +206,7 @@ static const struct {
                {"normalize(ssk(text, order=3))", false},
                {"ssk(text, order=2, sim=cosine)", true},
                {"rbf(ssk(text, order=2, sim=exp, rarity=0.1)) + mean(text)", true},
+               {"normalize(ssk(text, order=2, sim=exp, ard=3))", true},
                {"normalize(sstk(tree))", false},
                {"ptk(tree)", false},
                {"ptk(tree, sim=cosine)", true},

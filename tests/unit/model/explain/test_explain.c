@@ -128,9 +128,10 @@ static void test_vectors(void **state) {
     (void)state;
     static const char *const kernels[] = {
         "ssk(text, order=3, sim=dot)", "normalize(ssk(text, order=2, sim=exp, rarity=0.1))",
-        "ssk(text, order=2, sim=arccos, oov=zero)", "linear(mean(text))"};
+        "ssk(text, order=2, sim=arccos, oov=zero)", "linear(mean(text))",
+        "ssk(text, order=2, sim=exp, ard=3, relevance=[0.2,3,1])"};
     char *vectors = support_vectors();
-    for (size_t i = 0; i < 4; i++) check_sums(kernels[i], true, 1e-9, vectors);
+    for (size_t i = 0; i < 5; i++) check_sums(kernels[i], true, 1e-9, vectors);
     check_sums("rbf(mean(text))", false, 1e-4, vectors);
     support_remove(vectors);
 }

@@ -542,11 +542,6 @@ static void does_not_go_together(void **state) {
     options.average = 4;
     options.learn = false;
     refused(&options, "nothing is learned");
-    options.learn = true;
-    options.posterior = LTH_POSTERIOR_CG;
-    refused(&options, "cg");
-    options.posterior = LTH_POSTERIOR_INDUCING;
-    refused(&options, "inducing");
 }
 
 /* A warp has parameters too, and moves the targets. */

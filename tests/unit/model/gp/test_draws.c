@@ -11,9 +11,9 @@
 #include <cmocka.h>
 
 #include "base/random.h"
+#include "engine/eigen.h"
 #include "failing_allocator.h"
 #include "gp_support.h"
-#include "model/common/eigen.h"
 #include "model/gp/gp_average.h"
 #include "model/gp/gp_uncertain.h"
 
@@ -125,13 +125,13 @@ static lth_status use_all(void *user, lth_error *err) {
     options.average = 3;
     bool labels = strcmp(u->target, "two") == 0;
     lth_status status = lth_gp_fit(u->ctx, "rbf(x)", u->table, &u->target, 1, &options, &gp, err);
-    if (status == LTH_OK) status = lth_gp_save(gp, "averaged", err);
-    if (status == LTH_OK) status = lth_gp_load(u->ctx, "averaged", &loaded, err);
+    if (status == LTH_OK) status = lth_gp_save(gp, "test_draws.model", err);
+    if (status == LTH_OK) status = lth_gp_load(u->ctx, "test_draws.model", &loaded, err);
     if (status == LTH_OK && labels) status = lth_gp_classify(loaded, u->table, p, err);
     if (status == LTH_OK && !labels) status = lth_gp_predict(loaded, u->table, false, p, sd, err);
     lth_gp_free(gp);
     lth_gp_free(loaded);
-    unlink("averaged");
+    unlink("test_draws.model");
     return status;
 }
 

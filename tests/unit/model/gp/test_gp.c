@@ -148,6 +148,7 @@ static const char *const kernels[] = {
     "arccos(ngrams(text)) + 0.7",
     "ssk(text, order=2, sim=exp, temperature=0.8, rarity=0.1, gap=0.3)",
     "normalize(ssk(text, order=2, sim=dot, oov=parts)) + matern52(mean(text))",
+    "normalize(ssk(text, order=2, sim=exp, rarity=0.1, ard=3, relevance=[0.5,2,1]))",
 };
 
 static void evidence_of_one_target(void **state) {

@@ -133,6 +133,7 @@ static void round_trips(void **state) {
         "ssk(text, order=2, sim=dot)",
         "ssk(text, order=2, sim=cosine, oov=zero)",
         "normalize(ssk(text, order=2, sim=exp, oov=parts, temperature=0.5, rarity=0.01))",
+        "normalize(ssk(text, order=2, sim=exp, rarity=0.1, ard=3, relevance=[0.5,2,1]))",
         "ssk(text, order=2, rarity=0.1, weights=[1!,0.5])",
         "ssk(text, order=1, sim=dot, oov=parts) + ssk(text, order=1, sim=dot, oov=zero)",
         "rbf(f1)",

@@ -216,8 +216,36 @@ static void plans_what_a_fit_does(void **state) {
     assert_int_equal(p.inducing, 10);
     assert_int_equal(p.learn_rows, 20);
     assert_true(p.pairs == 400 && p.learn_pairs == 210);
+    assert_string_equal(p.name, "inducing");
     assert_int_equal(plan("three", NULL, &p, NULL), LTH_OK);
     assert_int_equal(p.posterior, LTH_POSTERIOR_EXACT);
+}
+
+/* Which posterior EXACT and AUTO come to. */
+static void names_what_is_taken(void **state) {
+    (void)state;
+    const struct {
+        const char *target, *name;
+        lth_likelihood likelihood;
+        lth_posterior posterior;
+    } cases[] = {{"y", "exact", LTH_GAUSSIAN, LTH_POSTERIOR_AUTO},
+                 {"y", "cg", LTH_GAUSSIAN, LTH_POSTERIOR_CG},
+                 {"y", "exact", LTH_WARPED, LTH_POSTERIOR_AUTO},
+                 {"y", "sites", LTH_STUDENT, LTH_POSTERIOR_AUTO},
+                 {"y", "laplace", LTH_STUDENT, LTH_POSTERIOR_LAPLACE},
+                 {"y", "inducing", LTH_STUDENT, LTH_POSTERIOR_INDUCING},
+                 {"three", "laplace", LTH_LOGIT, LTH_POSTERIOR_AUTO},
+                 {"three", "laplace", LTH_LOGIT, LTH_POSTERIOR_EXACT},
+                 {"three", "sites", LTH_LOGIT, LTH_POSTERIOR_SITES},
+                 {"three", "softmax", LTH_SOFTMAX, LTH_POSTERIOR_AUTO}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        lth_gp_options options = few_steps();
+        lth_gp_plan p;
+        options.likelihood = cases[i].likelihood;
+        options.posterior = cases[i].posterior;
+        assert_int_equal(plan(cases[i].target, &options, &p, NULL), LTH_OK);
+        assert_string_equal(p.name, cases[i].name);
+    }
 }
 
 /* All rows while that is an hour of a core, then what takes it ten minutes; any number of threads.
@@ -250,10 +278,12 @@ static void chooses_more_rows_of_more(void **state) {
         {1000000, {3250, 1000, 1000, 1000}},  {10000000, {1000, 1000, 1000, 1000}},
         {SIZE_MAX, {1000, 1000, 1000, 1000}},
     };
+    lth_kernel plain = {0};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         for (size_t kind = NUMBERS; kind <= WITH_A_BOUND; kind++) {
             bool labels = kind == TWO_CLASSES || kind == FIVE_CLASSES;
-            lth_gp gp = {.rows = cases[i].rows,
+            lth_gp gp = {.kernel = &plain,
+                         .rows = cases[i].rows,
                          .latents = kind == FIVE_CLASSES ? 5 : 1,
                          .likelihood = labels ? &lth__logit : &lth__gaussian,
                          .how.bound = kind == WITH_A_BOUND ? LTH_BOUND_FITC : LTH_BOUND_NONE};
@@ -301,6 +331,7 @@ int main(void) {
         cmocka_unit_test(learns_labels_from_a_part),
         cmocka_unit_test(survives_every_failing_allocation),
         cmocka_unit_test(plans_what_a_fit_does),
+        cmocka_unit_test(names_what_is_taken),
         cmocka_unit_test(learns_from_fewer_of_many),
         cmocka_unit_test(chooses_more_rows_of_more),
         cmocka_unit_test(refuses_what_does_not_go_together),

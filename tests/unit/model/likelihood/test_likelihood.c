@@ -240,6 +240,14 @@ static void expectations(void **state) {
               lth__seen_expect(&s, &q, 0, mean, variance - h).value) /
                  (2 * h),
              1e-7);
+        lth__expected right = lth__seen_expect(&s, &q, 0, mean + h, variance);
+        lth__expected left = lth__seen_expect(&s, &q, 0, mean - h, variance);
+        lth__expected wide = lth__seen_expect(&s, &q, 0, mean, variance + h);
+        lth__expected narrow = lth__seen_expect(&s, &q, 0, mean, variance - h);
+        near(e.by_mean_2, (right.by_mean - left.by_mean) / (2 * h), 1e-7);
+        near(e.by_both, (wide.by_mean - narrow.by_mean) / (2 * h), 1e-7);
+        near(e.by_both, (right.by_variance - left.by_variance) / (2 * h), 1e-7);
+        near(e.by_variance_2, (wide.by_variance - narrow.by_variance) / (2 * h), 1e-7);
         lth__seen_expect_params(&s, &q, 0, mean, variance, by);
         for (size_t j = 0; j < s.params; j++) {
             numbers[j] += h;

@@ -12,9 +12,9 @@
 #include <cmocka.h>
 
 #include "base/text.h"
+#include "engine/eigen.h"
 #include "failing_allocator.h"
 #include "gp_support.h"
-#include "model/common/eigen.h"
 #include "model/posterior/outputs.h"
 
 enum { ROWS = 17, TARGETS = 3, TESTS = 5 };

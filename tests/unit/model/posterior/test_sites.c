@@ -15,6 +15,7 @@
 #include "gp_support.h"
 #include "model/common/linalg.h"
 #include "model/posterior/laplace.h"
+#include "model/posterior/site_newton.h"
 #include "model/posterior/sites.h"
 
 enum { N = 24, V = 0, LENGTH, PRIOR_PARAMS, MOST_PARAMS = PRIOR_PARAMS + 2 };
@@ -429,13 +430,83 @@ static void factors(void **state) {
     drop(p);
 }
 
+/* Newton's step solves what it says, by S as it is; but for where D is as good as 0. */
+static void newton(void **state) {
+    (void)state;
+    problem *p = pose(&kinds[0], N);
+    double D[N], root[N], S[N * N], slopes[6][N], dm[N], dv[N], variance[N], left[N], lack = 0;
+    double *room = calloc(lth__site_newton_room(N), sizeof *room), log_determinant;
+    lth__site_factor by = {.L = &p->on_L};
+    for (size_t i = 0; i < N; i++) {
+        D[i] = i == 5 ? 1e-9 : i % 6 == 4 ? -0.05 : 0.3 + 0.1 * (double)(i % 7);
+        root[i] = lth__site_root(D[i]);
+        for (size_t k = 0; k < 6; k++) slopes[k][i] = 0.2 * sin((double)(7 * i + 3 * k + 1));
+    }
+    invert_plainly(p->K, D, S, &log_determinant);
+    for (size_t i = 0; i < N; i++) S[5 * N + i] = S[i * N + 5] = i == 5 ? S[5 * N + 5] : 0;
+    assert_int_equal(lth__site_factor_make(&by, &p->on_K, root, NULL), LTH_OK);
+    assert_int_equal(lth__site_factor_invert(&by, root, NULL), LTH_OK);
+    assert_int_equal(lth__site_factor_variances(&by, &p->on_K, root, variance, left, NULL), LTH_OK);
+    lth__site_newton t = {.R = &p->on_L,
+                          .D = D,
+                          .variance = variance,
+                          .short_of_g = slopes[0],
+                          .short_of_d = slopes[1],
+                          .g_by_m = slopes[2],
+                          .g_by_v = slopes[3],
+                          .d_by_m = slopes[4],
+                          .d_by_v = slopes[5],
+                          .dm = dm,
+                          .dv = dv,
+                          .room = room};
+    assert_int_equal(lth__site_newton_measure(&t, NULL), LTH_OK);
+    assert_int_equal(lth__site_newton_solve(&t, 1e-12, NULL), LTH_OK);
+    for (size_t i = 0; i < N; i++) {
+        double to_m = 0, to_v = 0;
+        for (size_t j = 0; j < N; j++) {
+            double cell = S[i * N + j];
+            to_m += cell * (slopes[0][j] + slopes[2][j] * dm[j] + slopes[3][j] * dv[j]);
+            to_v -= cell * cell * (slopes[1][j] + slopes[4][j] * dm[j] + slopes[5][j] * dv[j]);
+            lack += slopes[0][i] * cell * slopes[0][j] / 2;
+            lack += slopes[1][i] * cell * cell * slopes[1][j] / 4;
+        }
+        support_near(dm[i], to_m, 1e-5);
+        support_near(dv[i], to_v, 1e-5);
+    }
+    support_near(t.lack, lack, 1e-9);
+    lth__site_factor_free(&by);
+    free(room);
+    drop(p);
+}
+
+/* Near the sites that are sought, two steps are enough, and what is lacking is known. */
+static void few_steps(void **state) {
+    (void)state;
+    for (size_t k = 0; k < KINDS; k++) {
+        problem *p = pose(&kinds[k], N);
+        bound_of(p);
+        p->at[V] *= 1.02;
+        p->s.lack = 1e-6;
+        double roughly = bound_of(p);
+        assert_in_range(p->s.steps, 1, kinds[k].likelihood == &student ? 3 : 2);
+        assert_true(p->s.found);
+        p->s.lack = 0;
+        support_near(roughly, bound_of(p), 1e-6);
+        drop(p);
+    }
+}
+
 int main(void) {
     ctx = support_context(2);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bound_is_below),   cmocka_unit_test(sites_are_best),
-        cmocka_unit_test(starts),           cmocka_unit_test(gradients),
-        cmocka_unit_test(factors),          cmocka_unit_test(gradients_of_laplace),
-        cmocka_unit_test(gaussian_is_exact)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(bound_is_below),
+                                       cmocka_unit_test(sites_are_best),
+                                       cmocka_unit_test(starts),
+                                       cmocka_unit_test(gradients),
+                                       cmocka_unit_test(factors),
+                                       cmocka_unit_test(gradients_of_laplace),
+                                       cmocka_unit_test(gaussian_is_exact),
+                                       cmocka_unit_test(newton),
+                                       cmocka_unit_test(few_steps)};
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     lth_ctx_free(ctx);
     return failed;

@@ -1,4 +1,4 @@
-#include "model/common/eigen.h"
+#include "engine/eigen.h"
 
 #include <float.h>
 #include <math.h>

@@ -1,0 +1,3 @@
+#define BYTES 64
+#define GAPPED lth__gapped_avx512
+#include "engine/gapped_count.h"

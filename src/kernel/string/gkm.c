@@ -1,0 +1,600 @@
+/* gkm(column): gapped k-mers. An l-mer is a window of l units, and a gapped k-mer has k of its
+ * places. Two l-mers with e equal units have C(e, k) of them in common, so that with n_e pairs of
+ * l-mers u in x and v in y that have e units equal at the same place
+ *
+ *     S_k(x,y) = sum_e n_e C(e, k)      K = sum_k weights_k S_k      dK/dweights_k = S_k
+ *
+ * S_k is an inner product of counts of gapped k-mers. What matches nothing, N of DNA, is in none
+ * of them. On both strands a sequence has the k-mers of x and of its reverse complement x', each
+ * with a weight of 1/sqrt(2): S_k(x,y) + S_k(x',y), as x' with y' is x with y.
+ *
+ * No S_k depends on weights: what learning asks for again is kept (memo).
+ */
+#include <ctype.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/parallel.h"
+#include "data/units.h"
+#include "engine/engine.h"
+#include "kernel/core/encode.h"
+#include "kernel/core/field.h"
+
+enum { MOST = LTH__MOST_WIDTH, LEAST_K = 6, PAD = LTH__LETTER_PAD };
+
+typedef struct config {
+    size_t width;                      /* l                              */
+    size_t least, most;                /* k                              */
+    bool dna, both;                    /* the alphabet; both strands     */
+    double choose[MOST + 1][MOST + 1]; /* [k][e]                       */
+    bool in_bytes;                     /* one k, and bytes hold all C(e, k) */
+    uint8_t worth[LTH__WORTHS];        /* then these, by e */
+} config;
+
+static size_t orders_of(const config *c) {
+    return c->most - c->least + 1;
+}
+
+/* ---- Arguments ---- */
+
+static lth_status fail_k(const lth__node *node, const lth__value *v, size_t width, lth_error *err) {
+    return lth__fail_at(err, LTH_EFORMAT, NULL, 0, v->column,
+                        "k of %s is a whole number from 1 to l, here %zu, or two of them, the "
+                        "least and the most, as in k=[6,10]",
+                        node->family->manual.name, width);
+}
+
+static bool is_k(const lth__value *v, size_t width) {
+    return v->kind == LTH__VALUE_NUMBER && v->given && !v->tag && v->number == floor(v->number) &&
+           v->number >= 1 && v->number <= (double)width;
+}
+
+/* k=6, or k=[6,10]: all of them. */
+static lth_status read_k(const lth__node *node, config *c, lth_error *err) {
+    const lth__argument *a = lth__node_argument(node, "k");
+    c->least = c->width < LEAST_K ? c->width : LEAST_K;
+    c->most = c->width;
+    if (!a) return LTH_OK;
+    const lth__value *v = &a->value, *last = v;
+    if (v->kind == LTH__VALUE_LIST && v->count == 2) {
+        last = &v->items[1];
+        v = &v->items[0];
+    }
+    if (!is_k(v, c->width) || !is_k(last, c->width) || v->number > last->number)
+        return fail_k(node, &a->value, c->width, err);
+    c->least = (size_t)v->number;
+    c->most = (size_t)last->number;
+    return LTH_OK;
+}
+
+/* Pascal's triangle; all of it is exact. */
+static void fill_choose(config *c) {
+    for (size_t e = 0; e <= MOST; e++) {
+        c->choose[0][e] = 1;
+        for (size_t k = 1; k <= MOST; k++)
+            c->choose[k][e] = e == 0 ? 0 : c->choose[k][e - 1] + c->choose[k - 1][e - 1];
+    }
+}
+
+static void fill_worth(config *c) {
+    const double *worth = c->choose[c->least];
+    c->in_bytes = c->least == c->most && c->width < LTH__WORTHS && worth[c->width] <= UINT8_MAX;
+    for (size_t e = 0; c->in_bytes && e <= c->width; e++) c->worth[e] = (uint8_t)worth[e];
+}
+
+static lth_status configure_field(lth_kernel *kernel, lth__node *node, config *c, lth_error *err) {
+    int units, lower, alphabet, strand;
+    LTH_TRY(lth__node_choice(node, "units", LTH__CHARS, &units, err));
+    LTH_TRY(lth__node_choice(node, "lower", 1, &lower, err));
+    LTH_TRY(lth__node_choice(node, "strand", 0, &strand, err));
+    LTH_TRY(lth__node_choice(node, "alphabet", strand, &alphabet, err));
+    c->both = strand == 1;
+    c->dna = alphabet == 1;
+    const lth__argument *a = lth__node_argument(node, "alphabet");
+    if (c->both && !c->dna)
+        return lth__fail_at(err, LTH_EFORMAT, NULL, 0, a->value.column,
+                            "strand=both goes with alphabet=dna");
+    if (c->dna && units != LTH__CHARS)
+        return lth__fail_at(err, LTH_EFORMAT, NULL, 0,
+                            lth__node_argument(node, "units")->value.column, "DNA has units=chars");
+    lth__field_def field = {.column = node->expr->inputs[0]->name,
+                            .type = &lth__field_text,
+                            .units = units,
+                            .lower = lower == 1};
+    return lth__kernel_field(kernel, &field, &node->field, err);
+}
+
+static lth_status configure(lth_kernel *kernel, lth__node *node, lth_error *err) {
+    config *c = lth__pool_alloc(&kernel->pool, sizeof *c);
+    if (!c) return lth__fail_memory(err, sizeof *c);
+    *c = (config){0};
+    node->config = c;
+    long width;
+    LTH_TRY(lth__node_integer(node, "l", 1, MOST, 10, &width, err));
+    c->width = (size_t)width;
+    fill_choose(c);
+    LTH_TRY(read_k(node, c, err));
+    fill_worth(c);
+    LTH_TRY(configure_field(kernel, node, c, err));
+    return lth__node_param(kernel, node, "weights", orders_of(c), 1, false, err);
+}
+
+/* ---- State: letters as bytes ---- */
+
+/* A sequence: letters, or where there are more of them than a byte can tell apart, symbols. */
+typedef struct sequence {
+    const uint8_t *letter;
+    const lth__symbol *symbol;
+    size_t length;
+} sequence;
+
+typedef struct letters {
+    const lth__sequences *from;
+    uint8_t *letter; /* of all items, each between paddings; NULL = symbols are compared */
+} letters;
+
+typedef struct state {
+    letters rows, cols;
+    size_t longest;          /* of the rows and columns               */
+    double weight[MOST + 1]; /* by k                                  */
+    double worth[MOST + 1];  /* of two l-mers with e equal units      */
+} state;
+
+static size_t place_of(const lth__sequences *s, size_t item) {
+    return s->start[item] + (item + 1) * PAD;
+}
+
+static sequence sequence_at(const letters *l, size_t item) {
+    return (sequence){.letter = l->letter ? l->letter + place_of(l->from, item) : NULL,
+                      .symbol = lth__sequence_symbols(l->from, item),
+                      .length = lth__sequence_length(l->from, item)};
+}
+
+/* A, C, G and T (or U) are 0 to 3, so that 3 less a letter is its complement; other codes of IUPAC
+ * and gaps equal nothing. -1: no letter of DNA. */
+static int dna_letter(const char *text, size_t length) {
+    static const char known[] = "acgt", other[] = "nryswkmbdhv-.";
+    int lower = length == 1 ? tolower((unsigned char)*text) : 0;
+    if (lower == 0) return -1;
+    if (lower == 'u') lower = 't';
+    const char *at = strchr(known, lower);
+    if (at) return (int)(at - known);
+    return strchr(other, lower) ? LTH__NO_LETTER : -1;
+}
+
+static lth_status fail_letter(const lth__lexicon *l, lth__symbol symbol, size_t item, size_t at,
+                              lth_error *err) {
+    size_t length;
+    const char *text = lth__symbols_text(l->symbols, symbol, &length);
+    return lth__fail(err, LTH_EFORMAT,
+                     "row %zu has \"%.*s\" at place %zu of \"%s\", which is no letter of DNA",
+                     item + 1, length > 8 ? 8 : (int)length, text, at + 1, l->def->column);
+}
+
+static lth_status letter_of(const config *c, const lth__lexicon *l, lth__symbol symbol, size_t item,
+                            size_t at, uint8_t *out, lth_error *err) {
+    int letter = (int)symbol;
+    if (c->dna) {
+        size_t length;
+        const char *text = lth__symbols_text(l->symbols, symbol, &length);
+        letter = dna_letter(text, length);
+        if (letter < 0) return fail_letter(l, symbol, item, at, err);
+    }
+    *out = (uint8_t)letter;
+    return LTH_OK;
+}
+
+static bool fits_bytes(const lth__sequences *s) {
+    lth__symbol most = 0;
+    for (size_t i = 0; i < s->start[s->count]; i++)
+        most = s->symbols[i] > most ? s->symbols[i] : most;
+    return most < LTH__NO_ROW_LETTER;
+}
+
+static lth_status read_letters(const lth__node *node, const lth_items *items, letters *out,
+                               lth_error *err) {
+    const lth__sequences *s = out->from;
+    const lth__lexicon *l = &items->encoder->lexicons[node->field];
+    size_t size = s->start[s->count] + (s->count + 1) * PAD;
+    out->letter = lth__alloc(size, 1);
+    if (!out->letter) return lth__fail_memory(err, size);
+    memset(out->letter, LTH__NO_LETTER, size);
+    for (size_t i = 0; i < s->count; i++) {
+        uint8_t *to = out->letter + place_of(s, i);
+        for (size_t p = 0; p < lth__sequence_length(s, i); p++)
+            LTH_TRY(letter_of(node->config, l, lth__sequence_symbols(s, i)[p], i, p, &to[p], err));
+    }
+    return LTH_OK;
+}
+
+static void release(void *p) {
+    state *s = p;
+    if (s->cols.letter != s->rows.letter) lth__free(s->cols.letter);
+    lth__free(s->rows.letter);
+    lth__free(s);
+}
+
+static void read_weights(const lth__node *node, const lth__eval *eval, state *s) {
+    const config *c = node->config;
+    for (size_t k = c->least; k <= c->most; k++) {
+        s->weight[k] = lth__node_value(node, eval, k - c->least);
+        for (size_t e = 0; e <= c->width; e++) s->worth[e] += s->weight[k] * c->choose[k][e];
+    }
+}
+
+static lth_status make_state(const lth__node *node, const lth__eval *eval, state *s,
+                             lth_error *err) {
+    const config *c = node->config;
+    s->rows.from = &eval->rows->fields[node->field];
+    s->cols.from = &eval->cols->fields[node->field];
+    s->longest = s->rows.from->longest > s->cols.from->longest ? s->rows.from->longest
+                                                               : s->cols.from->longest;
+    read_weights(node, eval, s);
+    if (!c->dna && !(fits_bytes(s->rows.from) && fits_bytes(s->cols.from))) return LTH_OK;
+    LTH_TRY(read_letters(node, eval->rows, &s->rows, err));
+    if (eval->cols != eval->rows) return read_letters(node, eval->cols, &s->cols, err);
+    s->cols.letter = s->rows.letter;
+    return LTH_OK;
+}
+
+static lth_status prepare(const lth__node *node, lth__eval *eval, void **out, lth_error *err) {
+    state *s = lth__calloc(1, sizeof *s);
+    if (!s) return lth__fail_memory(err, sizeof *s);
+    lth_status status = make_state(node, eval, s, err);
+    if (status == LTH_OK)
+        *out = s;
+    else
+        release(s);
+    return status;
+}
+
+/* ---- Window by window, where symbols are no bytes and where places matter ---- */
+
+static bool equal(const sequence *x, size_t i, const sequence *y, size_t j) {
+    if (!x->letter) return x->symbol[i] == y->symbol[j];
+    return x->letter[i] == y->letter[j] && x->letter[i] != LTH__NO_LETTER;
+}
+
+/* Told of the windows at i and j with `same` equal units, c->least at the least. */
+typedef void window_fn(void *user, size_t i, size_t j, size_t same);
+
+static void walk_diagonal(const config *c, const sequence *x, size_t i, const sequence *y, size_t j,
+                          window_fn *take, void *user) {
+    size_t last = c->width - 1, same = 0;
+    for (size_t t = 0; t < last; t++) same += equal(x, i + t, y, j + t);
+    for (; i + last < x->length && j + last < y->length; i++, j++) {
+        same += equal(x, i + last, y, j + last);
+        if (same >= c->least) take(user, i, j, same);
+        same -= equal(x, i, y, j);
+    }
+}
+
+static void walk(const config *c, const sequence *x, const sequence *y, window_fn *take,
+                 void *user) {
+    if (x->length < c->width || y->length < c->width) return;
+    for (size_t i = x->length - c->width; i > 0; i--) walk_diagonal(c, x, i, y, 0, take, user);
+    for (size_t j = 0; j + c->width <= y->length; j++) walk_diagonal(c, x, 0, y, j, take, user);
+}
+
+/* ---- Counting ---- */
+
+typedef struct counts {
+    const config *c;
+    uint64_t n[MOST + 1]; /* by e - least */
+} counts;
+
+static void count_window(void *user, size_t i, size_t j, size_t same) {
+    (void)i, (void)j;
+    counts *n = user;
+    n->n[same - n->c->least]++;
+}
+
+/* One row, ready to be compared with columns: itself and its other strand. */
+typedef struct bench {
+    const config *c;
+    lth__gapped_count *count;
+    lth__gapped_sum *sum; /* where there is one k, and bytes for what windows are worth; or NULL */
+    uint8_t *block;       /* of all that follows */
+    uint8_t *strand[2], *scratch;
+    sequence row;
+} bench;
+
+static lth_status open_bench(const lth__node *node, const lth__eval *eval, bench *b,
+                             lth_error *err) {
+    const state *s = eval->state[node->index];
+    size_t size = 3 * s->longest + 2 * PAD;
+    const lth__engine *engine = eval->ctx->engine;
+    *b = (bench){.c = node->config, .count = engine->gapped, .block = lth__alloc(size, 1)};
+    if (b->c->in_bytes) b->sum = engine->gapped_sum;
+    if (!b->block) return lth__fail_memory(err, size);
+    b->strand[0] = b->block;
+    b->strand[1] = b->block + s->longest;
+    b->scratch = b->block + 2 * s->longest;
+    return LTH_OK;
+}
+
+static void set_row(bench *b, sequence row) {
+    b->row = row;
+    for (size_t i = 0; row.letter && i < row.length; i++) {
+        uint8_t x = row.letter[i];
+        bool none = x == LTH__NO_LETTER;
+        b->strand[0][i] = none ? LTH__NO_ROW_LETTER : x;
+        b->strand[1][row.length - 1 - i] = none ? LTH__NO_ROW_LETTER : (uint8_t)(3 - x);
+    }
+}
+
+static lth__gapped_job job_of(const bench *b, size_t strand, const sequence *col) {
+    return (lth__gapped_job){.width = b->c->width,
+                             .least = b->c->least,
+                             .row = b->strand[strand],
+                             .col = col->letter,
+                             .rows = b->row.length,
+                             .cols = col->length,
+                             .scratch = b->scratch};
+}
+
+/* S_k of the row and a column: to[(k - least) * step]. */
+static void compare(const bench *b, sequence col, double *to, size_t step) {
+    const config *c = b->c;
+    counts n = {.c = c};
+    bool any = b->row.length >= c->width && col.length >= c->width;
+    uint64_t whole = 0;
+    if (!col.letter) walk(c, &b->row, &col, count_window, &n);
+    for (size_t s = 0; col.letter && any && s < (c->both ? 2 : 1); s++) {
+        lth__gapped_job job = job_of(b, s, &col);
+        if (b->sum)
+            whole += b->sum(&job, c->worth);
+        else
+            b->count(&job, n.n);
+    }
+    if (col.letter && b->sum) {
+        *to = (double)whole;
+        return;
+    }
+    for (size_t k = c->least; k <= c->most; k++) {
+        double sum = 0;
+        for (size_t e = k; e <= c->width; e++) sum += (double)n.n[e - c->least] * c->choose[k][e];
+        to[(k - c->least) * step] = sum;
+    }
+}
+
+/* ---- Tiles ---- */
+
+static lth_status fill_planes(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
+                              double *planes, lth_error *err) {
+    const state *s = eval->state[node->index];
+    size_t pairs = tile->rows * tile->cols;
+    bench b;
+    LTH_TRY(open_bench(node, eval, &b, err));
+    for (size_t r = 0; r < tile->rows; r++) {
+        set_row(&b, sequence_at(&s->rows, tile->row[r]));
+        for (size_t j = 0; j < tile->cols; j++)
+            compare(&b, sequence_at(&s->cols, tile->col[j]), planes + r * tile->cols + j, pairs);
+    }
+    lth__free(b.block);
+    return LTH_OK;
+}
+
+/* All S_k of a tile: what is kept of them, or *own, which is the caller's to free. */
+static lth_status find_planes(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
+                              const double **out, double **own, lth_error *err) {
+    const lth__memo *memo = eval->memo ? &eval->memo[node->index] : NULL;
+    size_t size = tile->rows * tile->cols * orders_of(node->config);
+    *own = NULL;
+    if (!memo || !memo->planes) {
+        *out = *own = lth__alloc(size, sizeof **own);
+        return *own ? fill_planes(node, eval, tile, *own, err)
+                    : lth__fail_memory(err, size * sizeof **own);
+    }
+    double *kept = memo->planes + tile->first_pair * memo->plane_count;
+    double *key = &memo->key[tile->index * LTH__MEMO_KEYS];
+    if (isnan(*key)) {
+        LTH_TRY(fill_planes(node, eval, tile, kept, err));
+        *key = 0;
+    }
+    *out = kept;
+    return LTH_OK;
+}
+
+static size_t memo_planes(const lth__node *node, const lth__eval *eval) {
+    (void)eval;
+    return orders_of(node->config);
+}
+
+static void weigh_planes(const lth__node *node, const state *s, const double *planes, size_t pairs,
+                         double *K) {
+    const config *c = node->config;
+    memset(K, 0, pairs * sizeof *K);
+    for (size_t k = c->least; k <= c->most; k++, planes += pairs) {
+        for (size_t n = 0; n < pairs; n++) K[n] += s->weight[k] * planes[n];
+    }
+}
+
+static lth_status tile_values(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
+                              double *K, lth_error *err) {
+    const double *planes;
+    double *own;
+    lth_status status = find_planes(node, eval, tile, &planes, &own, err);
+    if (status == LTH_OK)
+        weigh_planes(node, eval->state[node->index], planes, tile->rows * tile->cols, K);
+    lth__free(own);
+    return status;
+}
+
+static lth_status pull(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
+                       const double *W, double *K, const lth__sink *sink, lth_error *err) {
+    const config *c = node->config;
+    size_t pairs = tile->rows * tile->cols;
+    const double *planes;
+    double *own;
+    lth_status status = find_planes(node, eval, tile, &planes, &own, err);
+    for (size_t k = 0; status == LTH_OK && k < orders_of(c); k++) {
+        for (size_t n = 0; n < pairs; n++)
+            lth__sink_add(sink, node->first_param + k, n, W[n] * planes[k * pairs + n]);
+    }
+    if (status == LTH_OK && K) weigh_planes(node, eval->state[node->index], planes, pairs, K);
+    lth__free(own);
+    return status;
+}
+
+/* ---- Self-similarities ---- */
+
+enum { ITEMS_TO_A_JOB = 64 };
+
+typedef struct self_job {
+    const lth__node *node;
+    const lth__eval *eval;
+    const letters *items;
+    double *a, *slope; /* slope: of the node's first parameter, or NULL */
+} self_job;
+
+static lth_status fill_selves(void *user, size_t index, unsigned worker, lth_error *err) {
+    (void)worker;
+    const self_job *job = user;
+    const state *s = job->eval->state[job->node->index];
+    size_t count = job->items->from->count, first = index * ITEMS_TO_A_JOB;
+    bench b;
+    LTH_TRY(open_bench(job->node, job->eval, &b, err));
+    for (size_t i = first; i < count && i < first + ITEMS_TO_A_JOB; i++) {
+        double S[MOST + 1];
+        set_row(&b, sequence_at(job->items, i));
+        compare(&b, b.row, S, 1);
+        job->a[i] = 0;
+        for (size_t k = b.c->least; k <= b.c->most; k++) {
+            job->a[i] += s->weight[k] * S[k - b.c->least];
+            if (job->slope) job->slope[(k - b.c->least) * count + i] = S[k - b.c->least];
+        }
+    }
+    lth__free(b.block);
+    return LTH_OK;
+}
+
+static lth_status diagonal(const lth__node *node, const lth__eval *eval, const lth_items *items,
+                           double *a, double *slope, lth_error *err) {
+    const state *s = eval->state[node->index];
+    self_job job = {.node = node,
+                    .eval = eval,
+                    .items = items == eval->rows ? &s->rows : &s->cols,
+                    .a = a,
+                    .slope = slope ? slope + node->first_param * items->count : NULL};
+    size_t jobs = (items->count + ITEMS_TO_A_JOB - 1) / ITEMS_TO_A_JOB;
+    return lth__parallel_for(eval->ctx, "self-similarities", jobs, NULL, fill_selves, &job, err);
+}
+
+/* A start with the same share for every k. */
+static lth_status guess(const lth__node *node, const lth__eval *eval, double scale, double *value,
+                        lth_error *err) {
+    size_t count = eval->rows->count, orders = orders_of(node->config);
+    double *a = lth__alloc(count, sizeof *a);
+    double *slope = lth__alloc(eval->kernel->param_count * count, sizeof *slope);
+    lth_status status = a && slope ? LTH_OK : lth__fail_memory(err, 0);
+    if (status == LTH_OK) status = diagonal(node, eval, eval->rows, a, slope, err);
+    for (size_t k = 0; status == LTH_OK && k < orders; k++) {
+        double mean = 0;
+        for (size_t i = 0; i < count; i++)
+            mean += slope[(node->first_param + k) * count + i] / (double)count;
+        if (mean > 0) value[k] = scale / (double)orders / mean;
+    }
+    lth__free(a);
+    lth__free(slope);
+    return status;
+}
+
+/* ---- Explanations: equal units share evenly what two windows are worth ---- */
+
+typedef struct sharing {
+    const config *c;
+    const state *s;
+    const sequence *x, *y;
+    bool reversed; /* x is the other strand */
+    double W, *share;
+} sharing;
+
+static void share_window(void *user, size_t i, size_t j, size_t same) {
+    const sharing *h = user;
+    double part = h->W * h->s->worth[same] / (double)same;
+    for (size_t t = 0; t < h->c->width; t++) {
+        size_t at = h->reversed ? h->x->length - 1 - i - t : i + t;
+        if (equal(h->x, i + t, h->y, j + t)) h->share[at] += part;
+    }
+}
+
+static lth_status attribute(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
+                            const double *W, double *share, lth_error *err) {
+    const state *s = eval->state[node->index];
+    bench b;
+    LTH_TRY(open_bench(node, eval, &b, err));
+    set_row(&b, sequence_at(&s->rows, *tile->row));
+    sequence other = {.letter = b.strand[1], .length = b.row.length};
+    sharing h = {.c = b.c, .s = s, .share = share};
+    for (size_t j = 0; j < tile->cols; j++) {
+        sequence col = sequence_at(&s->cols, tile->col[j]);
+        h.W = W[j];
+        h.y = &col;
+        h.x = &b.row;
+        h.reversed = false;
+        walk(b.c, h.x, h.y, share_window, &h);
+        if (!b.c->both) continue;
+        h.x = &other;
+        h.reversed = true;
+        walk(b.c, h.x, h.y, share_window, &h);
+    }
+    lth__free(b.block);
+    return LTH_OK;
+}
+
+/* ---- The family ---- */
+
+static const lth_argument arguments[] = {
+    {.name = "l", .help = "units of a window", .initial = "10", .choices = "1..20"},
+    {.name = "k",
+     .help =
+         "places of a window that a gapped k-mer has: a number, or [LEAST,MOST]; left out: 6 to "
+         "l",
+     .initial = "[6,10]",
+     .choices = "1..l|[LEAST,MOST]"},
+    {.name = "strand",
+     .help = "both: a sequence of DNA and its reverse complement are the same",
+     .initial = "one",
+     .choices = "one|both"},
+    {.name = "alphabet",
+     .help = "dna: A, C, G, T or U; N and other codes of IUPAC match nothing. So with strand=both",
+     .initial = "any",
+     .choices = "any|dna"},
+    {.name = "units",
+     .help = "what a text is cut into",
+     .initial = "chars",
+     .choices = "words|tokens|chars|bytes"},
+    {.name = "lower",
+     .help = "whether lower case is the same as upper",
+     .initial = "yes",
+     .choices = "no|yes"},
+    {.name = "weights",
+     .help = "one for each k, the least first",
+     .initial = "[1,...,1]",
+     .choices = "",
+     .learned = true,
+     .lo = 0,
+     .hi = 1e9,
+     .role = LTH_ROLE_VARIANCE},
+    {0},
+};
+
+const lth__family lth__family_gkm = {
+    .manual = {.name = "gkm",
+               .help = "gapped k-mers: windows of DNA, proteins or any text that agree in some of "
+                       "their places",
+               .usage = "gkm(COLUMN, l=10, k=[6,10], strand=one, ...)",
+               .arguments = arguments,
+               .kind = LTH_FAMILY_STRING},
+    .traits = LTH__TAKES_COLUMN,
+    .configure = configure,
+    .prepare = prepare,
+    .release = release,
+    .diagonal = diagonal,
+    .tile = tile_values,
+    .pull = pull,
+    .memo_planes = memo_planes,
+    .guess = guess,
+    .attribute = attribute,
+};

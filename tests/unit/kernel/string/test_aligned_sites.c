@@ -1,0 +1,411 @@
+/* Aligned sequences: matrices, values by the formula, derivatives by differences, what is refused,
+ * models and their reasons. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/random.h"
+#include "base/text.h"
+#include "engine/eigen.h"
+#include "failing_allocator.h"
+#include "gp_support.h"
+#include "kernel/core/kernel.h"
+#include "kernel/string/substitution.h"
+
+enum { ROWS = 17, SITES = 6 };
+static lth_ctx *ctx;
+static char folder[] = "test_aligned_sites.XXXXXX";
+
+static int open_folder(void **state) {
+    (void)state;
+    if (!mkdtemp(folder) || chdir(folder) != 0) return -1;
+    ctx = support_context(2);
+    return 0;
+}
+
+static int close_folder(void **state) {
+    (void)state;
+    lth_ctx_free(ctx);
+    return chdir("..") == 0 && rmdir(folder) == 0 ? 0 : -1; /* nothing was left behind */
+}
+
+/* ---- Matrices ---- */
+
+static double far(const lth__substitution *s, char a, char b) {
+    return s->distance[lth__substitution_letter(s, a) * LTH__MOST_LETTERS +
+                       lth__substitution_letter(s, b)];
+}
+
+/* Every published one is a squared distance, of its other letters too. */
+static void matrices(void **state) {
+    (void)state;
+    static const char *const names[] = {"blosum45", "blosum50", "blosum62", "blosum80", "pam250"};
+    for (size_t m = 0; m < sizeof names / sizeof *names; m++) {
+        lth__substitution s;
+        assert_true(lth__substitution_find(names[m], &s));
+        size_t n = s.count;
+        assert_int_equal(n, 29);
+        double G[29 * 29], value[29], U[29 * 29], mean[29] = {0}, all = 0;
+        for (size_t a = 0; a < n; a++) {
+            for (size_t b = 0; b < n; b++)
+                mean[a] += s.distance[a * LTH__MOST_LETTERS + b] / (double)n;
+            all += mean[a] / (double)n;
+            assert_true(s.distance[a * LTH__MOST_LETTERS + a] == 0);
+        }
+        for (size_t i = 0; i < n * n; i++)
+            G[i] = mean[i / n] + mean[i % n] - all - s.distance[i / n * LTH__MOST_LETTERS + i % n];
+        lth__eigen(n, G, value, U);
+        assert_true(value[n - 1] > -1e-9 * value[0]);
+        assert_true(far(&s, 'B', 'N') == far(&s, 'n', 'b'));
+        support_near(far(&s, 'B', 'N'), far(&s, 'N', 'D') / 4, 1e-12); /* half way, squared */
+        assert_true(far(&s, '-', 'A') > 1);
+        assert_true(far(&s, '-', '.') == 0 && far(&s, 'U', 'C') == 0);
+        assert_true(lth__substitution_letter(&s, '1') == LTH_NONE);
+    }
+    lth__substitution s;
+    assert_false(lth__substitution_find("blosum", &s));
+    assert_true(lth__substitution_find("blosum62", &s));
+    support_near(far(&s, 'W', 'A') / far(&s, 'I', 'V'), ((11 + 4) / 2.0 + 3) / (4 - 3), 1e-12);
+    double sum = 0;
+    for (size_t a = 0; a < 20; a++) {
+        for (size_t b = 0; b < 20; b++) sum += s.distance[a * LTH__MOST_LETTERS + b];
+    }
+    support_near(sum / (20 * 19), 1, 1e-12);
+}
+
+/* ---- Values ---- */
+
+static const char alphabet[] = "ACDW-";
+
+static void write_rows(lth__string *text) {
+    lth__random random;
+    lth__random_seed(&random, 3);
+    lth__string_format(text, "seq\ty\n");
+    for (size_t i = 0; i < ROWS; i++) {
+        for (size_t l = 0; l < SITES; l++) {
+            size_t letter = (size_t)(lth__random_uniform(&random) * (sizeof alphabet - 1));
+            lth__string_format(text, "%c", l == 2 ? 'K' : alphabet[letter]); /* one never differs */
+        }
+        lth__string_format(text, "\t%zu\n", i * i % 11);
+    }
+}
+
+typedef struct problem {
+    lth_kernel *kernel;
+    lth_table *table;
+    lth_encoder *encoder;
+    lth_items *items;
+} problem;
+
+static lth_status try_problem(const char *kernel, const char *rows, problem *p, lth_error *err) {
+    *p = (problem){.table = support_table(ctx, rows)};
+    lth_status status = lth_kernel_parse(ctx, kernel, &p->kernel, err);
+    if (status == LTH_OK) status = lth_kernel_resolve(&p->kernel, p->table, err);
+    if (status == LTH_OK) status = lth_encoder_create(ctx, p->kernel, &p->encoder, err);
+    if (status == LTH_OK) status = lth_encode(p->encoder, p->table, &p->items, err);
+    return status;
+}
+
+static problem open_problem(const char *kernel) {
+    problem p;
+    lth_error err = {0};
+    lth__string text = {0};
+    write_rows(&text);
+    support_ok(try_problem(kernel, text.bytes, &p, &err), &err);
+    lth__string_free(&text);
+    return p;
+}
+
+static void close_problem(problem *p) {
+    lth_items_free(p->items);
+    lth_encoder_free(p->encoder);
+    lth_table_free(p->table);
+    lth_kernel_free(p->kernel);
+}
+
+static void fill(const problem *p, double *K) {
+    lth_error err = {0};
+    support_ok(lth_gram(p->kernel, p->items, NULL, K, ROWS, &err), &err);
+}
+
+static double value_of(const problem *p, const char *path) {
+    for (size_t i = 0; i < lth_kernel_params(p->kernel); i++) {
+        const lth_param *param = lth_kernel_param(p->kernel, i);
+        if (strcmp(param->path, path) == 0) return param->value;
+    }
+    return 0;
+}
+
+/* By the formula, site by site. */
+static double reference(const problem *p, const lth__substitution *matrix, size_t i, size_t j) {
+    size_t length;
+    const char *x = lth_table_cell(p->table, i, 0, &length);
+    const char *y = lth_table_cell(p->table, j, 0, &length);
+    double sum = 0, near = 0;
+    for (size_t l = 0; l < SITES; l++) {
+        char path[32];
+        snprintf(path, sizeof path, "sites.exponent[%zu]", l + 1);
+        double D = matrix ? far(matrix, x[l], y[l]) : x[l] != y[l];
+        sum += value_of(p, path) * D;
+        near += exp(-value_of(p, path) * D) / SITES;
+    }
+    return value_of(p, "sites.variance") * exp(-sum) + value_of(p, "sites.additive") * near;
+}
+
+#define EXPONENTS "exponent=[0.3,0.9,0.5,0,1.4,0.2]"
+
+static void values(void **state) {
+    (void)state;
+    static const struct {
+        const char *kernel, *matrix;
+    } all[] = {
+        {"sites(seq, variance=1.5, " EXPONENTS ")", NULL},
+        {"sites(seq, form=sum, additive=0.7, " EXPONENTS ")", NULL},
+        {"sites(seq, form=both, additive=0.7, " EXPONENTS ")", NULL},
+        {"sites(seq, matrix=blosum62, " EXPONENTS ")", "blosum62"},
+        {"sites(seq, matrix=pam250, form=both, variance=2, " EXPONENTS ")", "pam250"},
+        {"sites(seq, matrix=blosum50, form=sum, " EXPONENTS ")", "blosum50"},
+    };
+    for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
+        lth_error err = {0};
+        lth__substitution matrix;
+        double K[ROWS][ROWS], self[ROWS];
+        problem p = open_problem(all[k].kernel);
+        if (all[k].matrix) assert_true(lth__substitution_find(all[k].matrix, &matrix));
+        fill(&p, K[0]);
+        support_ok(lth_gram_diagonal(p.kernel, p.items, self, &err), &err);
+        for (size_t i = 0; i < ROWS; i++) {
+            support_near(self[i], K[i][i], 1e-15);
+            for (size_t j = 0; j < ROWS; j++) {
+                support_near(K[i][j], reference(&p, all[k].matrix ? &matrix : NULL, i, j), 1e-14);
+                assert_true(K[i][j] == K[j][i]);
+            }
+        }
+        close_problem(&p);
+    }
+}
+
+/* ---- Derivatives ---- */
+
+static void gradients(void **state) {
+    (void)state;
+    static const char *const kernels[] = {
+        "sites(seq, " EXPONENTS ")",
+        "sites(seq, matrix=blosum62, form=both, additive=0.4, " EXPONENTS ")",
+        "normalize(2 * sites(seq, matrix=blosum80, form=sum, " EXPONENTS "))",
+        "sites(seq, matrix=blosum45, ard=no, form=both, exponent=0.6)",
+    };
+    for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++) {
+        problem p = open_problem(kernels[k]);
+        lth_error err = {0};
+        size_t params = lth_kernel_params(p.kernel);
+        double W[ROWS * ROWS], K[ROWS * ROWS], gradient[16];
+        double *each = calloc(params * ROWS * ROWS, sizeof *each);
+        for (size_t i = 0; i < ROWS * ROWS; i++) W[i] = sin((double)i);
+        support_ok(lth_gram_pull(p.kernel, p.items, NULL, W, ROWS, gradient, &err), &err);
+        support_ok(lth_gram_gradients(p.kernel, p.items, NULL, each, &err), &err);
+        for (size_t q = 0; q < params; q++) {
+            double at = lth_kernel_param(p.kernel, q)->value, sum[2] = {0}, whole = 0;
+            double h = at > 1e-3 ? 1e-5 : 0; /* one of them is 0, its bound */
+            for (int side = 0; side < 2; side++) {
+                support_ok(lth_kernel_set(p.kernel, q, side ? at + 1e-5 : at - h, &err), &err);
+                fill(&p, K);
+                for (size_t i = 0; i < ROWS * ROWS; i++) sum[side] += W[i] * K[i];
+            }
+            support_ok(lth_kernel_set(p.kernel, q, at, &err), &err);
+            for (size_t i = 0; i < ROWS * ROWS; i++) whole += W[i] * each[q * ROWS * ROWS + i];
+            support_near(gradient[q], (sum[1] - sum[0]) / (h + 1e-5), h > 0 ? 1e-8 : 1e-4);
+            support_near(whole, gradient[q], 1e-12);
+        }
+        free(each);
+        close_problem(&p);
+    }
+}
+
+/* ---- Expressions ---- */
+
+static void expressions(void **state) {
+    (void)state;
+    char text[4096], again[4096];
+    problem p = open_problem("sites(seq, form=both)");
+    lth_kernel_print(p.kernel, text, sizeof text);
+    assert_string_equal(text, "sites(seq, form=both, length=6)");
+    assert_int_equal(lth_kernel_params(p.kernel), 2 + SITES);
+    close_problem(&p);
+    static const char mine[] =
+        "# mine\n  A C D W K -\nA 4 0 0 0 0 0\nC 0 4 0 0 0 0\nD 0 0 4 1 0 0\n"
+        "W 0 0 1 4 0 0\nK 0 0 0 0 4 0\n- 0 0 0 0 0 4\n";
+    char *path = support_file(mine, strlen(mine));
+    snprintf(text, sizeof text, "sites(seq, matrix=\"%s\")", path);
+    p = open_problem(text);
+    support_remove(path); /* the expression has it from now on */
+    lth_kernel_print(p.kernel, text, sizeof text);
+    assert_non_null(strstr(text, "matrix=[ACDWK-,4,0,4,0,0,4,"));
+    double K[ROWS * ROWS], L[ROWS * ROWS];
+    fill(&p, K);
+    close_problem(&p);
+    p = open_problem(text);
+    lth_kernel_print(p.kernel, again, sizeof again);
+    assert_string_equal(text, again);
+    fill(&p, L);
+    assert_memory_equal(K, L, sizeof K);
+    close_problem(&p);
+}
+
+/* ---- Mistakes ---- */
+
+static void refused(void **state) {
+    (void)state;
+    static const struct {
+        const char *kernel, *rows, *message;
+    } all[] = {
+        {"sites(seq)", "seq\nACD\nAC\n", "this row has 2 letters"},
+        {"sites(seq)", "seq\n\n\n", "0 letters a row"},
+        {"sites(seq, length=4)", "seq\nACD\nACC\n", "row 1 has 3 letters"},
+        {"sites(seq, matrix=blosum62)", "seq\nACD\nA1D\n", "row 2 has \"1\" at site 2"},
+        {"sites(seq, matrix=nowhere)", "seq\nACD\nACC\n", "cannot open"},
+        {"sites(seq, matrix=3)", "seq\nACD\nACC\n", "or a file"},
+        {"sites(seq, matrix=[AC,1,2])", "seq\nACD\nACC\n", "lower triangle"},
+        {"sites(seq, matrix=[AC,1,5,1])", "seq\nACA\nACC\n", "eigenvalue"},
+        {"sites(seq, matrix=[AA,1,0,1])", "seq\nACA\nACC\n", "twice"},
+        {"sites(seq, exponent=[1,2])", "seq\nACA\nACC\n", "there are 2 sites"},
+        {"sites(seq, length=0)", "seq\nACA\nACC\n", "whole number"},
+        {"sites(seq, align=left, matrix=[AC,1,0,1])", "seq\nACA\nAC\n", "no letter \"-\""},
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        problem p;
+        lth_error err = {0};
+        double K[4];
+        lth_status status = try_problem(all[i].kernel, all[i].rows, &p, &err);
+        if (status == LTH_OK) status = lth_gram(p.kernel, p.items, NULL, K, 2, &err);
+        assert_int_equal(status == LTH_OK, 0);
+        if (!strstr(err.message, all[i].message)) fail_msg("%zu: %s", i, err.message);
+        close_problem(&p);
+    }
+}
+
+static void files_refused(void **state) {
+    (void)state;
+    static const struct {
+        const char *text, *message;
+    } all[] = {
+        {"# nothing\n", "no letters"},
+        {"  AB C\n", "single letters"},
+        {" A C\nA 1 0\n", "lacks a line"},
+        {" A C\nA 1 0\nA 1 0\n", "has a line already"},
+        {" A C\nA 1 0\nC 0\n", "fewer numbers"},
+        {" A C\nA 1 0 3\n", "a number for each"},
+        {" A C\nA 1 x\n", "a number for each"},
+        {" A C\nD 1 0\n", "begins with one of the letters"},
+        {" A C\nA 1 0\nC 1 1\n", "not symmetric"},
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        lth_error err = {0};
+        lth_kernel *kernel = NULL;
+        char text[256], *path = support_file(all[i].text, strlen(all[i].text));
+        snprintf(text, sizeof text, "sites(seq, matrix=\"%s\")", path);
+        assert_int_equal(lth_kernel_parse(ctx, text, &kernel, &err), LTH_EFORMAT);
+        if (!strstr(err.message, all[i].message)) fail_msg("%zu: %s", i, err.message);
+        support_remove(path);
+    }
+}
+
+/* Ends that are missing are gaps. */
+static void shorter_rows(void **state) {
+    (void)state;
+    lth_error err = {0};
+    double K[9], L[9];
+    problem p, q;
+    support_ok(
+        try_problem("sites(seq, align=left, matrix=blosum62)", "seq\nACD\nAC\nA\n", &p, &err),
+        &err);
+    support_ok(try_problem("sites(seq, matrix=blosum62)", "seq\nACD\nAC-\nA--\n", &q, &err), &err);
+    support_ok(lth_gram(p.kernel, p.items, NULL, K, 3, &err), &err);
+    support_ok(lth_gram(q.kernel, q.items, NULL, L, 3, &err), &err);
+    assert_memory_equal(K, L, sizeof K);
+    close_problem(&p), close_problem(&q);
+}
+
+/* ---- Models ---- */
+
+static const char model_kernel[] = "sites(seq, matrix=blosum62, form=both)";
+
+/* The same from a file, and reasons that add up. */
+static void models(void **state) {
+    (void)state;
+    lth_error err = {0};
+    lth__string text = {0};
+    lth_gp *loaded = NULL;
+    lth_reasons *reasons = NULL;
+    write_rows(&text);
+    lth_table *table = support_table(ctx, text.bytes);
+    lth_gp_options options;
+    lth_gp_options_init(&options);
+    options.restarts = 0;
+    options.max_iter = 5;
+    lth_gp *gp = support_fit(ctx, model_kernel, table, 1, &options);
+    support_ok(lth_gp_save(gp, "m", &err), &err);
+    support_ok(lth_gp_load(ctx, "m", &loaded, &err), &err);
+    unlink("m");
+    double *a = support_predict(gp, table, false), *b = support_predict(loaded, table, false);
+    assert_memory_equal(a, b, 2 * ROWS * sizeof *a);
+    support_ok(lth_gp_explain(loaded, table, 3, NULL, &reasons, &err), &err);
+    lth_reasons_summary s = *lth_reasons_summarise(reasons);
+    support_near(s.missed, 0, 1e-9);
+    lth_reasons_free(reasons);
+    free(a);
+    free(b);
+    lth_gp_free(gp);
+    lth_gp_free(loaded);
+    lth_table_free(table);
+    lth__string_free(&text);
+}
+
+static lth_status use_all(void *user, lth_error *err) {
+    problem p = {0};
+    lth_table *table = user;
+    double K[ROWS * ROWS], W[ROWS * ROWS] = {1}, gradient[16];
+    lth_status status = lth_kernel_parse(
+        ctx, "sites(seq, matrix=[\"ACDWK-\",4,0,4,0,0,4,0,0,1,4,0,0,0,0,4,0,0,0,0,0,4], form=both)",
+        &p.kernel, err);
+    if (status == LTH_OK) status = lth_kernel_resolve(&p.kernel, table, err);
+    if (status == LTH_OK) status = lth_encoder_create(ctx, p.kernel, &p.encoder, err);
+    if (status == LTH_OK) status = lth_encode(p.encoder, table, &p.items, err);
+    if (status == LTH_OK) status = lth_gram(p.kernel, p.items, NULL, K, ROWS, err);
+    if (status == LTH_OK) status = lth_gram_pull(p.kernel, p.items, NULL, W, ROWS, gradient, err);
+    close_problem(&p);
+    return status;
+}
+
+static void each_allocation_fails(void **state) {
+    (void)state;
+    lth__string text = {0};
+    write_rows(&text);
+    lth_table *table = support_table(ctx, text.bytes);
+    fail_each(use_all, table, false, 20);
+    lth_table_free(table);
+    lth__string_free(&text);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(matrices),
+        cmocka_unit_test(values),
+        cmocka_unit_test(gradients),
+        cmocka_unit_test(expressions),
+        cmocka_unit_test(refused),
+        cmocka_unit_test(files_refused),
+        cmocka_unit_test(shorter_rows),
+        cmocka_unit_test(models),
+        cmocka_unit_test(each_allocation_fails),
+    };
+    return cmocka_run_group_tests(tests, open_folder, close_folder);
+}
