@@ -31,11 +31,13 @@ static const char *const kernels[] = {
     "ssk(text, units=chars, order=10, rarity=0.3)",
     "rq(normalize(ssk(text, order=3, sim=exp, rarity=0.1, oov=parts)), alpha=0.4)",
     "ssk(text, order=4, sim=exp, ard=3, relevance=[0.3,2,1], gap=0.4, weights=[0.5,1,0,2])",
+#if !defined __SANITIZE_THREAD__ && !defined __SANITIZE_ADDRESS__ /* the same code, in minutes */
     "ssk(text, order=1, sim=exp, ard=3, relevance=[0,1,0.5], rarity=0.1, oov=zero)",
     "ssk(text, order=3, sim=cosine, ard=3, relevance=[3,1,0.2], match=0.8, rarity=0.05)",
     "ssk(text, order=3, sim=dot, ard=3, relevance=[0.3,2,1], gap=0, oov=zero)",
     "rq(normalize(ssk(text, order=3, sim=exp, rarity=0.1, oov=parts, ard=3)), alpha=0.4)",
     "normalize(ssk(text, order=2, sim=exp, ard=3)) * ssk(text, order=2, sim=dot, ard=3)",
+#endif
     "matern32(ssk(text, order=2, sim=exp, match=0.8), lengthscale=3)",
     "normalize(ssk(text, order=4))",
     "normalize(ssk(text, order=3, gap=0, match=0.5))",
