@@ -124,7 +124,6 @@ static double passes_of_cg(const lth_gp *gp) {
 
 /* ---- The choice ---- */
 
-/* An eighth of the rows, where these passes do not take such a core more than ten minutes. */
 /* With what its own tiles leave unused, and the strips that are on their way. */
 size_t lth__gp_matrix_bytes(const lth_gp *gp) {
     const lth__cluster *c = gp->ctx.cluster;
@@ -133,6 +132,7 @@ size_t lth__gp_matrix_bytes(const lth_gp *gp) {
     return whole / c->at.size / 100 * 115;
 }
 
+/* An eighth of the rows, where these passes do not take such a core more than ten minutes. */
 size_t lth__gp_default_inducing(const lth_gp *gp) {
     enum { LEAST = 1000, MOST = 4000, STEP = 250 };
     double n = (double)gp->rows, affordable = sqrt(fewer_seconds * flops / (2 * n * passes_of(gp)));

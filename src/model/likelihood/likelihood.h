@@ -134,21 +134,19 @@ double lth__seen_place(const lth__seen *s, size_t row, double f);
 lth__log_p lth__seen_at(const lth__seen *s, size_t row, double f);
 void lth__seen_by_params(const lth__seen *s, size_t row, double f, lth__log_p *out);
 
-/* Gauss and Hermite's rule for the standard normal distribution. */
+/* Gauss and Hermite's rule for the standard normal distribution: one for all, made when it is first
+ * asked for. */
 enum { LTH__NODES = 32 };
 typedef struct lth__quadrature {
     double node[LTH__NODES], weight[LTH__NODES];
 } lth__quadrature;
-void lth__quadrature_make(lth__quadrature *q);
-/* One for all, made when it is first asked for. */
 const lth__quadrature *lth__quadrature_shared(void);
 
 /* E log p(y | f) by this rule, where f has this mean and variance, and its derivatives by both: of
  * the rule itself, so that they agree with the value whatever the rule's error; or as the
  * likelihood itself says. And what is added to `by_params`: those by the parameters. */
-lth__expected lth__seen_expect(const lth__seen *s, const lth__quadrature *q, size_t row,
-                               double mean, double variance);
-void lth__seen_expect_params(const lth__seen *s, const lth__quadrature *q, size_t row, double mean,
-                             double variance, double *by_params);
+lth__expected lth__seen_expect(const lth__seen *s, size_t row, double mean, double variance);
+void lth__seen_expect_params(const lth__seen *s, size_t row, double mean, double variance,
+                             double *by_params);
 
 #endif

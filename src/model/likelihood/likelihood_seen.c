@@ -61,9 +61,9 @@ static void expect_params_closed(const lth__seen *s, size_t row, double mean, do
     for (size_t k = 0; k < s->params; k++) by_params[k] += by[k] * weight_of(s, row, k);
 }
 
-lth__expected lth__seen_expect(const lth__seen *s, const lth__quadrature *q, size_t row,
-                               double mean, double variance) {
+lth__expected lth__seen_expect(const lth__seen *s, size_t row, double mean, double variance) {
     if (s->likelihood->expect) return expect_closed(s, row, mean, variance);
+    const lth__quadrature *q = lth__quadrature_shared();
     double sd = sqrt(variance > 0 ? variance : 0), slope = 0, bend = 0, bend_2 = 0, d3 = 0;
     lth__expected e = {0};
     for (size_t i = 0; i < LTH__NODES; i++) {
@@ -86,14 +86,15 @@ lth__expected lth__seen_expect(const lth__seen *s, const lth__quadrature *q, siz
     return e;
 }
 
-void lth__seen_expect_params(const lth__seen *s, const lth__quadrature *q, size_t row, double mean,
-                             double variance, double *by_params) {
+void lth__seen_expect_params(const lth__seen *s, size_t row, double mean, double variance,
+                             double *by_params) {
     if (s->likelihood->expect_params) {
         expect_params_closed(s, row, mean, variance, by_params);
         return;
     }
     double sd = sqrt(variance > 0 ? variance : 0);
     lth__log_p by[LTH__MOST_OWN];
+    const lth__quadrature *q = lth__quadrature_shared();
     for (size_t i = 0; i < LTH__NODES && s->params > 0; i++) {
         lth__seen_by_params(s, row, mean + sd * q->node[i], by);
         for (size_t k = 0; k < s->params; k++) by_params[k] += q->weight[i] * by[k].value;

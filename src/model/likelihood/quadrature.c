@@ -31,8 +31,11 @@ static double root(double lo, double hi) {
     return (lo + hi) / 2;
 }
 
+static lth__quadrature shared;
+
 /* Roots lie symmetrically, at least 0.38 apart, and below 2 sqrt(n). */
-void lth__quadrature_make(lth__quadrature *q) {
+static void make(void) {
+    lth__quadrature *q = &shared;
     const double step = 0.1;
     double before, sum = 0;
     size_t found = 0, half = LTH__NODES / 2;
@@ -50,14 +53,8 @@ void lth__quadrature_make(lth__quadrature *q) {
     for (size_t i = 0; i < LTH__NODES; i++) q->weight[i] /= sum;
 }
 
-static lth__quadrature shared;
-
-static void make_shared(void) {
-    lth__quadrature_make(&shared);
-}
-
 const lth__quadrature *lth__quadrature_shared(void) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, make_shared);
+    pthread_once(&once, make);
     return &shared;
 }

@@ -28,7 +28,6 @@ typedef struct sites {
     lth_gp *gp;
     lth__inducing_state *s;
     const lth__blas *blas;
-    lth__quadrature rule;
     lth__seen seen;
     size_t latent;
     double *next, *now, *before; /* [l, D][n]; `next` is the state's own */
@@ -55,7 +54,7 @@ static void move_site(const sites *x, size_t row, double mean, double q, double 
     const lth_gp *gp = x->gp;
     size_t n = gp->rows;
     double *l = &x->next[row], *D = &x->next[n + row];
-    lth__expected e = lth__seen_expect(&x->seen, &x->rule, row, mean, d + q);
+    lth__expected e = lth__seen_expect(&x->seen, row, mean, d + q);
     double to_D = -2 * e.by_variance, off = fabs(e.by_mean - (*l - *D * mean)) * sqrt(d + q);
     if (x->held) to_D = lth__site_hold(&x->seen, row, mean, e.by_mean, to_D);
     double to_l = e.by_mean + to_D * mean, gap = fmax(fabs(to_l - *l), fabs(to_D - *D));
@@ -208,7 +207,6 @@ static lth_status solve_latent(lth_gp *gp, size_t latent, double *bound, lth_err
     sites x = {.gp = gp, .s = s, .latent = latent, .rho = 1};
     x.seen = lth__gp_seen(gp, latent);
     x.next = s->sites + latent * 2 * gp->rows;
-    lth__quadrature_make(&x.rule);
     lth_status status = lth__blas_get(&x.blas, err);
     if (status == LTH_OK) status = make_room(&x, err);
     if (status == LTH_OK) status = begin(&x, err);
@@ -237,12 +235,10 @@ void lth__inducing_site_weights(const lth_gp *gp, const lth__slice *s, size_t fi
                                 double *mean, const double *q, double *p, double *h, double *own) {
     (void)t; /* each latent function has a factor of its own */
     lth__seen seen = lth__gp_seen(gp, first);
-    lth__quadrature rule;
-    lth__quadrature_make(&rule);
     for (size_t r = 0; r < s->rows; r++) {
         double variance = s->d[r] + (q[r] > 0 ? q[r] : 0);
-        lth__expected e = lth__seen_expect(&seen, &rule, s->first + r, mean[r], variance);
-        lth__seen_expect_params(&seen, &rule, s->first + r, mean[r], variance, own);
+        lth__expected e = lth__seen_expect(&seen, s->first + r, mean[r], variance);
+        lth__seen_expect_params(&seen, s->first + r, mean[r], variance, own);
         mean[r] = e.by_mean;
         p[r] = h[r] = -2 * e.by_variance;
     }

@@ -100,10 +100,9 @@ typedef struct both {
 
 /* What the bound has of f beside E log p, which that of g has: -KL(q(f)). */
 static double without_log_p(const both *b) {
-    const lth__quadrature *rule = lth__quadrature_shared();
     double rest = b->f.evidence;
     for (size_t i = 0; i < b->K->n; i++)
-        rest -= lth__seen_expect(&b->f.seen, rule, i, b->f.f[i], b->f.variance[i]).value;
+        rest -= lth__seen_expect(&b->f.seen, i, b->f.f[i], b->f.variance[i]).value;
     return rest;
 }
 

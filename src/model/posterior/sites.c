@@ -20,7 +20,6 @@ typedef struct search {
     size_t n, depth;
     bool began;  /* `before` is */
     bool afresh; /* it was by no sites */
-    lth__quadrature rule;
     double *room;
     double *left;                  /* n: 1 - D v */
     double *way;                   /* [2][n]: room for how far f has to go */
@@ -107,7 +106,7 @@ static double expect(search *x) {
     x->widest = x->off = 0;
     for (size_t i = 0; i < x->n; i++) {
         double v = s->variance[i];
-        lth__expected e = lth__seen_expect(&s->seen, &x->rule, i, s->f[i], v);
+        lth__expected e = lth__seen_expect(&s->seen, i, s->f[i], v);
         double to_d = -2 * e.by_variance;
         double off = fabs(e.by_mean - s->a[i]) * sqrt(v), gap = fmax(off, fabs(to_d - s->D[i]) * v);
         if (!(off <= x->off)) x->off = off;
@@ -251,7 +250,7 @@ static double step_newton(search *x, double part) {
     for (size_t i = 0; i < x->n; i++) {
         double dv = part * x->newton.dv[i], dm = part * x->newton.dm[i], da = part * x->da[i];
         double m = x->m[i] + dm, v = variance_after(x, i, dv), D = x->before[x->n + i];
-        lth__expected e = lth__seen_expect(&s->seen, &x->rule, i, m, v);
+        lth__expected e = lth__seen_expect(&s->seen, i, m, v);
         gain += e.value - (x->a[i] + 0.5 * da) * dm + 0.5 * D * (v - x->v[i]);
         s->D[i] = (1 - part) * D - 2 * part * e.by_variance;
         s->l[i] = (part < 1 ? x->a[i] + da : e.by_mean) + s->D[i] * m;
@@ -449,7 +448,6 @@ static lth_status make_room(search *x, lth_error *err) {
 lth_status lth__sites_find(lth__sites *s, const lth__matrix *K, lth_error *err) {
     search x = {.s = s, .K = K, .n = K->n};
     x.by_newton = K->table->multiply_squares && !s->seen.likelihood->expect;
-    lth__quadrature_make(&x.rule);
     s->steps = 0;
     s->found = true;
     s->factor.L = s->L;
@@ -468,10 +466,8 @@ lth_status lth__sites_find(lth__sites *s, const lth__matrix *K, lth_error *err) 
 lth_status lth__sites_weights(lth__sites *s, const lth__matrix *K, lth__matrix *M,
                               double *by_params, lth_error *err) {
     size_t n = K->n;
-    lth__quadrature rule;
-    lth__quadrature_make(&rule);
     for (size_t i = 0; i < n; i++)
-        lth__seen_expect_params(&s->seen, &rule, i, s->f[i], s->variance[i], by_params);
+        lth__seen_expect_params(&s->seen, i, s->f[i], s->variance[i], by_params);
     double *none = lth__calloc(n, sizeof *none);
     lth_status status = none ? LTH_OK : lth__fail_memory(err, n * sizeof *none);
     if (status == LTH_OK && !s->factor.inverted)

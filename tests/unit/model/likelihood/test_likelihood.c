@@ -214,8 +214,6 @@ static void rows_without_noise(void **state) {
 
 static void expectations(void **state) {
     (void)state;
-    lth__quadrature q;
-    lth__quadrature_make(&q);
     const lth__likelihood *const of[] = {&lth__student, &lth__ordinal, &lth__negbinomial};
     const double targets[] = {2}, h = 1e-5;
     for (size_t k = 0; k < 3; k++) {
@@ -228,32 +226,32 @@ static void expectations(void **state) {
         for (double z = -9; z <= 9; z += 1e-3)
             sum += 1e-3 * exp(-0.5 * z * z) / sqrt(2 * M_PI) *
                    lth__seen_at(&s, 0, mean + sqrt(variance) * z).value;
-        lth__expected e = lth__seen_expect(&s, &q, 0, mean, variance);
+        lth__expected e = lth__seen_expect(&s, 0, mean, variance);
         near(e.value, sum, 1e-6);
         near(e.by_mean,
-             (lth__seen_expect(&s, &q, 0, mean + h, variance).value -
-              lth__seen_expect(&s, &q, 0, mean - h, variance).value) /
+             (lth__seen_expect(&s, 0, mean + h, variance).value -
+              lth__seen_expect(&s, 0, mean - h, variance).value) /
                  (2 * h),
              1e-7);
         near(e.by_variance,
-             (lth__seen_expect(&s, &q, 0, mean, variance + h).value -
-              lth__seen_expect(&s, &q, 0, mean, variance - h).value) /
+             (lth__seen_expect(&s, 0, mean, variance + h).value -
+              lth__seen_expect(&s, 0, mean, variance - h).value) /
                  (2 * h),
              1e-7);
-        lth__expected right = lth__seen_expect(&s, &q, 0, mean + h, variance);
-        lth__expected left = lth__seen_expect(&s, &q, 0, mean - h, variance);
-        lth__expected wide = lth__seen_expect(&s, &q, 0, mean, variance + h);
-        lth__expected narrow = lth__seen_expect(&s, &q, 0, mean, variance - h);
+        lth__expected right = lth__seen_expect(&s, 0, mean + h, variance);
+        lth__expected left = lth__seen_expect(&s, 0, mean - h, variance);
+        lth__expected wide = lth__seen_expect(&s, 0, mean, variance + h);
+        lth__expected narrow = lth__seen_expect(&s, 0, mean, variance - h);
         near(e.by_mean_2, (right.by_mean - left.by_mean) / (2 * h), 1e-7);
         near(e.by_both, (wide.by_mean - narrow.by_mean) / (2 * h), 1e-7);
         near(e.by_both, (right.by_variance - left.by_variance) / (2 * h), 1e-7);
         near(e.by_variance_2, (wide.by_variance - narrow.by_variance) / (2 * h), 1e-7);
-        lth__seen_expect_params(&s, &q, 0, mean, variance, by);
+        lth__seen_expect_params(&s, 0, mean, variance, by);
         for (size_t j = 0; j < s.params; j++) {
             numbers[j] += h;
-            double up = lth__seen_expect(&s, &q, 0, mean, variance).value;
+            double up = lth__seen_expect(&s, 0, mean, variance).value;
             numbers[j] -= 2 * h;
-            double down = lth__seen_expect(&s, &q, 0, mean, variance).value;
+            double down = lth__seen_expect(&s, 0, mean, variance).value;
             numbers[j] += h;
             near(by[j], (up - down) / (2 * h), 1e-7);
         }

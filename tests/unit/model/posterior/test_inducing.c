@@ -250,8 +250,7 @@ static void expectations(void **state) {
     const lth__likelihood *const all[] = {&lth__logit, &lth__probit, &lth__gaussian};
     const double theta[LTH__MOST_OWN] = {0.3}, y = -1;
     const lth__terms terms = {.theta = theta};
-    lth__quadrature q;
-    lth__quadrature_make(&q);
+    lth__quadrature q = *lth__quadrature_shared();
     double sum = 0, square = 0, fourth = 0;
     for (size_t i = 0; i < LTH__NODES; i++) {
         double x = q.node[i] * q.node[i];
@@ -270,15 +269,15 @@ static void expectations(void **state) {
             double f = mean + sqrt(variance) * z;
             value += step * exp(-z * z / 2) / sqrt(2 * M_PI) * all[l]->at(&terms, y, f).value;
         }
-        lth__expected e = lth__seen_expect(&seen, &q, 0, mean, variance);
+        lth__expected e = lth__seen_expect(&seen, 0, mean, variance);
         support_near(e.value, value, 1e-6);
-        double up = lth__seen_expect(&seen, &q, 0, mean + h, variance).value;
-        double down = lth__seen_expect(&seen, &q, 0, mean - h, variance).value;
+        double up = lth__seen_expect(&seen, 0, mean + h, variance).value;
+        double down = lth__seen_expect(&seen, 0, mean - h, variance).value;
         support_near(e.by_mean, (up - down) / (2 * h), 1e-8);
-        up = lth__seen_expect(&seen, &q, 0, mean, variance + h).value;
-        down = lth__seen_expect(&seen, &q, 0, mean, variance - h).value;
+        up = lth__seen_expect(&seen, 0, mean, variance + h).value;
+        down = lth__seen_expect(&seen, 0, mean, variance - h).value;
         support_near(e.by_variance, (up - down) / (2 * h), 1e-8);
-        e = lth__seen_expect(&seen, &q, 0, mean, 0);
+        e = lth__seen_expect(&seen, 0, mean, 0);
         lth__log_p at = all[l]->at(&terms, y, mean);
         support_near(e.value, at.value, 1e-13);
         support_near(e.by_mean, at.d1, 1e-13);

@@ -45,8 +45,7 @@ static double log_sum(size_t n, const double *f) {
 
 /* By a product of rules. */
 static double expected_log_sum(size_t n, const double *mean, const double *variance) {
-    lth__quadrature rule;
-    lth__quadrature_make(&rule);
+    lth__quadrature rule = *lth__quadrature_shared();
     size_t cells = 1;
     double sum = 0, f[MOST_CLASSES];
     for (size_t c = 0; c < n; c++) cells *= LTH__NODES;
@@ -226,8 +225,7 @@ static double dense_bound(const lth_gp *gp, const double *sites) {
 
 /* The evidence of two classes: f_1 - f_2 has covariances 2 K, and the logistic function sees it. */
 static double true_evidence(const lth_gp *gp) {
-    lth__quadrature rule;
-    lth__quadrature_make(&rule);
+    lth__quadrature rule = *lth__quadrature_shared();
     double K[FEW * FEW], L[FEW * FEW] = {0}, sum = 0;
     fill_covariances(gp, K);
     for (size_t i = 0; i < FEW; i++) { /* its factor */
