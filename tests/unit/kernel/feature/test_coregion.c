@@ -17,6 +17,7 @@
 #include "hostile.h"
 #include "kernel/core/kernel.h"
 #include "model/gp/gp.h"
+#include "problem_support.h"
 
 static lth_ctx *ctx;
 
@@ -60,39 +61,15 @@ static double reference(const char *s, const char *t) {
     return x[0] * y[0] + x[1] * y[1] + (*s == *t ? own[*s - 'a'] : 0);
 }
 
-typedef struct problem {
-    lth_kernel *kernel;
-    lth_table *table;
-    lth_encoder *encoder;
-    lth_items *items;
-} problem;
-
 static problem open_problem(const char *kernel) {
-    problem p = {.kernel = parse(kernel)};
-    lth_error err = {0};
     lth__string text = {0};
     lth__string_format(&text, "text\ttask\n");
     for (size_t i = 0; i < ROWS; i++)
         lth__string_format(&text, "the %s %s\t%s\n", i % 3 ? "cat" : "dog", i % 2 ? "sat" : "ran",
                            task[i]);
-    p.table = support_table(ctx, text.bytes);
+    problem p = support_problem(ctx, kernel, text.bytes);
     lth__string_free(&text);
-    support_ok(lth_kernel_resolve(&p.kernel, p.table, &err), &err);
-    support_ok(lth_encoder_create(ctx, p.kernel, &p.encoder, &err), &err);
-    support_ok(lth_encode(p.encoder, p.table, &p.items, &err), &err);
     return p;
-}
-
-static void close_problem(problem *p) {
-    lth_items_free(p->items);
-    lth_encoder_free(p->encoder);
-    lth_table_free(p->table);
-    lth_kernel_free(p->kernel);
-}
-
-static void fill(const problem *p, double *K) {
-    lth_error err = {0};
-    support_ok(lth_gram(p->kernel, p->items, NULL, K, ROWS, &err), &err);
 }
 
 static void test_values(void **state) {
@@ -101,7 +78,7 @@ static void test_values(void **state) {
     double K[ROWS][ROWS], product[ROWS][ROWS], texts[ROWS][ROWS], self[ROWS];
     problem p = open_problem(FULL), q = open_problem(FULL " * normalize(ssk(text, order=2))"),
             s = open_problem("normalize(ssk(text, order=2))");
-    fill(&p, K[0]), fill(&q, product[0]), fill(&s, texts[0]);
+    problem_fill(&p, K[0]), problem_fill(&q, product[0]), problem_fill(&s, texts[0]);
     support_ok(lth_gram_diagonal(p.kernel, p.items, self, &err), &err);
     for (size_t i = 0; i < ROWS; i++) {
         assert_true(self[i] == K[i][i]);
@@ -111,7 +88,7 @@ static void test_values(void **state) {
             assert_true(K[i][j] == K[j][i]);
         }
     }
-    close_problem(&p), close_problem(&q), close_problem(&s);
+    problem_close(&p), problem_close(&q), problem_close(&s);
 }
 
 static void test_two_tables(void **state) {
@@ -129,7 +106,7 @@ static void test_two_tables(void **state) {
     }
     lth_items_free(others);
     lth_table_free(table);
-    close_problem(&p);
+    problem_close(&p);
 }
 
 /* A Cholesky factor exists once a little is added to the diagonal. */
@@ -155,7 +132,7 @@ static void check_gradients(const char *expression) {
     double K[ROWS][ROWS], more[PAIRS], less[PAIRS], W[PAIRS];
     double *G = malloc(params * sizeof K), *gradient = malloc(params * sizeof *gradient);
     assert_true(G && gradient);
-    fill(&p, K[0]);
+    problem_fill(&p, K[0]);
     check_semidefinite(K);
     for (size_t i = 0; i < PAIRS; i++) W[i] = (double)(i * 37 % 11) / 5 - 1;
     support_ok(lth_gram_gradients(p.kernel, p.items, NULL, G, &err), &err);
@@ -163,9 +140,9 @@ static void check_gradients(const char *expression) {
     for (size_t k = 0; k < params; k++) {
         double value = lth_kernel_param(p.kernel, k)->value, pulled = 0;
         support_ok(lth_kernel_set(p.kernel, k, value + step, &err), &err);
-        fill(&p, more);
+        problem_fill(&p, more);
         support_ok(lth_kernel_set(p.kernel, k, value - step, &err), &err);
-        fill(&p, less);
+        problem_fill(&p, less);
         support_ok(lth_kernel_set(p.kernel, k, value, &err), &err);
         for (size_t i = 0; i < PAIRS; i++) {
             double g = G[k * PAIRS + i];
@@ -175,7 +152,7 @@ static void check_gradients(const char *expression) {
         support_near(gradient[k], pulled, 1e-12);
     }
     free(G), free(gradient);
-    close_problem(&p);
+    problem_close(&p);
 }
 
 static void test_gradients(void **state) {

@@ -19,6 +19,7 @@
 #include "gp_support.h"
 #include "kernel/core/kernel.h"
 #include "kernel/string/substitution.h"
+#include "problem_support.h"
 
 enum { ROWS = 17, SITES = 6 };
 static lth_ctx *ctx;
@@ -98,42 +99,12 @@ static void write_rows(lth__string *text) {
     }
 }
 
-typedef struct problem {
-    lth_kernel *kernel;
-    lth_table *table;
-    lth_encoder *encoder;
-    lth_items *items;
-} problem;
-
-static lth_status try_problem(const char *kernel, const char *rows, problem *p, lth_error *err) {
-    *p = (problem){.table = support_table(ctx, rows)};
-    lth_status status = lth_kernel_parse(ctx, kernel, &p->kernel, err);
-    if (status == LTH_OK) status = lth_kernel_resolve(&p->kernel, p->table, err);
-    if (status == LTH_OK) status = lth_encoder_create(ctx, p->kernel, &p->encoder, err);
-    if (status == LTH_OK) status = lth_encode(p->encoder, p->table, &p->items, err);
-    return status;
-}
-
 static problem open_problem(const char *kernel) {
-    problem p;
-    lth_error err = {0};
     lth__string text = {0};
     write_rows(&text);
-    support_ok(try_problem(kernel, text.bytes, &p, &err), &err);
+    problem p = support_problem(ctx, kernel, text.bytes);
     lth__string_free(&text);
     return p;
-}
-
-static void close_problem(problem *p) {
-    lth_items_free(p->items);
-    lth_encoder_free(p->encoder);
-    lth_table_free(p->table);
-    lth_kernel_free(p->kernel);
-}
-
-static void fill(const problem *p, double *K) {
-    lth_error err = {0};
-    support_ok(lth_gram(p->kernel, p->items, NULL, K, ROWS, &err), &err);
 }
 
 static double value_of(const problem *p, const char *path) {
@@ -180,7 +151,7 @@ static void values(void **state) {
         double K[ROWS][ROWS], self[ROWS];
         problem p = open_problem(all[k].kernel);
         if (all[k].matrix) assert_true(lth__substitution_find(all[k].matrix, &matrix));
-        fill(&p, K[0]);
+        problem_fill(&p, K[0]);
         support_ok(lth_gram_diagonal(p.kernel, p.items, self, &err), &err);
         for (size_t i = 0; i < ROWS; i++) {
             support_near(self[i], K[i][i], 1e-15);
@@ -189,7 +160,7 @@ static void values(void **state) {
                 assert_true(K[i][j] == K[j][i]);
             }
         }
-        close_problem(&p);
+        problem_close(&p);
     }
 }
 
@@ -217,7 +188,7 @@ static void gradients(void **state) {
             double h = at > 1e-3 ? 1e-5 : 0; /* one of them is 0, its bound */
             for (int side = 0; side < 2; side++) {
                 support_ok(lth_kernel_set(p.kernel, q, side ? at + 1e-5 : at - h, &err), &err);
-                fill(&p, K);
+                problem_fill(&p, K);
                 for (size_t i = 0; i < ROWS * ROWS; i++) sum[side] += W[i] * K[i];
             }
             support_ok(lth_kernel_set(p.kernel, q, at, &err), &err);
@@ -226,7 +197,7 @@ static void gradients(void **state) {
             support_near(whole, gradient[q], 1e-12);
         }
         free(each);
-        close_problem(&p);
+        problem_close(&p);
     }
 }
 
@@ -239,7 +210,7 @@ static void expressions(void **state) {
     lth_kernel_print(p.kernel, text, sizeof text);
     assert_string_equal(text, "sites(seq, form=both, length=6)");
     assert_int_equal(lth_kernel_params(p.kernel), 2 + SITES);
-    close_problem(&p);
+    problem_close(&p);
     static const char mine[] =
         "# mine\n  A C D W K -\nA 4 0 0 0 0 0\nC 0 4 0 0 0 0\nD 0 0 4 1 0 0\n"
         "W 0 0 1 4 0 0\nK 0 0 0 0 4 0\n- 0 0 0 0 0 4\n";
@@ -250,14 +221,14 @@ static void expressions(void **state) {
     lth_kernel_print(p.kernel, text, sizeof text);
     assert_non_null(strstr(text, "matrix=[ACDWK-,4,0,4,0,0,4,"));
     double K[ROWS * ROWS], L[ROWS * ROWS];
-    fill(&p, K);
-    close_problem(&p);
+    problem_fill(&p, K);
+    problem_close(&p);
     p = open_problem(text);
     lth_kernel_print(p.kernel, again, sizeof again);
     assert_string_equal(text, again);
-    fill(&p, L);
+    problem_fill(&p, L);
     assert_memory_equal(K, L, sizeof K);
-    close_problem(&p);
+    problem_close(&p);
 }
 
 /* ---- Mistakes ---- */
@@ -284,11 +255,11 @@ static void refused(void **state) {
         problem p;
         lth_error err = {0};
         double K[4];
-        lth_status status = try_problem(all[i].kernel, all[i].rows, &p, &err);
+        lth_status status = problem_try(ctx, all[i].kernel, all[i].rows, &p, &err);
         if (status == LTH_OK) status = lth_gram(p.kernel, p.items, NULL, K, 2, &err);
         assert_int_equal(status == LTH_OK, 0);
         if (!strstr(err.message, all[i].message)) fail_msg("%zu: %s", i, err.message);
-        close_problem(&p);
+        problem_close(&p);
     }
 }
 
@@ -325,13 +296,14 @@ static void shorter_rows(void **state) {
     double K[9], L[9];
     problem p, q;
     support_ok(
-        try_problem("sites(seq, align=left, matrix=blosum62)", "seq\nACD\nAC\nA\n", &p, &err),
+        problem_try(ctx, "sites(seq, align=left, matrix=blosum62)", "seq\nACD\nAC\nA\n", &p, &err),
         &err);
-    support_ok(try_problem("sites(seq, matrix=blosum62)", "seq\nACD\nAC-\nA--\n", &q, &err), &err);
+    support_ok(problem_try(ctx, "sites(seq, matrix=blosum62)", "seq\nACD\nAC-\nA--\n", &q, &err),
+               &err);
     support_ok(lth_gram(p.kernel, p.items, NULL, K, 3, &err), &err);
     support_ok(lth_gram(q.kernel, q.items, NULL, L, 3, &err), &err);
     assert_memory_equal(K, L, sizeof K);
-    close_problem(&p), close_problem(&q);
+    problem_close(&p), problem_close(&q);
 }
 
 /* ---- Models ---- */
@@ -381,7 +353,7 @@ static lth_status use_all(void *user, lth_error *err) {
     if (status == LTH_OK) status = lth_encode(p.encoder, table, &p.items, err);
     if (status == LTH_OK) status = lth_gram(p.kernel, p.items, NULL, K, ROWS, err);
     if (status == LTH_OK) status = lth_gram_pull(p.kernel, p.items, NULL, W, ROWS, gradient, err);
-    close_problem(&p);
+    problem_close(&p);
     return status;
 }
 

@@ -20,6 +20,7 @@
 #include "gp_support.h"
 #include "kernel/core/gram.h"
 #include "kernel/core/kernel.h"
+#include "problem_support.h"
 
 enum { ROWS = 19, LONGEST = 160 };
 static lth_ctx *ctx;
@@ -55,42 +56,12 @@ static void write_rows(lth__string *text, const char *alphabet) {
     }
 }
 
-typedef struct problem {
-    lth_kernel *kernel;
-    lth_table *table;
-    lth_encoder *encoder;
-    lth_items *items;
-} problem;
-
-static lth_status try_problem(lth_ctx *in, const char *kernel, const char *rows, problem *p,
-                              lth_error *err) {
-    *p = (problem){.table = support_table(in, rows)};
-    lth_status status = lth_kernel_parse(in, kernel, &p->kernel, err);
-    if (status == LTH_OK) status = lth_encoder_create(in, p->kernel, &p->encoder, err);
-    if (status == LTH_OK) status = lth_encode(p->encoder, p->table, &p->items, err);
-    return status;
-}
-
 static problem open_in(lth_ctx *in, const char *kernel, const char *alphabet) {
-    problem p;
-    lth_error err = {0};
     lth__string text = {0};
     write_rows(&text, alphabet);
-    support_ok(try_problem(in, kernel, text.bytes, &p, &err), &err);
+    problem p = support_problem(in, kernel, text.bytes);
     lth__string_free(&text);
     return p;
-}
-
-static void close_problem(problem *p) {
-    lth_items_free(p->items);
-    lth_encoder_free(p->encoder);
-    lth_table_free(p->table);
-    lth_kernel_free(p->kernel);
-}
-
-static void fill(const problem *p, double *K) {
-    lth_error err = {0};
-    support_ok(lth_gram(p->kernel, p->items, NULL, K, ROWS, &err), &err);
 }
 
 /* ---- By all pairs of windows ---- */
@@ -192,7 +163,7 @@ static void values(void **state) {
             double K[ROWS * ROWS], self[ROWS], value[ROWS], U[ROWS * ROWS];
             assert_int_equal(lth_kernel_params(p.kernel), settings[k].most - settings[k].least + 1);
             set_weights(&p);
-            fill(&p, K);
+            problem_fill(&p, K);
             support_ok(lth_gram_diagonal(p.kernel, p.items, self, &err), &err);
             for (size_t i = 0; i < ROWS * ROWS; i++) {
                 support_near(K[i], reference(&p, &settings[k], i / ROWS, i % ROWS), 1e-12);
@@ -202,7 +173,7 @@ static void values(void **state) {
             assert_true(K[0] == 0); /* an empty row */
             lth__eigen(ROWS, K, value, U);
             assert_true(value[0] > 0 && value[ROWS - 1] > -1e-9 * value[0]);
-            close_problem(&p);
+            problem_close(&p);
         }
         lth_ctx_free(in);
     }
@@ -221,20 +192,20 @@ static void wide(void **state) {
         for (size_t i = 0; i < (row ? 300 : 600); i++) lth__string_format(&text, "w%zu ", i % 300);
         lth__string_format(&text, "\n");
     }
-    support_ok(try_problem(ctx, "gkm(seq, l=4, k=3, units=words)", text.bytes, &p, &err), &err);
+    support_ok(problem_try(ctx, "gkm(seq, l=4, k=3, units=words)", text.bytes, &p, &err), &err);
     support_ok(lth_gram(p.kernel, p.items, NULL, K, 2, &err), &err);
     support_near(K[3], 297 * 4, 1e-12);
     support_near(K[2], 2 * 297 * 4, 1e-12); /* no window of the short row has its end and begin */
-    close_problem(&p);
+    problem_close(&p);
     lth__string_free(&text);
     lth__string_format(&text, "y\tseq\n1\t");
     for (size_t i = 0; i < 20000; i++) lth__string_format(&text, "A");
     lth__string_format(&text, "\n2\tAAAAA\n");
-    support_ok(try_problem(ctx, "gkm(seq, l=4, k=[2,4])", text.bytes, &p, &err), &err);
+    support_ok(problem_try(ctx, "gkm(seq, l=4, k=[2,4])", text.bytes, &p, &err), &err);
     support_ok(lth_gram(p.kernel, p.items, NULL, K, 2, &err), &err);
     support_near(K[1], 19997.0 * 2 * (6 + 4 + 1), 1e-12);
     support_near(K[0], 19997.0 * 19997.0 * (6 + 4 + 1), 1e-12);
-    close_problem(&p);
+    problem_close(&p);
     lth__string_free(&text);
 }
 
@@ -267,7 +238,7 @@ static void features(void **state) {
             ctx, both ? "gkm(seq, l=5, k=3, strand=both)" : "gkm(seq, l=5, k=3, alphabet=dna)",
             "ACGTN");
         double K[ROWS * ROWS], *count = calloc((size_t)ROWS * KMERS, sizeof *count);
-        fill(&p, K);
+        problem_fill(&p, K);
         for (size_t i = 0; i < ROWS; i++) {
             sequence x = read_row(&p, i), other = turn(&x);
             add_kmers(&x, both ? sqrt(0.5) : 1, count + i * KMERS);
@@ -280,7 +251,7 @@ static void features(void **state) {
             support_near(K[i], sum, 1e-12);
         }
         free(count);
-        close_problem(&p);
+        problem_close(&p);
     }
 }
 
@@ -290,7 +261,7 @@ static void strands(void **state) {
     lth_error err = {0};
     double K[16];
     problem p;
-    support_ok(try_problem(ctx, "gkm(seq, l=6, k=4, strand=both)",
+    support_ok(problem_try(ctx, "gkm(seq, l=6, k=4, strand=both)",
                            "y\tseq\n1\tACGTTGCANNAAC\n1\tGTTNNTGCAACGT\n1\tacguugcaNRaac\n"
                            "1\tACG\n",
                            &p, &err),
@@ -298,13 +269,13 @@ static void strands(void **state) {
     support_ok(lth_gram(p.kernel, p.items, NULL, K, 4, &err), &err);
     assert_true(K[0] > 0 && K[0] == K[1] && K[0] == K[2] && K[0] == K[5] && K[0] == K[10]);
     assert_true(K[3] == 0 && K[15] == 0);
-    close_problem(&p);
+    problem_close(&p);
     support_ok(
-        try_problem(ctx, "gkm(seq, l=3, k=3, lower=no)", "y\tseq\n1\tACG\n1\tAcg\n", &p, &err),
+        problem_try(ctx, "gkm(seq, l=3, k=3, lower=no)", "y\tseq\n1\tACG\n1\tAcg\n", &p, &err),
         &err);
     support_ok(lth_gram(p.kernel, p.items, NULL, K, 2, &err), &err);
     assert_true(K[0] == 1 && K[1] == 0 && K[3] == 1);
-    close_problem(&p);
+    problem_close(&p);
 }
 
 /* ---- Derivatives ---- */
@@ -330,7 +301,7 @@ static void gradients(void **state) {
             double at = lth_kernel_param(p.kernel, q)->value, sum[2] = {0}, whole = 0, h = 1e-4;
             for (int side = 0; side < 2; side++) {
                 support_ok(lth_kernel_set(p.kernel, q, side ? at + h : at - h, &err), &err);
-                fill(&p, K);
+                problem_fill(&p, K);
                 for (size_t i = 0; i < ROWS * ROWS; i++) sum[side] += W[i] * K[i];
             }
             support_ok(lth_kernel_set(p.kernel, q, at, &err), &err);
@@ -339,7 +310,7 @@ static void gradients(void **state) {
             support_near(whole, gradient[q], 1e-10);
         }
         free(each);
-        close_problem(&p);
+        problem_close(&p);
     }
 }
 
@@ -383,11 +354,11 @@ static void refused(void **state) {
         problem p;
         lth_error err = {0};
         double K[4];
-        lth_status status = try_problem(ctx, all[i].kernel, "y\tseq\n1\tACG\n2\tAECG\n", &p, &err);
+        lth_status status = problem_try(ctx, all[i].kernel, "y\tseq\n1\tACG\n2\tAECG\n", &p, &err);
         if (status == LTH_OK) status = lth_gram(p.kernel, p.items, NULL, K, 2, &err);
         assert_int_equal(status, LTH_EFORMAT);
         if (!strstr(err.message, all[i].message)) fail_msg("%zu: %s", i, err.message);
-        close_problem(&p);
+        problem_close(&p);
     }
 }
 
@@ -456,7 +427,7 @@ static void kept(void **state) {
     assert_memory_equal(K[0], K[1], sizeof K[0]);
     assert_memory_equal(gradient[0], gradient[1], sizeof gradient[0]);
     assert_true(K[0][0][ROWS * ROWS - 1] < K[0][1][ROWS * ROWS - 1]);
-    close_problem(&p);
+    problem_close(&p);
 }
 
 /* With any number of threads learning comes to the same bits. */
@@ -491,7 +462,7 @@ static lth_status use_all(void *user, lth_error *err) {
     if (status == LTH_OK) status = lth_encode(p.encoder, table, &p.items, err);
     if (status == LTH_OK) status = lth_gram(p.kernel, p.items, NULL, K, ROWS, err);
     if (status == LTH_OK) status = lth_gram_pull(p.kernel, p.items, NULL, W, ROWS, gradient, err);
-    close_problem(&p);
+    problem_close(&p);
     return status;
 }
 

@@ -19,6 +19,7 @@
 #include "gp_support.h"
 #include "kernel/core/kernel.h"
 #include "kernel/string/local_alignment.h"
+#include "problem_support.h"
 
 enum { ROWS = 14, MOST = LTH__MOST_LETTERS };
 static lth_ctx *ctx;
@@ -209,41 +210,12 @@ static void write_rows(lth__string *text, size_t shortest) {
     }
 }
 
-typedef struct problem {
-    lth_kernel *kernel;
-    lth_table *table;
-    lth_encoder *encoder;
-    lth_items *items;
-} problem;
-
-static lth_status try_problem(const char *kernel, const char *rows, problem *p, lth_error *err) {
-    *p = (problem){.table = support_table(ctx, rows)};
-    lth_status status = lth_kernel_parse(ctx, kernel, &p->kernel, err);
-    if (status == LTH_OK) status = lth_encoder_create(ctx, p->kernel, &p->encoder, err);
-    if (status == LTH_OK) status = lth_encode(p->encoder, p->table, &p->items, err);
-    return status;
-}
-
 static problem open_problem(const char *kernel, size_t shortest) {
-    problem p;
-    lth_error err = {0};
     lth__string text = {0};
     write_rows(&text, shortest);
-    support_ok(try_problem(kernel, text.bytes, &p, &err), &err);
+    problem p = support_problem(ctx, kernel, text.bytes);
     lth__string_free(&text);
     return p;
-}
-
-static void close_problem(problem *p) {
-    lth_items_free(p->items);
-    lth_encoder_free(p->encoder);
-    lth_table_free(p->table);
-    lth_kernel_free(p->kernel);
-}
-
-static void fill(const problem *p, double *K) {
-    lth_error err = {0};
-    support_ok(lth_gram(p->kernel, p->items, NULL, K, ROWS, &err), &err);
 }
 
 /* A row is 1 with itself, an empty one 0 with all; no eigenvalue is negative; rows against rows are
@@ -263,7 +235,7 @@ static void values(void **state) {
         double K[ROWS][ROWS], L[ROWS][ROWS], self[ROWS], value[ROWS], U[ROWS * ROWS];
         for (size_t shortest = 0; shortest < 31; shortest += 15) {
             problem p = open_problem(kernels[k], shortest);
-            fill(&p, K[0]);
+            problem_fill(&p, K[0]);
             support_ok(lth_gram_diagonal(p.kernel, p.items, self, &err), &err);
             for (size_t i = 0; i < ROWS; i++) {
                 bool empty = shortest + i * 5 % 11 == 0;
@@ -273,11 +245,11 @@ static void values(void **state) {
             }
             support_ok(lth_gram(p.kernel, p.items, p.items, L[0], ROWS, &err), &err);
             assert_memory_equal(K, L, sizeof K);
-            close_problem(&p);
+            problem_close(&p);
             ctx = one;
             p = open_problem(kernels[k], shortest);
-            fill(&p, L[0]);
-            close_problem(&p);
+            problem_fill(&p, L[0]);
+            problem_close(&p);
             ctx = two;
             assert_memory_equal(K, L, sizeof K);
             lth__eigen(ROWS, K[0], value, U);
@@ -293,7 +265,8 @@ static void formula(void **state) {
     problem p;
     lth_error err = {0};
     double K[4];
-    support_ok(try_problem("la(seq, matrix=identity, beta=0.2, open=1, extend=0.5, power=0.3!)",
+    support_ok(problem_try(ctx,
+                           "la(seq, matrix=identity, beta=0.2, open=1, extend=0.5, power=0.3!)",
                            "seq\nAB\nBA\n", &p, &err),
                &err);
     support_ok(lth_gram(p.kernel, p.items, NULL, K, 2, &err), &err);
@@ -301,7 +274,7 @@ static void formula(void **state) {
     double apart = 2 * same + 2 * other + other * other;
     double alike = 2 * same + 2 * other + same * same;
     support_near(K[1], pow(apart / alike, 0.3), 1e-14);
-    close_problem(&p);
+    problem_close(&p);
 }
 
 static void gradients(void **state) {
@@ -325,7 +298,7 @@ static void gradients(void **state) {
             double h = at == 1 ? 0 : 1e-5; /* a power of 1 is at its bound */
             for (int side = 0; side < 2; side++) {
                 support_ok(lth_kernel_set(p.kernel, q, side ? at + h : at - 1e-5, &err), &err);
-                fill(&p, K);
+                problem_fill(&p, K);
                 for (size_t i = 0; i < ROWS * ROWS; i++) sum[side] += W[i] * K[i];
             }
             support_ok(lth_kernel_set(p.kernel, q, at, &err), &err);
@@ -334,7 +307,7 @@ static void gradients(void **state) {
             support_near(whole, gradient[q], 1e-11);
         }
         free(each);
-        close_problem(&p);
+        problem_close(&p);
     }
 }
 
@@ -348,7 +321,7 @@ static void expressions(void **state) {
     assert_string_equal(text, "la(seq)");
     assert_int_equal(lth_kernel_params(p.kernel), 4);
     assert_true(lth_kernel_param(p.kernel, 3)->held && !lth_kernel_param(p.kernel, 0)->held);
-    close_problem(&p);
+    problem_close(&p);
     static const char mine[] = "  A C D W K V\nA 4 0 0 0 0 0\nC 0 4 0 0 0 0\nD 0 0 4 1 0 0\n"
                                "W 0 0 1 4 0 0\nK 0 0 0 0 4 0\nV 0 0 0 0 0 4\n";
     char *path = support_file(mine, strlen(mine));
@@ -358,14 +331,14 @@ static void expressions(void **state) {
     lth_kernel_print(p.kernel, text, sizeof text);
     assert_non_null(strstr(text, "matrix=[ACDWKV,4,0,4,0,0,4,"));
     double K[ROWS * ROWS], L[ROWS * ROWS];
-    fill(&p, K);
-    close_problem(&p);
+    problem_fill(&p, K);
+    problem_close(&p);
     p = open_problem(text, 3);
     lth_kernel_print(p.kernel, again, sizeof again);
     assert_string_equal(text, again);
-    fill(&p, L);
+    problem_fill(&p, L);
     assert_memory_equal(K, L, sizeof K);
-    close_problem(&p);
+    problem_close(&p);
 }
 
 static void refused(void **state) {
@@ -387,11 +360,11 @@ static void refused(void **state) {
         problem p;
         lth_error err = {0};
         double K[4];
-        lth_status status = try_problem(all[i].kernel, all[i].rows, &p, &err);
+        lth_status status = problem_try(ctx, all[i].kernel, all[i].rows, &p, &err);
         if (status == LTH_OK) status = lth_gram(p.kernel, p.items, NULL, K, 2, &err);
         assert_int_equal(status == LTH_OK, 0);
         if (!strstr(err.message, all[i].message)) fail_msg("%zu: %s", i, err.message);
-        close_problem(&p);
+        problem_close(&p);
     }
 }
 
@@ -438,7 +411,7 @@ static lth_status use_all(void *user, lth_error *err) {
     if (status == LTH_OK) status = lth_encode(p.encoder, user, &p.items, err);
     if (status == LTH_OK) status = lth_gram(p.kernel, p.items, p.items, K, ROWS, err);
     if (status == LTH_OK) status = lth_gram_pull(p.kernel, p.items, NULL, W, ROWS, gradient, err);
-    close_problem(&p);
+    problem_close(&p);
     return status;
 }
 
