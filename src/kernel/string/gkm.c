@@ -8,7 +8,15 @@
  * of them. On both strands a sequence has the k-mers of x and of its reverse complement x', each
  * with a weight of 1/sqrt(2): S_k(x,y) + S_k(x',y), as x' with y' is x with y.
  *
- * No S_k depends on weights: what learning asks for again is kept (memo).
+ * With centre=H the l-mer at place i of n - l + 1 counts w(d) times, and a pair of them w w times,
+ * where d = |i - (n - l) / 2| is how far it is from the middle, and
+ *
+ *     w(d) = (1 + 50 2^(-d/H)) / 51      to the nearest multiple of 1/4096
+ *
+ * These are the weights of wgkm of LS-GKM but for its rounding and a factor. They are the same on
+ * both strands, and S_k is still an inner product.
+ *
+ * No S_k depends on a parameter: what learning asks for again is kept (memo).
  */
 #include <math.h>
 #include <string.h>
@@ -18,7 +26,7 @@
 #include "kernel/core/field.h"
 #include "kernel/string/gkm.h"
 
-enum { MOST = LTH__MOST_WIDTH, LEAST_K = 6 };
+enum { MOST = LTH__MOST_WIDTH, LEAST_K = 6, MOST_HALF = 1000000 };
 
 typedef lth__gkm_config config;
 typedef lth__gkm_sequence sequence;
@@ -71,7 +79,8 @@ static void fill_choose(config *c) {
 
 static void fill_worth(config *c) {
     const double *worth = c->choose[c->least];
-    c->in_bytes = c->least == c->most && c->width < LTH__WORTHS && worth[c->width] <= UINT8_MAX;
+    c->in_bytes = c->least == c->most && c->width < LTH__WORTHS && worth[c->width] <= UINT8_MAX &&
+                  c->half == 0;
     for (size_t e = 0; c->in_bytes && e <= c->width; e++) c->worth[e] = (uint8_t)worth[e];
 }
 
@@ -102,9 +111,11 @@ static lth_status configure(lth_kernel *kernel, lth__node *node, lth_error *err)
     if (!c) return lth__fail_memory(err, sizeof *c);
     *c = (config){0};
     node->config = c;
-    long width;
+    long width, half;
     LTH_TRY(lth__node_integer(node, "l", 1, MOST, 10, &width, err));
+    LTH_TRY(lth__node_integer(node, "centre", 1, MOST_HALF, 0, &half, err));
     c->width = (size_t)width;
+    c->half = (double)half;
     fill_choose(c);
     LTH_TRY(read_k(node, c, err));
     fill_worth(c);
@@ -298,7 +309,7 @@ static lth_status guess(const lth__node *node, const lth__eval *eval, double sca
 /* ---- Explanations: equal units share evenly what two windows are worth ---- */
 
 typedef struct sharing {
-    const config *c;
+    const bench *b;
     const state *s;
     const sequence *x, *y;
     bool reversed; /* x is the other strand */
@@ -307,8 +318,9 @@ typedef struct sharing {
 
 static void share_window(void *user, size_t i, size_t j, size_t same) {
     const sharing *h = user;
-    double part = h->W * h->s->worth[same] / (double)same;
-    for (size_t t = 0; t < h->c->width; t++) {
+    double times = h->b->once * (double)lth__gkm_pair_weight(h->b, i, h->y->length, j);
+    double part = h->W * times * h->s->worth[same] / (double)same;
+    for (size_t t = 0; t < h->b->c->width; t++) {
         size_t at = h->reversed ? h->x->length - 1 - i - t : i + t;
         if (lth__gkm_equal(h->x, i + t, h->y, j + t)) h->share[at] += part;
     }
@@ -321,7 +333,7 @@ static lth_status attribute(const lth__node *node, const lth__eval *eval, const 
     LTH_TRY(open_bench(node, eval, &b, err));
     lth__gkm_bench_row(&b, lth__gkm_sequence_at(&s->sides.rows, *tile->row));
     sequence other = {.letter = b.strand[1], .length = b.row.length};
-    sharing h = {.c = b.c, .s = s, .share = share};
+    sharing h = {.b = &b, .s = s, .share = share};
     for (size_t j = 0; j < tile->cols; j++) {
         sequence col = lth__gkm_sequence_at(&s->sides.cols, tile->col[j]);
         h.W = W[j];
@@ -356,6 +368,11 @@ static const lth_argument arguments[] = {
      .help = "dna: A, C, G, T or U; N and other codes of IUPAC match nothing. So with strand=both",
      .initial = "any",
      .choices = "any|dna"},
+    {.name = "centre",
+     .help = "when given: windows count for less far from the middle of their sequence, half as "
+             "much after so many units, and a fifty-first at the least",
+     .initial = "",
+     .choices = "1..1000000"},
     {.name = "units",
      .help = "what a text is cut into",
      .initial = "chars",

@@ -7,13 +7,18 @@
 #include "kernel/core/encode.h"
 
 typedef struct lth__gkm_config {
-    size_t width;                                            /* l                          */
-    size_t least, most;                                      /* k                          */
-    bool dna, both;                                          /* the alphabet; both strands */
-    double choose[LTH__MOST_WIDTH + 1][LTH__MOST_WIDTH + 1]; /* [k][e]                  */
-    bool in_bytes;                                           /* one k, and bytes hold all C(e, k) */
-    uint8_t worth[LTH__WORTHS];                              /* then these, by e        */
+    size_t width;       /* l                                    */
+    size_t least, most; /* k                                    */
+    bool dna, both;     /* the alphabet; both strands           */
+    double half;        /* of weights by distance; 0 = all 1    */
+    /* C(e, k) by [k][e]; and where there is one k, and bytes hold all of them, by e. */
+    double choose[LTH__MOST_WIDTH + 1][LTH__MOST_WIDTH + 1];
+    bool in_bytes;
+    uint8_t worth[LTH__WORTHS];
 } lth__gkm_config;
+
+/* Weights of windows are whole numbers, so that sums are exact and do not depend on an order. */
+enum { LTH__GKM_ONE = 4096 };
 
 /* ---- Sequences (gkm_letters.c) ---- */
 
@@ -31,7 +36,8 @@ typedef struct lth__gkm_letters {
 
 typedef struct lth__gkm_sides {
     lth__gkm_letters rows, cols;
-    size_t longest; /* of both */
+    size_t longest;   /* of both                                                      */
+    uint64_t *weight; /* by twice the distance from the middle; NULL = none are given */
 } lth__gkm_sides;
 
 /* Of the field of a node, whose config begins with that of gkm. */
@@ -56,18 +62,28 @@ void lth__gkm_walk(const lth__gkm_config *c, const lth__gkm_sequence *x, const l
 /* One row, ready to be compared with columns: itself and its other strand. */
 typedef struct lth__gkm_bench {
     const lth__gkm_config *c;
-    lth__gapped_count *count;
-    lth__gapped_sum *sum; /* where there is one k, and bytes for what windows are worth; or NULL */
-    uint8_t *block;       /* of all that follows */
+    const lth__engine *engine;
+    const uint64_t *weight; /* of windows, as the sides have them         */
+    double once;            /* what a count of 1 is in units of the kernel */
+    uint8_t *block;         /* of all that follows                        */
     uint8_t *strand[2], *scratch;
     lth__gkm_sequence row;
 } lth__gkm_bench;
+
+/* How often the windows at i of the row and at j of a column of that length count. */
+static inline uint64_t lth__gkm_pair_weight(const lth__gkm_bench *b, size_t i, size_t length,
+                                            size_t j) {
+    if (!b->weight) return 1;
+    size_t x = 2 * i + b->c->width, y = 2 * j + b->c->width, end = b->row.length;
+    return b->weight[x > end ? x - end : end - x] * b->weight[y > length ? y - length : length - y];
+}
 
 lth_status lth__gkm_bench_open(const lth__gkm_config *c, const lth__gkm_sides *sides,
                                const lth_ctx *ctx, lth__gkm_bench *out, lth_error *err);
 void lth__gkm_bench_close(lth__gkm_bench *b);
 void lth__gkm_bench_row(lth__gkm_bench *b, lth__gkm_sequence row);
-/* n[e - least] += pairs of windows of the row and a column with e equal units, on all strands. */
+/* n[e - least] += pairs of windows of the row and a column with e equal units, on all strands, by
+ * their weights where they have any. */
 void lth__gkm_count(const lth__gkm_bench *b, lth__gkm_sequence col, uint64_t *n);
 /* S_k of the row and a column: to[(k - least) * step]. */
 void lth__gkm_compare(const lth__gkm_bench *b, lth__gkm_sequence col, double *to, size_t step);

@@ -29,14 +29,14 @@ void lth__gkm_walk(const config *c, const sequence *x, const sequence *y, lth__g
 }
 
 typedef struct counts {
-    const config *c;
-    uint64_t *n; /* by e - least */
+    const bench *b;
+    size_t length; /* of the column    */
+    uint64_t *n;   /* by e - least     */
 } counts;
 
 static void count_window(void *user, size_t i, size_t j, size_t same) {
-    (void)i, (void)j;
     counts *n = user;
-    n->n[same - n->c->least]++;
+    n->n[same - n->b->c->least] += lth__gkm_pair_weight(n->b, i, n->length, j);
 }
 
 /* ---- A row ---- */
@@ -44,8 +44,9 @@ static void count_window(void *user, size_t i, size_t j, size_t same) {
 lth_status lth__gkm_bench_open(const config *c, const lth__gkm_sides *sides, const lth_ctx *ctx,
                                bench *out, lth_error *err) {
     size_t size = 3 * sides->longest + 2 * PAD;
-    bench b = {.c = c, .count = ctx->engine->gapped, .block = lth__alloc(size, 1)};
-    if (c->in_bytes) b.sum = ctx->engine->gapped_sum;
+    bench b = {.c = c, .engine = ctx->engine, .weight = sides->weight, .once = 1};
+    if (b.weight) b.once = 1.0 / LTH__GKM_ONE / LTH__GKM_ONE;
+    b.block = lth__alloc(size, 1);
     if (!b.block) return lth__fail_memory(err, size);
     b.strand[0] = b.block;
     b.strand[1] = b.block + sides->longest;
@@ -85,11 +86,14 @@ static size_t strands_of(const bench *b, const sequence *col) {
 }
 
 void lth__gkm_count(const bench *b, sequence col, uint64_t *n) {
-    counts all = {.c = b->c, .n = n};
+    counts all = {.b = b, .length = col.length, .n = n};
     if (!col.letter) lth__gkm_walk(b->c, &b->row, &col, count_window, &all);
     for (size_t s = 0; col.letter && s < strands_of(b, &col); s++) {
         lth__gapped_job job = job_of(b, s, &col);
-        b->count(&job, n);
+        if (b->weight)
+            b->engine->gapped_weigh(&job, b->weight, n);
+        else
+            b->engine->gapped(&job, n);
     }
 }
 
@@ -97,7 +101,7 @@ static double sum_worths(const bench *b, const sequence *col) {
     uint64_t sum = 0;
     for (size_t s = 0; s < strands_of(b, col); s++) {
         lth__gapped_job job = job_of(b, s, col);
-        sum += b->sum(&job, b->c->worth);
+        sum += b->engine->gapped_sum(&job, b->c->worth);
     }
     return (double)sum;
 }
@@ -105,7 +109,7 @@ static double sum_worths(const bench *b, const sequence *col) {
 void lth__gkm_compare(const bench *b, sequence col, double *to, size_t step) {
     const config *c = b->c;
     uint64_t n[LTH__MOST_WIDTH + 1] = {0};
-    if (col.letter && b->sum) {
+    if (col.letter && c->in_bytes && b->engine->gapped_sum) {
         *to = sum_worths(b, &col);
         return;
     }
@@ -113,6 +117,6 @@ void lth__gkm_compare(const bench *b, sequence col, double *to, size_t step) {
     for (size_t k = c->least; k <= c->most; k++) {
         double sum = 0;
         for (size_t e = k; e <= c->width; e++) sum += (double)n[e - c->least] * c->choose[k][e];
-        to[(k - c->least) * step] = sum;
+        to[(k - c->least) * step] = b->once * sum;
     }
 }

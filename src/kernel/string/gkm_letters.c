@@ -1,5 +1,6 @@
 /* Sequences of gkm: letters as bytes, where these can tell them apart. */
 #include <ctype.h>
+#include <math.h>
 #include <string.h>
 
 #include "kernel/string/gkm.h"
@@ -85,13 +86,27 @@ static lth_status read_both(const lth__node *node, const lth__eval *eval, lth__g
     return LTH_OK;
 }
 
+/* The least is a fifty-first of the most. */
+static lth_status make_weights(const lth__gkm_config *c, lth__gkm_sides *s, lth_error *err) {
+    enum { MOST = 50 };
+    if (c->half == 0) return LTH_OK;
+    s->weight = lth__alloc(s->longest + 1, sizeof *s->weight);
+    if (!s->weight) return lth__fail_memory(err, (s->longest + 1) * sizeof *s->weight);
+    for (size_t d = 0; d <= s->longest; d++) {
+        double weight = (1 + MOST * exp2(-(double)d / 2 / c->half)) / (1 + MOST);
+        s->weight[d] = (uint64_t)round(LTH__GKM_ONE * weight);
+    }
+    return LTH_OK;
+}
+
 lth_status lth__gkm_sides_make(const lth__node *node, const lth__eval *eval, lth__gkm_sides *out,
                                lth_error *err) {
     lth__gkm_sides s = {.rows.from = &eval->rows->fields[node->field],
                         .cols.from = &eval->cols->fields[node->field]};
     size_t rows = s.rows.from->longest, cols = s.cols.from->longest;
     s.longest = rows > cols ? rows : cols;
-    lth_status status = read_both(node, eval, &s, err);
+    lth_status status = make_weights(node->config, &s, err);
+    if (status == LTH_OK) status = read_both(node, eval, &s, err);
     if (status == LTH_OK)
         *out = s;
     else
@@ -102,4 +117,5 @@ lth_status lth__gkm_sides_make(const lth__node *node, const lth__eval *eval, lth
 void lth__gkm_sides_free(lth__gkm_sides *s) {
     if (s->cols.letter != s->rows.letter) lth__free(s->cols.letter);
     lth__free(s->rows.letter);
+    lth__free(s->weight);
 }
