@@ -25,6 +25,7 @@
 #include "data/units.h"
 #include "kernel/core/field.h"
 #include "kernel/string/gkm.h"
+#include "kernel/string/text_field.h"
 
 enum { MOST = LTH__MOST_WIDTH, LEAST_K = 6, MOST_HALF = 1000000 };
 
@@ -103,6 +104,7 @@ static lth_status configure_field(lth_kernel *kernel, lth__node *node, config *c
                             .type = &lth__field_text,
                             .units = units,
                             .lower = lower == 1};
+    LTH_TRY(lth__text_read_wild(kernel, node, &field, err));
     return lth__kernel_field(kernel, &field, &node->field, err);
 }
 
@@ -381,6 +383,7 @@ static const lth_argument arguments[] = {
      .help = "whether lower case is the same as upper",
      .initial = "yes",
      .choices = "no|yes"},
+    LTH__WILD_ARGUMENTS,
     {.name = "weights",
      .help = "one for each k, the least first",
      .initial = "[1,...,1]",
