@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "kernel/string/gkm.h"
+#include "kernel/string/text_field.h"
 
 enum { PAD = LTH__LETTER_PAD };
 
@@ -31,15 +32,6 @@ static int dna_letter(const char *text, size_t length) {
     return strchr(other, lower) ? LTH__NO_LETTER : -1;
 }
 
-static lth_status fail_letter(const lth__lexicon *l, lth__symbol symbol, size_t item, size_t at,
-                              lth_error *err) {
-    size_t length;
-    const char *text = lth__symbols_text(l->symbols, symbol, &length);
-    return lth__fail(err, LTH_EFORMAT,
-                     "row %zu has \"%.*s\" at place %zu of \"%s\", which is no letter of DNA",
-                     item + 1, length > 8 ? 8 : (int)length, text, at + 1, l->def->column);
-}
-
 static lth_status letter_of(const lth__gkm_config *c, const lth__lexicon *l, lth__symbol symbol,
                             size_t item, size_t at, uint8_t *out, lth_error *err) {
     int letter = (int)symbol;
@@ -47,7 +39,7 @@ static lth_status letter_of(const lth__gkm_config *c, const lth__lexicon *l, lth
         size_t length;
         const char *text = lth__symbols_text(l->symbols, symbol, &length);
         letter = dna_letter(text, length);
-        if (letter < 0) return fail_letter(l, symbol, item, at, err);
+        if (letter < 0) return lth__text_fail_letter(l, symbol, item, "place", at, "DNA", err);
     }
     *out = (uint8_t)letter;
     return LTH_OK;
