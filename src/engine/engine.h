@@ -123,6 +123,10 @@ enum {
  * place. */
 typedef void lth__gapped_count(const lth__gapped_job *job, uint64_t *count);
 
+/* The same where windows have weights: weight[d] of one whose middle is d/2 letters from that of
+ * its sequence. A pair of windows counts as often as their weights multiplied. */
+typedef void lth__gapped_weigh(const lth__gapped_job *job, const uint64_t *weight, uint64_t *count);
+
 /* The sum of worth[e] over all pairs of windows, for windows of fewer than LTH__WORTHS letters. */
 typedef uint64_t lth__gapped_sum(const lth__gapped_job *job, const uint8_t *worth);
 
@@ -131,6 +135,7 @@ typedef struct lth__engine {
     bool (*usable)(void);
     const lth__lanes *lanes[2]; /* by lth_precision */
     lth__gapped_count *gapped;
+    lth__gapped_weigh *gapped_weigh;
     lth__gapped_sum *gapped_sum; /* NULL = it has none that is faster */
 } lth__engine;
 

@@ -13,6 +13,7 @@
 
 extern const lth__lanes lth__lanes_portable_f64, lth__lanes_portable_f32;
 extern lth__gapped_count lth__gapped_portable;
+extern lth__gapped_weigh lth__gapped_weigh_portable;
 
 static bool always(void) {
     return true;
@@ -22,6 +23,7 @@ static bool always(void) {
 extern const lth__lanes lth__lanes_avx2_f64, lth__lanes_avx2_f32;
 extern const lth__lanes lth__lanes_avx512_f64, lth__lanes_avx512_f32;
 extern lth__gapped_count lth__gapped_avx2, lth__gapped_avx512;
+extern lth__gapped_weigh lth__gapped_weigh_avx2, lth__gapped_weigh_avx512;
 extern lth__gapped_sum lth__gapped_sum_avx2;
 
 static bool has_avx2(void) {
@@ -41,17 +43,20 @@ static const lth__engine engines[] = {
      has_avx512,
      {&lth__lanes_avx512_f64, &lth__lanes_avx512_f32},
      lth__gapped_avx512,
+     lth__gapped_weigh_avx512,
      NULL},
     {"avx2",
      has_avx2,
      {&lth__lanes_avx2_f64, &lth__lanes_avx2_f32},
      lth__gapped_avx2,
+     lth__gapped_weigh_avx2,
      lth__gapped_sum_avx2},
 #endif
     {"portable",
      always,
      {&lth__lanes_portable_f64, &lth__lanes_portable_f32},
      lth__gapped_portable,
+     lth__gapped_weigh_portable,
      NULL},
 };
 enum { ENGINES = sizeof engines / sizeof *engines };

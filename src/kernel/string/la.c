@@ -20,6 +20,7 @@
 #include "kernel/core/field.h"
 #include "kernel/string/local_alignment.h"
 #include "kernel/string/substitution_argument.h"
+#include "kernel/string/text_field.h"
 
 enum { BETA, OPEN, EXTEND, POWER }; /* parameters, in the order of their declaration */
 
@@ -49,6 +50,7 @@ static lth_status configure(lth_kernel *kernel, lth__node *node, lth_error *err)
     LTH_TRY(check_scores(c->matrix, err));
     lth__field_def field = {
         .column = node->expr->inputs[0]->name, .type = &lth__field_text, .units = LTH__CHARS};
+    LTH_TRY(lth__text_read_wild(kernel, node, &field, err));
     LTH_TRY(lth__kernel_field(kernel, &field, &node->field, err));
     LTH_TRY(lth__node_param(kernel, node, "beta", 0, 0.5, false, err));
     LTH_TRY(lth__node_param(kernel, node, "open", 0, 11, false, err));
@@ -330,6 +332,7 @@ static const lth_argument arguments[] = {
      .learned = true,
      .lo = 1e-4,
      .hi = 1},
+    LTH__WILD_ARGUMENTS,
     {0},
 };
 

@@ -192,6 +192,15 @@ void lth__units_write(const lth__lexicon *l, const lth__symbol *unit, const bool
     if (count == 0) lth__string_append(out, "", 0);
 }
 
+lth_status lth__text_fail_letter(const lth__lexicon *l, lth__symbol symbol, size_t item,
+                                 const char *where, size_t at, const char *of, lth_error *err) {
+    size_t length;
+    const char *text = lth__symbols_text(l->symbols, symbol, &length);
+    return lth__fail(err, LTH_EFORMAT,
+                     "row %zu has \"%.*s\" at %s %zu of \"%s\", which is no letter of %s", item + 1,
+                     length > 8 ? 8 : (int)length, text, where, at + 1, l->def->column, of);
+}
+
 static void write(const lth__lexicon *l, const lth__sequences *s, size_t item, lth__string *out) {
     lth__units_write(l, lth__sequence_symbols(s, item), NULL, lth__sequence_length(s, item), out);
 }

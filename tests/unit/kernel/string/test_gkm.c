@@ -98,13 +98,20 @@ static double choose(size_t n, size_t k) {
     return n < k ? 0 : round(value);
 }
 
-static double by_windows(const sequence *x, const sequence *y, size_t l, size_t k, bool dna) {
+/* Of the window at i; 0 = they all count once. */
+static double weight(size_t i, size_t length, size_t l, double half) {
+    double d = fabs((double)i - (double)(length - l) / 2);
+    return half == 0 ? 1 : round(4096 * (1 + 50 * pow(2, -d / half)) / 51) / 4096;
+}
+
+static double by_windows(const sequence *x, const sequence *y, size_t l, size_t k, bool dna,
+                         double half) {
     double sum = 0;
     for (size_t i = 0; i + l <= x->length; i++) {
         for (size_t j = 0; j + l <= y->length; j++) {
             size_t e = 0;
             for (size_t t = 0; t < l; t++) e += same(x->letter[i + t], y->letter[j + t], dna);
-            sum += choose(e, k);
+            sum += choose(e, k) * weight(i, x->length, l, half) * weight(j, y->length, l, half);
         }
     }
     return sum;
@@ -114,17 +121,21 @@ typedef struct setting {
     const char *kernel, *alphabet;
     size_t l, least, most;
     bool dna, both;
+    double half;
 } setting;
 
 static const setting settings[] = {
-    {"gkm(seq)", "acgT", 10, 6, 10, false, false},
-    {"gkm(seq, k=6)", "ACGT", 10, 6, 6, false, false},
-    {"gkm(seq, l=4)", "ACGT", 4, 4, 4, false, false},
-    {"gkm(seq, l=1, k=1)", "ACGT", 1, 1, 1, false, false},
-    {"gkm(seq, l=20, k=[3,17])", "AC", 20, 3, 17, false, false},
-    {"gkm(seq, l=7, k=[2,5], alphabet=dna)", "acgtACGTN", 7, 2, 5, true, false},
-    {"gkm(seq, l=9, k=[4,6], strand=both)", "ACGTn", 9, 4, 6, true, true},
-    {"gkm(seq, l=5, k=[1,3])", "ARNDCEQGHILKMFPSTWYV", 5, 1, 3, false, false},
+    {"gkm(seq)", "acgT", 10, 6, 10, false, false, 0},
+    {"gkm(seq, k=6)", "ACGT", 10, 6, 6, false, false, 0},
+    {"gkm(seq, l=4)", "ACGT", 4, 4, 4, false, false, 0},
+    {"gkm(seq, l=1, k=1)", "ACGT", 1, 1, 1, false, false, 0},
+    {"gkm(seq, l=20, k=[3,17])", "AC", 20, 3, 17, false, false, 0},
+    {"gkm(seq, l=7, k=[2,5], alphabet=dna)", "acgtACGTN", 7, 2, 5, true, false, 0},
+    {"gkm(seq, l=9, k=[4,6], strand=both)", "ACGTn", 9, 4, 6, true, true, 0},
+    {"gkm(seq, l=5, k=[1,3])", "ARNDCEQGHILKMFPSTWYV", 5, 1, 3, false, false, 0},
+    {"gkm(seq, k=6, centre=50)", "ACGT", 10, 6, 6, false, false, 50},
+    {"gkm(seq, l=4, k=[1,4], centre=3, units=bytes)", "AC", 4, 1, 4, false, false, 3},
+    {"gkm(seq, l=9, k=[4,6], strand=both, centre=20)", "ACGTn", 9, 4, 6, true, true, 20},
 };
 enum { SETTINGS = sizeof settings / sizeof *settings };
 
@@ -133,10 +144,10 @@ static double reference(const problem *p, const setting *s, size_t i, size_t j) 
     double sum = 0;
     for (size_t k = s->least; k <= s->most; k++) {
         double w = lth_kernel_param(p->kernel, k - s->least)->value;
-        sum += w * by_windows(&x, &y, s->l, k, s->dna);
+        sum += w * by_windows(&x, &y, s->l, k, s->dna, s->half);
         if (!s->both) continue;
         sequence other = turn(&x);
-        sum += w * by_windows(&other, &y, s->l, k, s->dna);
+        sum += w * by_windows(&other, &y, s->l, k, s->dna, s->half);
     }
     return sum;
 }
@@ -196,6 +207,14 @@ static void wide(void **state) {
     support_ok(lth_gram(p.kernel, p.items, NULL, K, 2, &err), &err);
     support_near(K[3], 297 * 4, 1e-12);
     support_near(K[2], 2 * 297 * 4, 1e-12); /* no window of the short row has its end and begin */
+    problem_close(&p);
+    support_ok(problem_try(ctx, "gkm(seq, l=4, k=3, units=words, centre=40)", text.bytes, &p, &err),
+               &err);
+    support_ok(lth_gram(p.kernel, p.items, NULL, K, 2, &err), &err);
+    double sum = 0;
+    for (size_t i = 0; i < 297; i++)
+        sum += 4 * weight(i, 300, 4, 40) * (weight(i, 600, 4, 40) + weight(i + 300, 600, 4, 40));
+    support_near(K[2], sum, 1e-12);
     problem_close(&p);
     lth__string_free(&text);
     lth__string_format(&text, "y\tseq\n1\t");
@@ -286,6 +305,7 @@ static void gradients(void **state) {
         "gkm(seq, l=6, k=[3,6], strand=both)",
         "normalize(2 * gkm(seq, l=6, k=[2,5]))",
         "gkm(seq, l=6, k=4) * gkm(seq, l=3, k=[2,3])",
+        "gkm(seq, l=6, k=[3,5], strand=both, centre=10)",
     };
     for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++) {
         problem p = open_in(ctx, kernels[k], "ACGT");
@@ -319,7 +339,7 @@ static void gradients(void **state) {
 static void expressions(void **state) {
     (void)state;
     static const char *const all[] = {"gkm(seq)", "gkm(seq, l=12, k=[4,8], strand=both)",
-                                      "gkm(seq, k=6, weights=[2])"};
+                                      "gkm(seq, k=6, weights=[2])", "gkm(seq, k=6, centre=50)"};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         lth_error err = {0};
         lth_kernel *kernel = NULL;
@@ -348,6 +368,8 @@ static void refused(void **state) {
         {"gkm(seq, strand=both, alphabet=any)", "alphabet=dna"},
         {"gkm(seq, strand=both, units=words)", "units=chars"},
         {"gkm(seq, strand=two)", "one|both"},
+        {"gkm(seq, centre=0)", "from 1 to 1000000"},
+        {"gkm(seq, centre=yes)", "from 1 to 1000000"},
         {"gkm(seq, l=3, k=2, strand=both)", "row 2 has \"e\" at place 2 of \"seq\""},
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
@@ -375,7 +397,8 @@ static lth_gp *fit(lth_ctx *in, const char *kernel, lth_table *table) {
 /* The same from a file, and reasons that add up. */
 static void models(void **state) {
     (void)state;
-    static const char *const kernels[] = {"gkm(seq, l=6, k=[3,5], strand=both)", "gkm(seq)",
+    static const char *const kernels[] = {"gkm(seq, l=6, k=[3,5], strand=both, centre=10)",
+                                          "gkm(seq)",
                                           "normalize(gkm(seq, l=4, k=[2,3], alphabet=dna))"};
     lth__string text = {0};
     write_rows(&text, "ACGT");
@@ -456,8 +479,8 @@ static lth_status use_all(void *user, lth_error *err) {
     problem p = {0};
     lth_table *table = user;
     double K[ROWS * ROWS], W[ROWS * ROWS] = {1}, gradient[16];
-    lth_status status =
-        lth_kernel_parse(ctx, "normalize(gkm(seq, l=6, k=[3,5], strand=both))", &p.kernel, err);
+    lth_status status = lth_kernel_parse(
+        ctx, "normalize(gkm(seq, l=6, k=[3,5], strand=both, centre=9))", &p.kernel, err);
     if (status == LTH_OK) status = lth_encoder_create(ctx, p.kernel, &p.encoder, err);
     if (status == LTH_OK) status = lth_encode(p.encoder, table, &p.items, err);
     if (status == LTH_OK) status = lth_gram(p.kernel, p.items, NULL, K, ROWS, err);
