@@ -34,6 +34,7 @@ static const char *const kernels[] = {
     "normalize(ssk(text, order=3, sim=exp, rarity=0.01))",
     "ssk(text, order=12, sim=exp, gap=0.4)",
     "rq(normalize(ssk(text, order=2, sim=exp, ard=8)))",
+    "normalize(ssk(text, order=3, sim=matrix, matrix=identity)) + ssk(kind, sim=matrix, gap=0.4)",
     "rq(normalize(ssk(text, order=3)))",
     "wd(text, order=4, shift=2) + normalize(oligo(text, k=2))",
     "rbf(normalize(ssk(text, order=2, sim=arccos)))",

@@ -48,6 +48,7 @@ typedef struct lth__matching {
     double temperature, rarity; /* at present */
     const double *relevance;    /* of each dimension of the vectors; NULL = none is weighed */
     size_t dimensions;          /* that it has */
+    lth__letters letters;       /* of sim=matrix; then temperature is its exponent */
 } lth__matching;
 
 /* The similarities of the symbols of a node's field, made when they are first asked for. */
