@@ -179,14 +179,22 @@ typedef struct lth_table lth_table;
 
 typedef enum lth_table_format {
     LTH_TABLE_AUTO = 0, /* by extension, else TSV: .tsv .txt .csv .jsonl .ndjson .conllu .fa .fasta
-                           .fna .faa, and .gz after each                                         */
+                           .fna .faa .sst .klp .svmlight, and .gz after each; else SST where the
+                           first line begins with "(" and a number                               */
     LTH_TABLE_TSV,      /* header line, tab separated, no quoting                                */
     LTH_TABLE_CSV,      /* RFC 4180 with a header line                                           */
     LTH_TABLE_JSONL,    /* one JSON object a line                                                */
     LTH_TABLE_CONLLU,   /* one row a sentence: its lines in the column "conllu", and a column for
                            each "# key = value" comment of the first sentence                    */
-    LTH_TABLE_FASTA     /* one row a record, of the columns "id", "description" and "sequence", and
+    LTH_TABLE_FASTA,    /* one row a record, of the columns "id", "description" and "sequence", and
                            one for each word key=value in the first record's description         */
+    LTH_TABLE_SST,      /* one tree in brackets a line, such as (3 (2 It) (4 works)): the columns
+                           "label" (of the root), "text" and "tree", in which X stands for labels
+                           that are numbers                                                      */
+    LTH_TABLE_KLP,      /* labels and parts such as |BT:name| (a b) |ET| on each line; the first
+                           line names the columns                                                */
+    LTH_TABLE_SVMLIGHT  /* SVM-light-TK, a label |BT| tree |ET| 7:1 |EV| on each line: the columns
+                           "label", "tree", "features", "tree2" and so on                        */
 } lth_table_format;
 
 typedef struct lth_table_options {

@@ -138,7 +138,7 @@ void lth__columns_name(const char *column, size_t i, lth__string *out) {
 /* ---- The filter ----------------------------------------------------------------------------- */
 
 static lth_status check_options(const lth_table_options *o, lth_error *err) {
-    if (o->format < LTH_TABLE_AUTO || o->format > LTH_TABLE_FASTA)
+    if (o->format < LTH_TABLE_AUTO || o->format > LTH_TABLE_SVMLIGHT)
         return lth__fail(err, LTH_EARG, "unknown table format %d", (int)o->format);
     for (size_t i = 0; o->columns && i < o->column_count; i++)
         if (!o->columns[i]) return lth__fail(err, LTH_EARG, "column %zu is NULL", i + 1);
@@ -357,23 +357,44 @@ static bool has_extension(const char *path, size_t length, const char *extension
 }
 
 static lth_table_format format_of(const char *path) {
+    static const struct {
+        const char *extension;
+        lth_table_format format;
+    } known[] = {{".csv", LTH_TABLE_CSV},          {".jsonl", LTH_TABLE_JSONL},
+                 {".ndjson", LTH_TABLE_JSONL},     {".conllu", LTH_TABLE_CONLLU},
+                 {".fa", LTH_TABLE_FASTA},         {".fasta", LTH_TABLE_FASTA},
+                 {".fna", LTH_TABLE_FASTA},        {".faa", LTH_TABLE_FASTA},
+                 {".sst", LTH_TABLE_SST},          {".klp", LTH_TABLE_KLP},
+                 {".svmlight", LTH_TABLE_SVMLIGHT}};
     size_t length = strlen(path);
     if (has_extension(path, length, ".gz")) length -= 3;
-    if (has_extension(path, length, ".csv")) return LTH_TABLE_CSV;
-    if (has_extension(path, length, ".jsonl") || has_extension(path, length, ".ndjson"))
-        return LTH_TABLE_JSONL;
-    if (has_extension(path, length, ".conllu")) return LTH_TABLE_CONLLU;
-    static const char *const fasta[] = {".fa", ".fasta", ".fna", ".faa"};
-    for (size_t i = 0; i < sizeof fasta / sizeof *fasta; i++) {
-        if (has_extension(path, length, fasta[i])) return LTH_TABLE_FASTA;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (has_extension(path, length, known[i].extension)) return known[i].format;
     }
     return LTH_TABLE_TSV;
 }
 
+/* The files of the treebank are .txt: "(3 " begins no header of a table. */
+static lth_status look_for_trees(lth__input *in, lth_table_format *format, lth_error *err) {
+    const char *bytes;
+    size_t got, at = 1;
+    LTH_TRY(lth__input_peek(in, 16, &bytes, &got, err));
+    if (got == 0 || *bytes != '(') return LTH_OK;
+    while (at < got && isdigit((unsigned char)bytes[at])) at++;
+    if (at > 1 && at < got && bytes[at] == ' ') *format = LTH_TABLE_SST;
+    return LTH_OK;
+}
+
 static const char *what_is_needed(lth_table_format format) {
-    if (format == LTH_TABLE_JSONL) return "a JSON object on each line";
-    if (format == LTH_TABLE_FASTA) return "a record that begins with \">\"";
-    return format == LTH_TABLE_CONLLU ? "a sentence" : "a header line";
+    switch (format) {
+    case LTH_TABLE_JSONL: return "a JSON object on each line";
+    case LTH_TABLE_CONLLU: return "a sentence";
+    case LTH_TABLE_FASTA: return "a record that begins with \">\"";
+    case LTH_TABLE_SST: return "a tree on each line";
+    case LTH_TABLE_KLP:
+    case LTH_TABLE_SVMLIGHT: return "a line with a label and a tree";
+    default: return "a header line";
+    }
 }
 
 static lth_status read_format(lth__reader *r, lth_table_format format, lth_error *err) {
@@ -382,6 +403,9 @@ static lth_status read_format(lth__reader *r, lth_table_format format, lth_error
     case LTH_TABLE_JSONL: return lth__read_jsonl(r, err);
     case LTH_TABLE_CONLLU: return lth__read_conllu(r, err);
     case LTH_TABLE_FASTA: return lth__read_fasta(r, err);
+    case LTH_TABLE_SST: return lth__read_sst(r, err);
+    case LTH_TABLE_KLP: return lth__read_klp(r, err);
+    case LTH_TABLE_SVMLIGHT: return lth__read_svmlight(r, err);
     default: return lth__read_tsv(r, err);
     }
 }
@@ -409,6 +433,8 @@ static lth_status open_stream(const lth_ctx *ctx, lth_table_stream *s, const cha
     s->reader.options = o;
     s->format = o->format == LTH_TABLE_AUTO ? format_of(path) : o->format;
     LTH_TRY(lth__input_open(ctx ? ctx->relay : NULL, path, &s->reader.in, err));
+    if (o->format == LTH_TABLE_AUTO && s->format == LTH_TABLE_TSV)
+        LTH_TRY(look_for_trees(s->reader.in, &s->format, err));
     s->reader.header = lth__symbols_create();
     return s->reader.header ? LTH_OK : lth__fail_memory(err, 0);
 }

@@ -58,5 +58,8 @@ lth_status lth__read_csv(lth__reader *r, lth_error *err);
 lth_status lth__read_jsonl(lth__reader *r, lth_error *err);
 lth_status lth__read_conllu(lth__reader *r, lth_error *err);
 lth_status lth__read_fasta(lth__reader *r, lth_error *err);
+lth_status lth__read_sst(lth__reader *r, lth_error *err);
+lth_status lth__read_klp(lth__reader *r, lth_error *err);
+lth_status lth__read_svmlight(lth__reader *r, lth_error *err);
 
 #endif
