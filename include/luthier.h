@@ -861,6 +861,12 @@ LTH_API lth_status lth_label_metrics_with(const bool *truth, const bool *predict
                                           size_t count, size_t classes, bool multi,
                                           lth_label_metrics *out, size_t size, lth_error *err);
 
+/* The same without probabilities: of two classes from score[i], higher for the second. */
+LTH_API lth_status lth_label_metrics_scored(const bool *truth, const bool *predicted,
+                                            const double *score, const char *const *names,
+                                            size_t count, size_t classes, bool multi,
+                                            lth_label_metrics *out, size_t size, lth_error *err);
+
 /* Folds of a seeded shuffle in which each class of the target has its share of every fold; for a
  * target of numbers or of several labels a row, lth_folds_shuffled(). */
 LTH_API lth_status lth_folds_stratified(uint64_t seed, const lth_table *table, const char *target,
@@ -1014,6 +1020,10 @@ typedef struct lth_svm_prediction {
     bool *has;           /* [row * classes + class]             */
     double *probability; /* [row * classes + class]             */
     double *decision;    /* [row * problems + problem]          */
+    double *score;       /* of labels, the higher the more likely; of two classes [row], above 0 for
+                            the second; else [row * classes + class]: the decision value of the
+                            class against the rest, or in pairs its votes, of which equal ones are
+                            told apart by the sum s of its decision values: + s / (3 (|s| + 1))   */
 } lth_svm_prediction;
 LTH_API lth_status lth_svm_predict(const lth_svm *svm, const lth_table *table,
                                    const lth_svm_prediction *to, size_t size, lth_error *err);

@@ -192,7 +192,7 @@ class SvmPoint(Structure):
 
 class SvmPrediction(Structure):
     _fields_ = [("value", c_void_p), ("label", c_void_p), ("has", c_void_p),
-                ("probability", c_void_p), ("decision", c_void_p)]
+                ("probability", c_void_p), ("decision", c_void_p), ("score", c_void_p)]
 
 
 class ExplainOptions(Structure):
@@ -368,6 +368,8 @@ FUNCTIONS = {
                                     POINTER(ClassMetrics), c_size_t]),
     "lth_label_metrics_with": (Status, [_array, _array, _array, _names, c_size_t, c_size_t, c_bool,
                                         POINTER(LabelMetrics), c_size_t, _error]),
+    "lth_label_metrics_scored": (Status, [_array, _array, _array, _names, c_size_t, c_size_t,
+                                          c_bool, POINTER(LabelMetrics), c_size_t, _error]),
     "lth_folds_stratified": (Status, [c_uint64, _object, c_char_p, Enum, c_size_t, _array,
                                       _error]),
     "lth_validation_free": (None, [_object]),

@@ -1,6 +1,6 @@
 """Support vector machines: classification and regression."""
 
-from ctypes import byref, c_size_t, sizeof
+from ctypes import byref, sizeof
 
 import numpy as np
 
@@ -212,37 +212,16 @@ class SVC(ClassifierMixin, model.Classes, _SVM):
         return self._spread(self._predict(X, probability=((len(self._order),), np.float64)))
 
     def decision_function(self, X):
-        """Decision values: one for two classes, else one for each class.
+        """Decision values: one for two classes, above 0 for `classes_[1]`, else one for each class.
 
         For several classes in pairs they are the votes, with the sums of the pairs' decision values
         breaking ties, as in scikit-learn.
         """
-        values = self._predict(X, decision=((self._pointer and self._report["problems"],),
-                                            np.float64))
-        first, second = c_size_t(), c_size_t()
-        sides = []
-        for i in range(values.shape[1]):
-            lib.lth_svm_problem_at(self._pointer, i, byref(first), byref(second))
-            sides.append(tuple(_c.NONE if side.value == _c.NONE else int(self._order[side.value])
-                               for side in (first, second)))
-        if len(self.classes_) == 2 and not self._multi:
-            return values[:, 0] if sides[0][0] == 1 else -values[:, 0]
-        if all(negative == _c.NONE for _, negative in sides):
-            out = np.zeros((len(values), len(self.classes_)))
-            out[:, [positive for positive, _ in sides]] = values
-            return out
-        return _votes(values, sides, len(self.classes_))
-
-
-def _votes(values, sides, classes):
-    votes = np.zeros((len(values), classes))
-    sums = np.zeros_like(votes)
-    for value, (positive, negative) in zip(values.T, sides):
-        votes[value > 0, positive] += 1
-        votes[value <= 0, negative] += 1
-        sums[:, positive] += value
-        sums[:, negative] -= value
-    return votes + sums / (3 * (np.abs(sums) + 1))
+        one = self._pointer and len(self._order) == 2 and not self._multi
+        score = self._predict(X, score=(() if one else (len(self._order),), np.float64))
+        if not one:
+            return self._spread(score)
+        return score if self._order[1] == 1 else -score
 
 
 class SVR(RegressorMixin, _SVM):

@@ -116,6 +116,15 @@ def test_decision_values(texts, multi_class):
     np.testing.assert_array_equal(model.classes_[values.argmax(axis=1)], model.predict(texts))
     two = lt.SVC(KERNEL).fit(texts, y == "c")
     np.testing.assert_array_equal(two.decision_function(texts) > 0, two.predict(texts))
+    numbers = lt.SVC(KERNEL).fit(texts, np.where(y == "c", 10, 9))  # "10" comes before "9" by name
+    np.testing.assert_array_equal(numbers.decision_function(texts) > 0,
+                                  numbers.predict(texts) == numbers.classes_[1])
+    np.testing.assert_allclose(numbers.decision_function(texts), two.decision_function(texts),
+                               atol=0.01)
+    judged = lt.label_metrics(y == "c", two.predict(texts), score=two.decision_function(texts))
+    assert judged["auc"] == judged["auprc"] == 1 and np.isnan(judged["log_loss"])
+    with pytest.raises(lt.Error, match="one number for each of 24 rows"):
+        lt.label_metrics(y == "c", two.predict(texts), score=np.zeros(3))
 
 
 @pytest.mark.parametrize("kind", [lt.GPClassifier, lt.SVC])

@@ -188,11 +188,15 @@ void lth__svm_machine_free(lth__svm_machine *m);
 lth_status lth__svm_decide_all(const lth__svm_machine *m, const lth__svm_gram *g,
                                const size_t *rows, size_t count, double *decision);
 
-/* What decision values mean: the classes of a row, and their probabilities. `votes` is room for a
- * number for each class, `room` for 2 classes * (classes + 1). */
+/* What decision values mean: the classes of a row, their probabilities and scores (see
+ * lth_svm_prediction). `votes` is room for a number for each class, `room` for 2 classes * (classes
+ * + 1). */
 void lth__svm_classify(const lth__svm_machine *m, const double *decision, size_t *votes, bool *has);
 void lth__svm_probabilities(const lth__svm_machine *m, const double *decision, double *p,
                             double *room);
+size_t lth__svm_score_count(const lth__svm_machine *m);
+void lth__svm_scores(const lth__svm_machine *m, const double *decision, double *score,
+                     double *room);
 
 /* ---- The kernels of a grid (svm_kernels.c) ---- */
 

@@ -327,3 +327,35 @@ void lth__svm_probabilities(const lth__svm_machine *m, const double *decision, d
         couple_pairs(m, decision, p, room);
     }
 }
+
+/* ---- Scores ---- */
+
+size_t lth__svm_score_count(const lth__svm_machine *m) {
+    return m->classes == 2 && !m->multi ? 1 : m->classes;
+}
+
+/* As scikit-learn has it: what breaks ties is below 1/3 in size. */
+static void count_votes(const lth__svm_machine *m, const double *decision, double *score,
+                        double *sum) {
+    memset(sum, 0, m->classes * sizeof *sum);
+    for (size_t i = 0; i < m->part_count; i++) {
+        const lth__svm_part *part = &m->parts[i];
+        score[decision[i] > 0 ? part->positive : part->negative]++;
+        sum[part->positive] += decision[i];
+        sum[part->negative] -= decision[i];
+    }
+    for (size_t c = 0; c < m->classes; c++) score[c] += sum[c] / (3 * (fabs(sum[c]) + 1));
+}
+
+void lth__svm_scores(const lth__svm_machine *m, const double *decision, double *score,
+                     double *room) {
+    memset(score, 0, lth__svm_score_count(m) * sizeof *score);
+    if (m->part_count == 0) return;
+    if (lth__svm_score_count(m) == 1 && !m->multi) {
+        *score = m->parts[0].positive == 1 ? decision[0] : -decision[0];
+    } else if (m->parts[0].negative == LTH_NONE) {
+        for (size_t i = 0; i < m->part_count; i++) score[m->parts[i].positive] = decision[i];
+    } else {
+        count_votes(m, decision, score, room);
+    }
+}

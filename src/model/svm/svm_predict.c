@@ -56,6 +56,8 @@ static lth_status predict_row(void *user, size_t r, unsigned worker, lth_error *
         if (to->label) to->label[row] = first_true(has, classes);
         if (to->probability)
             lth__svm_probabilities(m, decision, to->probability + row * classes, room);
+        if (to->score)
+            lth__svm_scores(m, decision, to->score + row * lth__svm_score_count(m), room);
     }
     lth__free(votes);
     lth__free(has);
@@ -75,15 +77,17 @@ typedef struct wish {
     size_t size;
 } wish;
 
-enum { WISHES = 5 };
+enum { WISHES = 6 };
 
 static void list_wishes(const lth_svm *svm, const lth_svm_prediction *to, wish out[WISHES]) {
     size_t classes = svm->machine.classes, parts = svm->machine.part_count;
+    size_t scores = lth__svm_score_count(&svm->machine);
     const wish wishes[WISHES] = {{to->value, sizeof *to->value},
                                  {to->label, sizeof *to->label},
                                  {to->has, classes * sizeof *to->has},
                                  {to->probability, classes * sizeof *to->probability},
-                                 {to->decision, parts * sizeof *to->decision}};
+                                 {to->decision, parts * sizeof *to->decision},
+                                 {to->score, scores * sizeof *to->score}};
     memcpy(out, wishes, sizeof wishes);
 }
 
@@ -185,7 +189,7 @@ static lth_status check_wishes(const lth_svm *svm, const lth_svm_prediction *to,
     const lth_svm_report *r = &svm->report;
     if (to->value && !r->regression)
         return lth__fail(err, LTH_EARG, "this model predicts labels, not numbers");
-    if ((to->label || to->has || to->probability) && r->regression)
+    if ((to->label || to->has || to->probability || to->score) && r->regression)
         return lth__fail(err, LTH_EARG, "this model predicts numbers, not labels");
     if (to->label && r->multi_label)
         return lth__fail(err, LTH_EARG, "this model gives a row any number of labels");
