@@ -36,6 +36,9 @@ int learning_fail(learning *l, const lth_error *err);
 /* A variance as it is given to --noise; `held` NULL = no "!" is allowed. */
 int parse_noise(const options *o, double least, double *noise, bool *held);
 
+/* --task; the names of files are labels. */
+lth_task asked_task(const options *o);
+
 /* --likelihood and what goes with it. */
 int fill_likelihood(const options *o, lth_gp_options *to);
 

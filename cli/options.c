@@ -11,7 +11,7 @@
 #include "output.h"
 
 const command commands[] = {
-    {"fit", "TABLE --target COL[,COL...] --kernel EXPR -o M [options]",
+    {"fit", "TABLE... --target COL[,COL...] --kernel EXPR -o M [options]",
      "learn a model from a table, and write it to a file",
      "Learns the hyperparameters of the kernel EXPR, and the noise, by the evidence of the number "
      "column COL; several columns share them. A column of labels makes a classifier. The model M "
@@ -23,9 +23,10 @@ const command commands[] = {
      "luthier fit reviews.tsv --target score --kernel 'ssk(text)' -o score\n"
      "luthier fit t.tsv --target joy,fear --kernel 'ssk(text, order=3)' -o m\n"
      "luthier fit t.tsv --target y --kernel 'ssk(text)' --noise 0.1! -o m\n"
-     "luthier fit t.tsv --model svm --target kind --kernel 'ssk(text)' -o m",
-     1, 1, run_fit},
-    {"predict", "M TABLE [options]", "mean, standard deviation and 95% interval for each row",
+     "luthier fit t.tsv --model svm --target kind --kernel 'ssk(text)' -o m\n"
+     "luthier fit yes.fa no.fa --label-by file --kernel 'gkm(sequence)' -o m",
+     1, MANY, run_fit},
+    {"predict", "M TABLE... [options]", "mean, standard deviation and 95% interval for each row",
      "Prints for each row of TABLE what the model M expects: mean and standard deviation, and the "
      "interval from lo to hi that holds 95% of the values. With several targets the columns are "
      "TARGET.mean and so on. Where the distribution is not normal there is the median too, and of "
@@ -37,8 +38,8 @@ const command commands[] = {
      "luthier predict score new.tsv\n"
      "luthier predict score new.csv --json -o predictions.jsonl\n"
      "luthier predict score test.tsv --score",
-     2, 2, run_predict},
-    {"explain", "M [TABLE] [options]",
+     2, MANY, run_predict},
+    {"explain", "M [TABLE...] [options]",
      "what a prediction comes from: words, patterns, training rows",
      "Prints for each row of TABLE, or those of --row, what the model M expects and why: how much "
      "each word, node of a tree or number adds to it, which patterns of words (with gaps) or "
@@ -50,8 +51,8 @@ const command commands[] = {
      "luthier explain score new.tsv --row 3\n"
      "luthier explain score new.tsv --as html -o reasons.html\n"
      "luthier explain score --patterns 20",
-     1, 2, run_explain},
-    {"cv", "TABLE --target COL[,COL...] --kernel EXPR [options]",
+     1, MANY, run_explain},
+    {"cv", "TABLE... --target COL[,COL...] --kernel EXPR [options]",
      "how well a kernel predicts, by cross-validation",
      "Fits a model to all folds but one and judges it on that one, for each fold and each target. "
      "Prints the negative log predictive density (nlpd), the mean absolute and the root mean "
@@ -65,7 +66,7 @@ const command commands[] = {
      "which. docs/models.md says what each figure is.",
      "luthier cv reviews.tsv --target score --kernel 'ssk(text)' --folds 5\n"
      "luthier cv t.tsv --target joy,fear --kernel 'ssk(text)' --fold-by fold --json",
-     1, 1, run_cv},
+     1, MANY, run_cv},
     {"show", "M [options]", "what a model has learned, and how",
      "Prints the kernel with its learned values, ready to paste; its hyperparameters; what each "
      "order of a string kernel contributes; evidence, noise, and how well each training row is "
@@ -93,7 +94,7 @@ const command commands[] = {
      "curl -H 'Content-Type: application/json' -d '{\"text\": \"not bad\"}' "
      "http://127.0.0.1:8080/predict",
      1, 1, run_serve},
-    {"sample", "TABLE --kernel EXPR --noise V [options]",
+    {"sample", "TABLE... --kernel EXPR --noise V [options]",
      "labels drawn from the prior, for synthetic experiments",
      "Draws values for the rows of TABLE from a Gaussian process with the kernel EXPR as it is "
      "written and noise of variance V. Prints one line for each row, one column for each draw. "
@@ -102,8 +103,8 @@ const command commands[] = {
      "luthier sample reviews.tsv --kernel 'ssk(text, gap=0.3)' --noise 0.1\n"
      "luthier sample reviews.tsv --kernel 'ssk(text)' --noise 0.1 --draws 20\n"
      "luthier sample t.tsv --kernel 'rbf(x)' --likelihood poisson --set mean=2",
-     1, 1, run_sample},
-    {"gram", "TABLE --kernel EXPR -o K.npy [options]",
+     1, MANY, run_sample},
+    {"gram", "TABLE... --kernel EXPR -o K.npy [options]",
      "the Gram matrix of a table's rows, as NumPy or Zarr",
      "Compares every row of TABLE with every other by the kernel EXPR, and writes the values as a "
      "float64 array of shape (rows, rows), rows in table order. TABLE is TSV, CSV or JSONL, by its "
@@ -115,15 +116,15 @@ const command commands[] = {
      "luthier gram new.csv --against old.csv --kernel 'ssk(text, units=chars)' -o K.npy\n"
      "luthier gram reviews.tsv --kernel 'ssk(text, order=3)' --gradients G.npy\n"
      "luthier gram large.tsv --kernel 'ssk(text)' -o K.zarr --part 3/64",
-     1, 1, run_gram},
-    {"align", "TABLE --kernel A --with B [options]", "how alike two kernels are on a table",
+     1, MANY, run_gram},
+    {"align", "TABLE... --kernel A --with B [options]", "how alike two kernels are on a table",
      "Prints the alignment of the Gram matrices of two kernels, the cosine between them as "
      "vectors: 1 if they are the same up to a factor. With --target instead of --with, the "
      "alignment with the ideal kernel: y y^T for a column of numbers; for one of labels 1 where "
      "two rows have the same, else 0.",
      "luthier align t.tsv --kernel 'ssk(text, units=chars)' --with 'ngrams(text)'\n"
      "luthier align t.tsv --kernel 'normalize(tfidf(text))' --target topic --center",
-     1, 1, run_align},
+     1, MANY, run_align},
     {"kernels", "[NAME]", "every kernel with its hyperparameters, defaults and bounds",
      "Without NAME: a table with one line for each argument of each kernel. With NAME: all there "
      "is to know about that kernel.",
@@ -180,7 +181,8 @@ enum {
     LEARNING = FIT | CV,
     SHARED = FIT | PREDICT | CV | GRAM,
     WITH_KERNEL = FIT | CV | SAMPLE | GRAM | ALIGN,
-    READING = WITH_KERNEL | PREDICT | EXPLAIN | REPORT | COMMON,
+    WITH_TABLES = WITH_KERNEL | PREDICT | EXPLAIN | REPORT,
+    READING = WITH_TABLES | COMMON,
     WORKING = READING | BENCH | DEMO | SERVE | MUTATE,
     ALL = WORKING | SHOW | KERNELS
 };
@@ -193,6 +195,9 @@ const option option_table[] = {
      "the columns to learn; may be repeated. For align one column, of numbers or labels; for "
      "report, those of --data that hold the true values (default: as they were learned); for "
      "explain, those of the model to explain (default: all)"},
+    {0, "label-by", OPTION_CHOICE, "file", FIELD(label_by), WITH_TABLES, 0,
+     "give every row the name of its file, without folder and extension, in a column \"file\"; fit "
+     "and cv learn these labels unless --target names others"},
     {0, "kernel", OPTION_TEXT, "EXPR", FIELD(kernel), WITH_KERNEL, 0,
      "the kernel, such as 'normalize(ssk(text, order=5))'; luthier kernels lists them"},
     {'o', "output", OPTION_FILE, "FILE", FIELD(output),
@@ -351,8 +356,8 @@ const option option_table[] = {
      "how many labels to draw for each row (default 1)"},
     {0, "against", OPTION_FILE, "TABLE2", FIELD(against), GRAM, 0,
      "compare the rows of TABLE with those of TABLE2; the result has shape (rows, rows2)"},
-    {0, "data", OPTION_FILE, "TABLE", FIELD(data), REPORT, 0,
-     "also judge the model on the rows of this table, which has the true values"},
+    {0, "data", OPTION_FILES, "TABLE", FIELD(data), REPORT, 0,
+     "also judge the model on the rows of this table, which has the true values; may be repeated"},
     {0, "title", OPTION_TEXT, "TEXT", FIELD(title), REPORT | SERVE, 0,
      "the heading of the page (default: Model and the name of its file)"},
     {0, "port", OPTION_NUMBER, "N", FIELD(port), SERVE, 65535,
@@ -539,7 +544,8 @@ static int take_value(parser *p, const option *o, const char *text) {
         break;
     case OPTION_NUMBER: return take_number(p, o, text, field);
     case OPTION_CHOICE: return take_choice(p, o, text, field);
-    case OPTION_LIST: return take_item(p, o, text, field, *text);
+    case OPTION_LIST:
+    case OPTION_FILES: return take_item(p, o, text, field, *text);
     case OPTION_PAIRS: return take_item(p, o, text, field, strchr(text, '=') && *text != '=');
     }
     return EXIT_DONE;
@@ -618,7 +624,7 @@ static int check_complete(const parser *p) {
         const char *missing = out->command->arguments; /* a word for each, in order */
         for (size_t i = 0; i < out->argument_count; ++i) missing += strcspn(missing, " ") + 1;
         return usage_error(out->command, "%s wants %.*s", out->command->name,
-                           (int)strcspn(missing, " "), missing);
+                           (int)strcspn(missing, " ."), missing);
     }
     return EXIT_DONE;
 }
@@ -639,6 +645,7 @@ int options_parse(int argc, char **argv, options *out) {
                      .inducing = NOT_GIVEN,
                      .probes = NOT_GIVEN,
                      .task = -1,
+                     .label_by = -1,
                      .svm = -1,
                      .multi = -1,
                      .solver = -1,
@@ -658,11 +665,16 @@ int options_parse(int argc, char **argv, options *out) {
                      .restarts = NOT_GIVEN,
                      .average = NOT_GIVEN,
                      .folds = NOT_GIVEN};
-    list *lists[] = {&out->where, &out->target, &out->fix,  &out->prior,
-                     &out->set,   &out->row,    &out->given};
+    list *lists[] = {&out->where, &out->target, &out->fix,   &out->prior,
+                     &out->set,   &out->row,    &out->given, &out->data};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; ++i) {
         lists[i]->at = calloc((size_t)argc + 1, sizeof *lists[i]->at);
         if (lists[i]->at) continue;
+        fputs("luthier: out of memory\n", stderr);
+        return EXIT_FAILED;
+    }
+    out->arguments = calloc((size_t)argc + 1, sizeof *out->arguments);
+    if (!out->arguments) {
         fputs("luthier: out of memory\n", stderr);
         return EXIT_FAILED;
     }
@@ -672,6 +684,8 @@ int options_parse(int argc, char **argv, options *out) {
 }
 
 void options_free(options *o) {
+    free(o->arguments);
+    free(o->data.at);
     free(o->where.at);
     free(o->target.at);
     free(o->fix.at);

@@ -353,13 +353,24 @@ static size_t count_columns(const lth_kernel *kernel) {
     return count;
 }
 
-static lth_table_options table_options(const session *s) {
+list tables_from(const options *o, size_t first) {
+    return (list){o->arguments + first, o->argument_count - first};
+}
+
+bool names_stdin(const list *paths) {
+    return contains(paths, "-");
+}
+
+static lth_table_options table_options(const session *s, const list *paths) {
     lth_table_options wanted;
     lth_table_options_init(&wanted);
     if (s->options->format >= 0) wanted.format = (lth_table_format)(s->options->format + 1);
     wanted.where = s->options->where.at;
     wanted.where_count = s->options->where.count;
     wanted.optional = s->optional;
+    wanted.more = paths->at + 1;
+    wanted.more_count = paths->count - 1;
+    if (s->options->label_by >= 0) wanted.file_column = FILE_COLUMN;
     return wanted;
 }
 
@@ -382,7 +393,13 @@ static int fail_no_rows(session *s, const char *path) {
 
 int session_read_table(session *s, const char *path, const lth_kernel *kernel, const list *more,
                        lth_table **out) {
-    lth_table_options wanted = table_options(s);
+    return session_read_tables(s, &(list){&path, 1}, kernel, more, out);
+}
+
+int session_read_tables(session *s, const list *paths, const lth_kernel *kernel, const list *more,
+                        lth_table **out) {
+    const char *path = paths->at[0];
+    lth_table_options wanted = table_options(s, paths);
     const char **columns = name_columns(kernel, more, &wanted.column_count);
     if (!columns) return out_of_memory();
     wanted.columns = columns;
@@ -399,9 +416,10 @@ int session_read_table(session *s, const char *path, const lth_kernel *kernel, c
     return code;
 }
 
-int session_open_rows(session *s, const char *path, const lth_kernel *kernel, const list *more,
+int session_open_rows(session *s, const list *paths, const lth_kernel *kernel, const list *more,
                       row_source *r) {
-    lth_table_options wanted = table_options(s);
+    const char *path = paths->at[0];
+    lth_table_options wanted = table_options(s, paths);
     *r = (row_source){.path = path, .columns = name_columns(kernel, more, &wanted.column_count)};
     if (!r->columns) return out_of_memory();
     wanted.columns = r->columns;

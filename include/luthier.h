@@ -205,6 +205,11 @@ typedef struct lth_table_options {
     const char *const *where;   /* "COL=VALUE[,VALUE...]": rows to keep must match each     */
     size_t where_count;         /* entries of `where`                                       */
     const char *optional;       /* a column that is kept too where there is one; NULL = none */
+    const char *const *more;    /* tables whose rows come after those of the first, one after the
+                                   other, of the same columns; rows count on                  */
+    size_t more_count;          /* entries of `more`                                        */
+    const char *file_column;    /* a column of this name more: which file a row is from, as the
+                                   file's name without folder and extension; NULL = none     */
 } lth_table_options;
 
 LTH_API void lth_table_options_init(lth_table_options *options);
@@ -277,6 +282,8 @@ LTH_API size_t lth_table_find(const lth_table *table, const char *column);
 LTH_API const char *lth_table_cell(const lth_table *table, size_t row, size_t column,
                                    size_t *length);
 LTH_API size_t lth_table_line(const lth_table *table, size_t row);
+/* The file itself; lth_table_name() is the first of several. */
+LTH_API const char *lth_table_file(const lth_table *table, size_t row);
 /* Its number in the file, from 1: not row + 1 when rows were left out by `where`. */
 LTH_API size_t lth_table_number(const lth_table *table, size_t row);
 

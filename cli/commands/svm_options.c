@@ -86,7 +86,7 @@ int fill_svm_options(learning *l) {
     lth_svm_options *to = &l->svm_options;
     lth_svm_options_init(to);
     l->svm = o->model && strcmp(o->model, "svm") == 0;
-    if (o->task >= 0) to->task = (lth_task)o->task;
+    to->task = asked_task(o);
     if (o->solver >= 0) to->solver = (lth_svm_solver)o->solver;
     to->nu_svm = o->svm == 1;
     to->one_vs_rest = o->multi == 1;

@@ -35,7 +35,9 @@ class CtxOptions(Structure):
 class TableOptions(Structure):
     _fields_ = [("size", c_size_t), ("format", Enum), ("columns", POINTER(c_char_p)),
                 ("column_count", c_size_t), ("where", POINTER(c_char_p)),
-                ("where_count", c_size_t), ("optional", c_char_p)]
+                ("where_count", c_size_t), ("optional", c_char_p),
+                ("more", POINTER(c_char_p)), ("more_count", c_size_t),
+                ("file_column", c_char_p)]
 
 
 class Column(Structure):
@@ -278,6 +280,7 @@ FUNCTIONS = {
     "lth_table_find": (c_size_t, [_object, c_char_p]),
     "lth_table_cell": (c_void_p, [_object, c_size_t, c_size_t, POINTER(c_size_t)]),
     "lth_table_line": (c_size_t, [_object, c_size_t]),
+    "lth_table_file": (c_char_p, [_object, c_size_t]),
     "lth_table_number": (c_size_t, [_object, c_size_t]),
     "lth_kernel_parse": (Status, [_object, c_char_p, _out, _error]),
     "lth_kernel_free": (None, [_object]),

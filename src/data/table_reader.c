@@ -142,6 +142,10 @@ static lth_status check_options(const lth_table_options *o, lth_error *err) {
         return lth__fail(err, LTH_EARG, "unknown table format %d", (int)o->format);
     for (size_t i = 0; o->columns && i < o->column_count; i++)
         if (!o->columns[i]) return lth__fail(err, LTH_EARG, "column %zu is NULL", i + 1);
+    for (size_t i = 0; i < o->more_count; i++)
+        if (!o->more || !o->more[i]) return lth__fail(err, LTH_EARG, "table %zu is NULL", i + 2);
+    if (o->file_column && !*o->file_column)
+        return lth__fail(err, LTH_EARG, "the column of the files' names has no name");
     if (!o->where && o->where_count > 0) return lth__fail(err, LTH_EARG, "where is NULL");
     for (size_t i = 0; i < o->where_count; i++) {
         const char *equals = o->where[i] ? strchr(o->where[i], '=') : NULL;
@@ -214,7 +218,7 @@ lth_status lth__reader_add(lth__reader *r, const char *text, size_t length, size
                            size_t column, lth_error *err) {
     if (r->text.failed) return lth__fail_memory(err, 0);
     size_t at = r->field_count++;
-    if (r->has_header && at > lth__symbols_count(r->header)) return LTH_OK;
+    if (r->has_header && at > r->own) return LTH_OK;
     if (!lth__reserve((void **)&r->fields, &r->field_capacity, at + 1, sizeof *r->fields))
         return lth__fail_memory(err, 0);
     r->fields[at] = (lth__field){.text = text, .length = length, .line = line, .column = column};
@@ -245,7 +249,20 @@ static lth_status name_columns(lth__reader *r, lth_error *err) {
             return lth__fail_at(err, LTH_EFORMAT, file, field->line, field->column,
                                 "two columns have the name \"%.64s\"", name_at(r->header, symbol));
     }
+    r->own = r->field_count;
     return LTH_OK;
+}
+
+/* The column that is not in the file: its name. */
+static lth_status name_file_column(lth__reader *r, size_t line, lth_error *err) {
+    const char *name = r->options->file_column;
+    if (!name) return LTH_OK;
+    lth__symbol symbol = lth__symbols_intern(r->header, name, strlen(name));
+    if (symbol == LTH__NO_SYMBOL) return lth__fail_memory(err, 0);
+    if (symbol >= r->own) return LTH_OK;
+    return lth__fail_at(err, LTH_EFORMAT, lth__input_name(r->in), line, 1,
+                        "the table has a column \"%.64s\" itself; it would be the file's name",
+                        name);
 }
 
 /* The header columns that options->columns names, in that order, some perhaps twice. */
@@ -254,7 +271,8 @@ static lth_status wanted_columns(const lth__reader *r, size_t line, size_t **out
     const lth_table_options *o = r->options;
     size_t capacity = 0;
     if (!o->columns) {
-        for (size_t i = 0; i < r->field_count; i++) LTH_TRY(push(i, out, count, &capacity, err));
+        for (size_t i = 0; i < lth__symbols_count(r->header); i++)
+            LTH_TRY(push(i, out, count, &capacity, err));
         return LTH_OK;
     }
     for (size_t i = 0; i < o->column_count; i++)
@@ -268,11 +286,37 @@ static lth_status wanted_columns(const lth__reader *r, size_t line, size_t **out
 static lth_status keep_columns(lth__reader *r, size_t line, lth_error *err) {
     size_t wanted = 0;
     LTH_TRY(wanted_columns(r, line, &r->kept, &wanted, err));
+    r->columns = lth__symbols_create();
+    if (!r->columns) return lth__fail_memory(err, 0);
     for (size_t i = 0; i < wanted; i++) {
-        size_t column = r->kept[i];
+        size_t column = r->kept[i], length;
         if (r->needed[column]) continue;
         r->needed[column] = true;
         r->kept[r->kept_count++] = column;
+        const char *name = lth__symbols_text(r->header, (lth__symbol)column, &length);
+        if (lth__symbols_intern(r->columns, name, length) == LTH__NO_SYMBOL)
+            return lth__fail_memory(err, 0);
+    }
+    return LTH_OK;
+}
+
+/* Where another file has the columns that are kept of the first; where all are, it has no others.
+ */
+static lth_status keep_same_columns(lth__reader *r, size_t line, lth_error *err) {
+    for (size_t i = 0; i < r->kept_count; i++) {
+        size_t length;
+        const char *name = lth__symbols_text(r->columns, (lth__symbol)i, &length);
+        lth__symbol found = lth__symbols_find(r->header, name, length);
+        if (found == LTH__NO_SYMBOL)
+            return fail_no_column(r->header, name, lth__input_name(r->in), line, err);
+        r->kept[i] = found;
+        r->needed[found] = true;
+    }
+    for (size_t i = 0; !r->options->columns && i < r->own; i++) {
+        if (r->needed[i]) continue;
+        return lth__fail_at(err, LTH_EFORMAT, lth__input_name(r->in), line, 1,
+                            "the column \"%.64s\" is not in the first table: all have the same",
+                            name_at(r->header, i));
     }
     return LTH_OK;
 }
@@ -284,7 +328,7 @@ static lth_status begin_table(lth__reader *r, lth_error *err) {
     r->bytes = 0;
     for (size_t i = 0; i < r->kept_count; i++) {
         size_t length;
-        const char *name = lth__symbols_text(r->header, (lth__symbol)r->kept[i], &length);
+        const char *name = lth__symbols_text(r->columns, (lth__symbol)i, &length);
         if (lth__symbols_intern(r->table->columns, name, length) == LTH__NO_SYMBOL)
             return lth__fail_memory(err, 0);
     }
@@ -294,27 +338,41 @@ static lth_status begin_table(lth__reader *r, lth_error *err) {
 /* Models go on by so many rows: a multiple of these is predicted as it is in a whole table. */
 enum { GROUP = 512, ENOUGH_BYTES = 16 << 20 };
 
-bool lth__reader_full(const lth__reader *r) {
-    if (r->ended) return true;
+static bool has_enough(const lth__reader *r) {
     if (!r->table || r->most == LTH_NONE) return false;
     bool long_rows = r->bytes >= ENOUGH_BYTES && r->table->rows % GROUP == 0;
     return r->table->rows >= r->most || long_rows;
+}
+
+bool lth__reader_full(const lth__reader *r) {
+    return r->ended || has_enough(r);
 }
 
 lth_status lth__reader_header(lth__reader *r, lth_error *err) {
     size_t line = r->field_count > 0 ? r->fields[0].line : 1;
     locate_texts(r);
     LTH_TRY(name_columns(r, err));
-    r->needed = lth__calloc(r->field_count, sizeof *r->needed);
+    LTH_TRY(name_file_column(r, line, err));
+    r->needed = lth__calloc(lth__symbols_count(r->header), sizeof *r->needed);
     r->filters = lth__calloc(r->options->where_count, sizeof *r->filters);
     if (!r->needed || !r->filters) return lth__fail_memory(err, 0);
-    LTH_TRY(keep_columns(r, line, err));
+    LTH_TRY(r->columns ? keep_same_columns(r, line, err) : keep_columns(r, line, err));
     for (size_t i = 0; i < r->options->where_count; i++) {
         LTH_TRY(find_filter(r, r->options->where[i], line, &r->filters[i], err));
         r->needed[r->filters[i].column] = true;
     }
     r->has_header = true;
+    if (r->table) return lth__table_begin_file(r->table, lth__input_name(r->in), err);
     return begin_table(r, err);
+}
+
+/* The cell of the file's name, behind those that the file has. */
+static lth_status add_file_name(lth__reader *r, lth_error *err) {
+    if (!r->options->file_column) return LTH_OK;
+    if (!lth__reserve((void **)&r->fields, &r->field_capacity, r->own + 1, sizeof *r->fields))
+        return lth__fail_memory(err, 0);
+    r->fields[r->own] = (lth__field){.text = r->file_name, .length = r->file_name_length};
+    return LTH_OK;
 }
 
 static lth_status keep_number(const lth__reader *r, lth_error *err) {
@@ -327,7 +385,7 @@ static lth_status keep_number(const lth__reader *r, lth_error *err) {
 
 lth_status lth__reader_row(lth__reader *r, size_t line, size_t end_line, size_t end_column,
                            lth_error *err) {
-    size_t count = r->field_count, expected = lth__symbols_count(r->header);
+    size_t count = r->field_count, expected = r->own;
     if (count != expected) {
         bool few = count < expected;
         return lth__fail_at(
@@ -336,6 +394,7 @@ lth_status lth__reader_row(lth__reader *r, size_t line, size_t end_line, size_t 
             count, count == 1 ? "" : "s", expected);
     }
     locate_texts(r);
+    LTH_TRY(add_file_name(r, err));
     r->rows++;
     if (!matches(r)) return LTH_OK;
     if (r->options->where_count > 0) LTH_TRY(keep_number(r, err));
@@ -351,27 +410,49 @@ lth_status lth__reader_record(lth__reader *r, size_t line, size_t end_line, size
 
 /* ---- Reading -------------------------------------------------------------------------------- */
 
+/* What is known of a file by the end of its name; first found, first taken. */
+static const struct {
+    const char *text;
+    lth_table_format format;
+} extensions[] = {
+    {".tsv", LTH_TABLE_TSV},           {".txt", LTH_TABLE_TSV},      {".csv", LTH_TABLE_CSV},
+    {".jsonl", LTH_TABLE_JSONL},       {".ndjson", LTH_TABLE_JSONL}, {".conllu", LTH_TABLE_CONLLU},
+    {".fa", LTH_TABLE_FASTA},          {".fasta", LTH_TABLE_FASTA},  {".fna", LTH_TABLE_FASTA},
+    {".faa", LTH_TABLE_FASTA},         {".sst", LTH_TABLE_SST},      {".klp", LTH_TABLE_KLP},
+    {".svmlight", LTH_TABLE_SVMLIGHT},
+};
+
 static bool has_extension(const char *path, size_t length, const char *extension) {
     size_t size = strlen(extension);
     return length > size && strncasecmp(path + length - size, extension, size) == 0;
 }
 
-static lth_table_format format_of(const char *path) {
-    static const struct {
-        const char *extension;
-        lth_table_format format;
-    } known[] = {{".csv", LTH_TABLE_CSV},          {".jsonl", LTH_TABLE_JSONL},
-                 {".ndjson", LTH_TABLE_JSONL},     {".conllu", LTH_TABLE_CONLLU},
-                 {".fa", LTH_TABLE_FASTA},         {".fasta", LTH_TABLE_FASTA},
-                 {".fna", LTH_TABLE_FASTA},        {".faa", LTH_TABLE_FASTA},
-                 {".sst", LTH_TABLE_SST},          {".klp", LTH_TABLE_KLP},
-                 {".svmlight", LTH_TABLE_SVMLIGHT}};
+/* The length of a path without its extension, and of what format that says it is. */
+static size_t strip_extension(const char *path, lth_table_format *format) {
     size_t length = strlen(path);
     if (has_extension(path, length, ".gz")) length -= 3;
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        if (has_extension(path, length, known[i].extension)) return known[i].format;
+    for (size_t i = 0; i < sizeof extensions / sizeof *extensions; i++) {
+        if (!has_extension(path, length, extensions[i].text)) continue;
+        *format = extensions[i].format;
+        return length - strlen(extensions[i].text);
     }
-    return LTH_TABLE_TSV;
+    *format = LTH_TABLE_TSV;
+    return length;
+}
+
+static lth_table_format format_of(const char *path) {
+    lth_table_format format;
+    strip_extension(path, &format);
+    return format;
+}
+
+/* "bound" of "peaks/bound.fa.gz". */
+static const char *name_of(const char *path, size_t *length) {
+    lth_table_format format;
+    if (strcmp(path, "-") == 0) path = "stdin";
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    *length = strip_extension(name, &format);
+    return name;
 }
 
 /* The files of the treebank are .txt: "(3 " begins no header of a table. */
@@ -411,8 +492,10 @@ static lth_status read_format(lth__reader *r, lth_table_format format, lth_error
 }
 
 struct lth_table_stream {
+    const lth_ctx *ctx;
     lth_table_options options;
     lth_table_format format;
+    size_t opened; /* files so far */
     lth__reader reader;
 };
 
@@ -420,7 +503,62 @@ void lth_table_options_init(lth_table_options *options) {
     *options = (lth_table_options){.size = sizeof *options};
 }
 
-static lth_status open_stream(const lth_ctx *ctx, lth_table_stream *s, const char *path,
+static bool have_one_name(const char *a, const char *b) {
+    size_t a_length, b_length;
+    const char *a_name = name_of(a, &a_length), *b_name = name_of(b, &b_length);
+    return a_length == b_length && memcmp(a_name, b_name, a_length) == 0;
+}
+
+/* The i-th file, the first of which is not among the options. */
+static const char *path_at(const char *first, const lth_table_options *o, size_t i) {
+    return i == 0 ? first : o->more[i - 1];
+}
+
+static lth_status check_files(const char *first, const lth_table_options *o, lth_error *err) {
+    for (size_t i = 1; i <= o->more_count; i++) {
+        for (size_t k = 0; k < i; k++) {
+            const char *a = path_at(first, o, k), *b = path_at(first, o, i);
+            if (strcmp(a, "-") == 0 && strcmp(b, "-") == 0)
+                return lth__fail(err, LTH_EARG, "standard input can be read only once");
+            if (!o->file_column || !have_one_name(a, b)) continue;
+            size_t length;
+            const char *name = name_of(a, &length);
+            return lth__fail(err, LTH_EARG,
+                             "rows get the names of their files, but %.64s and %.64s are both "
+                             "\"%.*s\"",
+                             a, b, length > 64 ? 64 : (int)length, name);
+        }
+    }
+    return LTH_OK;
+}
+
+/* A file, whose header comes next. */
+static lth_status open_file(lth_table_stream *s, const char *path, lth_error *err) {
+    lth__reader *r = &s->reader;
+    s->format = s->options.format == LTH_TABLE_AUTO ? format_of(path) : s->options.format;
+    r->file_name = name_of(path, &r->file_name_length);
+    LTH_TRY(lth__input_open(s->ctx ? s->ctx->relay : NULL, path, &r->in, err));
+    s->opened++;
+    if (s->options.format == LTH_TABLE_AUTO && s->format == LTH_TABLE_TSV)
+        LTH_TRY(look_for_trees(r->in, &s->format, err));
+    r->header = lth__symbols_create();
+    return r->header ? LTH_OK : lth__fail_memory(err, 0);
+}
+
+/* What is known of the file in hand alone. */
+static void close_file(lth__reader *r) {
+    lth__input_close(r->in);
+    lth__symbols_free(r->header);
+    lth__free(r->needed);
+    lth__free(r->filters);
+    r->in = NULL;
+    r->header = NULL;
+    r->needed = NULL;
+    r->filters = NULL;
+    r->has_header = r->ended = false;
+}
+
+static lth_status open_stream(lth_table_stream *s, const char *path,
                               const lth_table_options *options, lth_error *err) {
     lth_table_options *o = &s->options;
     lth_table_options_init(o);
@@ -430,13 +568,9 @@ static lth_status open_stream(const lth_ctx *ctx, lth_table_stream *s, const cha
         memcpy(o, options, options->size);
     }
     LTH_TRY(check_options(o, err));
+    LTH_TRY(check_files(path, o, err));
     s->reader.options = o;
-    s->format = o->format == LTH_TABLE_AUTO ? format_of(path) : o->format;
-    LTH_TRY(lth__input_open(ctx ? ctx->relay : NULL, path, &s->reader.in, err));
-    if (o->format == LTH_TABLE_AUTO && s->format == LTH_TABLE_TSV)
-        LTH_TRY(look_for_trees(s->reader.in, &s->format, err));
-    s->reader.header = lth__symbols_create();
-    return s->reader.header ? LTH_OK : lth__fail_memory(err, 0);
+    return open_file(s, path, err);
 }
 
 lth_status lth_table_stream_open(lth_ctx *ctx, const char *path, const lth_table_options *options,
@@ -445,7 +579,8 @@ lth_status lth_table_stream_open(lth_ctx *ctx, const char *path, const lth_table
         return lth__fail(err, LTH_EARG, "a path and a place for the table are needed");
     lth_table_stream *s = lth__calloc(1, sizeof *s);
     if (!s) return lth__fail_memory(err, sizeof *s);
-    lth_status status = open_stream(ctx, s, path, options, err);
+    s->ctx = ctx;
+    lth_status status = open_stream(s, path, options, err);
     if (status == LTH_OK)
         *out = s;
     else
@@ -456,15 +591,22 @@ lth_status lth_table_stream_open(lth_ctx *ctx, const char *path, const lth_table
 void lth_table_stream_close(lth_table_stream *s) {
     if (!s) return;
     lth__reader *r = &s->reader;
-    lth__input_close(r->in);
+    close_file(r);
     lth_table_free(r->table);
-    lth__symbols_free(r->header);
-    lth__free(r->needed);
+    lth__symbols_free(r->columns);
     lth__free(r->kept);
-    lth__free(r->filters);
     lth__free(r->fields);
     lth__string_free(&r->text);
     lth__free(s);
+}
+
+/* What the file in hand has. */
+static lth_status read_file(lth_table_stream *s, lth_error *err) {
+    lth__reader *r = &s->reader;
+    LTH_TRY(read_format(r, s->format, err));
+    if (r->has_header) return LTH_OK;
+    return lth__fail_at(err, LTH_EFORMAT, lth__input_name(r->in), 1, 1,
+                        "the file is empty; %s is needed", what_is_needed(s->format));
 }
 
 /* At most so many rows into the reader's table, which may stay empty. */
@@ -472,10 +614,12 @@ static lth_status read_rows(lth_table_stream *s, size_t most, lth_error *err) {
     lth__reader *r = &s->reader;
     r->most = most;
     if (r->has_header && !r->table) LTH_TRY(begin_table(r, err));
-    LTH_TRY(read_format(r, s->format, err));
-    if (!r->has_header)
-        return lth__fail_at(err, LTH_EFORMAT, lth__input_name(r->in), 1, 1,
-                            "the file is empty; %s is needed", what_is_needed(s->format));
+    LTH_TRY(read_file(s, err));
+    while (r->ended && !has_enough(r) && s->opened <= s->options.more_count) {
+        close_file(r);
+        LTH_TRY(open_file(s, s->options.more[s->opened - 1], err));
+        LTH_TRY(read_file(s, err));
+    }
     lth__table_trim(r->table);
     return LTH_OK;
 }

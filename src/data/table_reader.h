@@ -14,17 +14,21 @@ typedef struct lth__filter {
 typedef struct lth__reader {
     lth__input *in;
     const lth_table_options *options;
-    lth_table *table;     /* of the rows in hand; NULL before the header           */
-    size_t most;          /* rows that it may have                                 */
-    size_t bytes;         /* of its cells                                          */
-    lth__symbols *header; /* column names in file order                            */
+    lth_table *table;      /* of the rows in hand; NULL before the header           */
+    size_t most;           /* rows that it may have                                 */
+    size_t bytes;          /* of its cells                                          */
+    lth__symbols *header;  /* column names in file order, and that of the file's name */
+    size_t own;            /* of these, those that the file has                     */
+    const char *file_name; /* of the file in hand, not NUL-terminated; borrowed     */
+    size_t file_name_length;
     bool has_header, ended;
     size_t rows;  /* read so far, kept or not                              */
     bool *needed; /* for each header column: is it kept or filtered by?    */
     size_t *kept; /* header column of each kept one                        */
     size_t kept_count;
-    lth__filter *filters; /* options->where_count                                  */
-    lth__field *fields;   /* of the record in hand; no more than one past the header's are stored */
+    lth__symbols *columns; /* their names, which are the first file's               */
+    lth__filter *filters;  /* options->where_count                                  */
+    lth__field *fields; /* of the record in hand; no more than one past the header's are stored */
     size_t field_count, field_capacity;
     lth__string text; /* texts of the fields, for formats that rewrite them    */
 } lth__reader;

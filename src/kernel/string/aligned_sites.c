@@ -120,11 +120,11 @@ static lth_status resolve(const lth__node *node, const lth__field_def *field,
         status = lth__text_cell(field, table, i, column, &room, &text, &length, err);
         if (status == LTH_OK) count = count_characters(text, length);
         if (status == LTH_OK && i > 0 && count != longest && !c->left)
-            status =
-                lth__fail_at(err, LTH_EFORMAT, lth_table_name(table), lth_table_line(table, i), 0,
-                             "this row has %zu letters in \"%s\", but those before have %zu: "
-                             "sites wants aligned sequences (align=left adds gaps at the end)",
-                             count, field->column, longest);
+            status = lth__fail_at(err, LTH_EFORMAT, lth_table_file(table, i),
+                                  lth_table_line(table, i), 0,
+                                  "this row has %zu letters in \"%s\", but those before have %zu: "
+                                  "sites wants aligned sequences (align=left adds gaps at the end)",
+                                  count, field->column, longest);
         if (count > longest) longest = count;
     }
     lth__string_free(&room);

@@ -77,8 +77,8 @@ lth_status lth__text_cell(const lth__field_def *def, const lth_table *table, siz
     room->length = 0;
     lth_status status = lth__variant_write(&def->wild, *text, *length, room, &why);
     if (status == LTH_EFORMAT)
-        return lth__fail_at(err, status, lth_table_name(table), lth_table_line(table, row), 0, "%s",
-                            why.message);
+        return lth__fail_at(err, status, lth_table_file(table, row), lth_table_line(table, row), 0,
+                            "%s", why.message);
     if (status != LTH_OK) return lth__fail_memory(err, *length);
     *text = room->length > 0 ? room->bytes : "";
     *length = room->length;
@@ -101,8 +101,9 @@ static lth_status encode_rows(const lth__lexicon *l, const lth_table *table, siz
         size_t units = lth__sequence_length(out, i);
         if (units > out->longest) out->longest = units;
         if (units > UINT32_MAX / 2) {
-            return lth__fail_at(err, LTH_EFORMAT, lth_table_name(table), lth_table_line(table, i),
-                                0, "this text is too long: %zu units", units);
+            return lth__fail_at(err, LTH_EFORMAT, lth_table_file(table, i),
+                                lth_table_line(table, i), 0, "this text is too long: %zu units",
+                                units);
         }
     }
     void *fitted = lth__realloc(out->symbols, used, sizeof *out->symbols);
