@@ -18,7 +18,7 @@
 #include "base/parallel.h"
 #include "data/units.h"
 #include "kernel/core/field.h"
-#include "kernel/string/local_alignment.h"
+#include "kernel/string/la.h"
 #include "kernel/string/substitution_argument.h"
 
 enum { BETA, OPEN, EXTEND, POWER }; /* parameters, in the order of their declaration */
@@ -174,6 +174,14 @@ static lth_status prepare(const lth__node *node, lth__eval *eval, void **out, lt
     else
         release(s);
     return status;
+}
+
+lth__la_view lth__la_look(const void *p) {
+    const state *s = p;
+    return (lth__la_view){.scoring = &s->scoring,
+                          .power = s->power,
+                          .side = {{s->rows.of, s->rows.letter, s->rows.self},
+                                   {s->cols.of, s->cols.letter, s->cols.self}}};
 }
 
 /* ---- Pairs ---- */
@@ -347,4 +355,8 @@ const lth__family lth__family_la = {
     .tile = tile_values,
     .pull = pull,
     .guess = guess,
+    .cell_orders = lth__la_cell_orders,
+    .device_able = lth__la_device_able,
+    .device_tile = lth__la_device_tile,
+    .device_pull = lth__la_device_pull,
 };
