@@ -25,6 +25,18 @@ static inline size_t lth__sequence_length(const lth__sequences *s, size_t i) {
     return s->start ? s->start[i + 1] - s->start[i] : 0;
 }
 
+/* Cells of the tables of all pairs: each once, where both are the same sequences. */
+static inline double lth__sequences_cells(const lth__sequences *s, const lth__sequences *t) {
+    double cells =
+        (double)(s->start[s->count] - s->start[0]) * (double)(t->start[t->count] - t->start[0]);
+    if (s != t) return cells;
+    for (size_t i = 0; i < s->count; i++) {
+        double length = (double)lth__sequence_length(s, i);
+        cells += length * length;
+    }
+    return cells / 2;
+}
+
 /* Sparse features: item i has those from start[i] to start[i + 1] - 1, by ascending number. */
 typedef struct lth__features {
     size_t *start; /* count + 1 entries */

@@ -18,7 +18,7 @@
 #include "base/parallel.h"
 #include "data/units.h"
 #include "kernel/core/field.h"
-#include "kernel/string/local_alignment.h"
+#include "kernel/string/la.h"
 #include "kernel/string/substitution_argument.h"
 #include "kernel/string/text_field.h"
 
@@ -176,6 +176,14 @@ static lth_status prepare(const lth__node *node, lth__eval *eval, void **out, lt
     else
         release(s);
     return status;
+}
+
+lth__la_view lth__la_look(const void *p) {
+    const state *s = p;
+    return (lth__la_view){.scoring = &s->scoring,
+                          .power = s->power,
+                          .side = {{s->rows.of, s->rows.letter, s->rows.self},
+                                   {s->cols.of, s->cols.letter, s->cols.self}}};
 }
 
 /* ---- Pairs ---- */
@@ -350,4 +358,8 @@ const lth__family lth__family_la = {
     .tile = tile_values,
     .pull = pull,
     .guess = guess,
+    .cell_orders = lth__la_cell_orders,
+    .device_able = lth__la_device_able,
+    .device_tile = lth__la_device_tile,
+    .device_pull = lth__la_device_pull,
 };
