@@ -459,7 +459,7 @@ static void test_refused(void **state) {
     (void)state;
     check_refused("ssk(text)", false,
                   "the linear solver wants a kernel that is an inner product of sparse features "
-                  "(bow, tfidf, ngrams, approx_ssk, semantic; linear(), normalize(), a number "
+                  "(bow, tfidf, ngrams, approx_ssk, semantic, gkm; linear(), normalize(), a number "
                   "times and sums of these)");
     check_refused("bow(text)", true, "the linear solver has no nu-SVC and no nu-SVR");
 }
