@@ -440,6 +440,7 @@ static void test_auto(void **state) {
     assert_true(took_linear("normalize(bow(text))", 2001, false));
     assert_false(took_linear("normalize(bow(text))", 2000, false));
     assert_false(took_linear("rbf(bow(text))", 2001, false));
+    assert_false(took_linear("gkm(text, l=2, k=1)", 2001, false)); /* when it is asked for alone */
     assert_false(took_linear("bow(text)", 30, true));
 }
 
