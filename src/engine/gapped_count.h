@@ -12,6 +12,9 @@
  * are compared with paddings, and not counted.
  */
 #include <string.h>
+#ifdef __AVX2__
+#include <immintrin.h>
+#endif
 
 #include "engine/engine.h"
 
@@ -119,25 +122,35 @@ static inline size_t from_middle(ptrdiff_t at, ptrdiff_t windows) {
     return (size_t)(twice < 0 ? -twice : twice);
 }
 
+/* A bit for each byte that is 255, the others being 0. */
+static inline uint64_t bits_of(bytes v) {
+#if BYTES == 64 && defined __AVX512BW__
+    return _mm512_movepi8_mask((__m512i)v);
+#elif BYTES == 32 && defined __AVX2__
+    return (uint32_t)_mm256_movemask_epi8((__m256i)v);
+#else
+    uint64_t eight[BYTES / 8], bits = 0;
+    memcpy(eight, &v, sizeof v);
+    for (size_t i = 0; i < BYTES / 8; i++)
+        bits |= ((eight[i] & UINT64_C(0x0101010101010101)) * UINT64_C(0x0102040810204080) >> 56)
+                << 8 * i;
+    return bits;
+#endif
+}
+
 /* Few windows count, so these are taken one by one. The i-th of the row and those from the j-th of
  * the column on; `hit` is 255 where they do. */
 static inline void weigh_hits(const lth__gapped_job *job, ptrdiff_t i, ptrdiff_t j, bytes all,
                               bytes hit, const uint64_t *weight, uint64_t *count) {
-    enum { EIGHTS = BYTES / 8 };
-    uint64_t eight[EIGHTS], any = 0;
+    uint64_t rest = bits_of(hit);
+    if (rest == 0) return;
     uint8_t same[BYTES];
-    ptrdiff_t last = (ptrdiff_t)job->width - 1, cols = (ptrdiff_t)job->cols - last;
-    memcpy(eight, &hit, sizeof hit);
-    for (size_t part = 0; part < EIGHTS; part++) any |= eight[part];
-    if (any == 0) return;
     memcpy(same, &all, sizeof all);
+    ptrdiff_t last = (ptrdiff_t)job->width - 1, cols = (ptrdiff_t)job->cols - last;
     uint64_t row = weight[from_middle(i, (ptrdiff_t)job->rows - last)];
-    for (ptrdiff_t part = 0; part < EIGHTS; part++) {
-        for (uint64_t rest = eight[part]; rest != 0;) {
-            ptrdiff_t byte = __builtin_ctzll(rest) / 8, lane = 8 * part + byte;
-            rest &= ~(UINT64_C(255) << 8 * byte);
-            count[same[lane] - job->least] += row * weight[from_middle(j + lane, cols)];
-        }
+    for (; rest != 0; rest &= rest - 1) {
+        ptrdiff_t lane = __builtin_ctzll(rest);
+        count[same[lane] - job->least] += row * weight[from_middle(j + lane, cols)];
     }
 }
 

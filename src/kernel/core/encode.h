@@ -42,6 +42,7 @@ typedef struct lth__features {
     size_t *start; /* count + 1 entries */
     uint32_t *feature;
     double *weight;
+    bool made; /* these items asked for them: theirs even where they borrow all else */
 } lth__features;
 
 struct lth_items {
@@ -119,6 +120,11 @@ void lth__reading_close(lth__reading *r);
  * are weighed. */
 lth_status lth__items_create(lth_encoder *encoder, size_t count, lth_items **out, lth_error *err);
 lth_status lth__items_features(lth_items *items, lth_error *err);
+
+/* The features of families that make them when they are asked for (lth__family.features); and
+ * without them again. */
+lth_status lth__items_ask_features(lth_items *items, lth_error *err);
+void lth__items_drop_features(lth_items *items);
 
 /* What an encoder has learned from all its first items (how frequent features and words are, the
  * moments of columns), it learns again from item[0 .. count-1] of them alone, and these first items

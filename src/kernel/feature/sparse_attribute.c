@@ -10,6 +10,7 @@
 
 const lth__node *lth__node_map(const lth__node *node) {
     if (!node->family->attribute) return NULL;
+    if (node->family->features) return NULL; /* they are not there unless someone asks */
     if (node->family->features_to_units) return node;
     bool over_map = node->input_count == 1 && node->inputs[0]->family->features_to_units;
     return over_map ? node->inputs[0] : NULL;

@@ -403,6 +403,7 @@ const lth__family lth__family_gkm = {
                .arguments = arguments,
                .kind = LTH_FAMILY_STRING},
     .traits = LTH__TAKES_COLUMN,
+    .rule = LTH__RULE_FEATURES,
     .configure = configure,
     .prepare = prepare,
     .release = release,
@@ -412,4 +413,7 @@ const lth__family lth__family_gkm = {
     .memo_planes = memo_planes,
     .guess = guess,
     .attribute = attribute,
+    .features = lth__gkm_features,
+    .features_to_units = lth__gkm_features_to_units,
+    .feature_text = lth__gkm_feature_text,
 };

@@ -3,6 +3,7 @@
 #ifndef LTH_GKM_H
 #define LTH_GKM_H
 
+#include "base/text.h"
 #include "engine/engine.h"
 #include "kernel/core/encode.h"
 
@@ -70,12 +71,16 @@ typedef struct lth__gkm_bench {
     lth__gkm_sequence row;
 } lth__gkm_bench;
 
+/* How often the window at i of a sequence of that length counts. */
+static inline uint64_t lth__gkm_window_weight(const lth__gkm_bench *b, size_t length, size_t i) {
+    size_t at = 2 * i + b->c->width;
+    return !b->weight ? 1 : b->weight[at > length ? at - length : length - at];
+}
+
 /* How often the windows at i of the row and at j of a column of that length count. */
 static inline uint64_t lth__gkm_pair_weight(const lth__gkm_bench *b, size_t i, size_t length,
                                             size_t j) {
-    if (!b->weight) return 1;
-    size_t x = 2 * i + b->c->width, y = 2 * j + b->c->width, end = b->row.length;
-    return b->weight[x > end ? x - end : end - x] * b->weight[y > length ? y - length : length - y];
+    return lth__gkm_window_weight(b, b->row.length, i) * lth__gkm_window_weight(b, length, j);
 }
 
 lth_status lth__gkm_bench_open(const lth__gkm_config *c, const lth__gkm_sides *sides,
@@ -87,5 +92,14 @@ void lth__gkm_bench_row(lth__gkm_bench *b, lth__gkm_sequence row);
 void lth__gkm_count(const lth__gkm_bench *b, lth__gkm_sequence col, uint64_t *n);
 /* S_k of the row and a column: to[(k - least) * step]. */
 void lth__gkm_compare(const lth__gkm_bench *b, lth__gkm_sequence col, double *to, size_t step);
+
+/* ---- Gapped k-mers as features (gkm_features.c): as lth__family has it ---- */
+
+lth_status lth__gkm_features(const lth__node *node, const lth_items *items, lth__features *out,
+                             lth_error *err);
+lth_status lth__gkm_features_to_units(const lth__node *node, const lth_items *items, size_t item,
+                                      const double *share, double *unit, lth_error *err);
+lth_status lth__gkm_feature_text(const lth__node *node, const lth_encoder *encoder,
+                                 uint32_t feature, lth__string *out, lth_error *err);
 
 #endif

@@ -77,7 +77,7 @@ static lth_status keep_support(lth_svm *svm, const lth_items *all, lth_error *er
     lth_status status = place && row ? LTH_OK : lth__fail_memory(err, rows * sizeof *place);
     if (status == LTH_OK) {
         size_t count = number_support(&svm->machine, rows, place);
-        bool whole = lth__kernel_needs_all_rows(svm->kernel);
+        bool whole = svm->report.linear || lth__kernel_needs_all_rows(svm->kernel);
         svm->report.support = count;
         svm->support_at = lth__alloc(count, sizeof *svm->support_at);
         if (!svm->support_at) status = lth__fail_memory(err, 0);
@@ -258,7 +258,8 @@ static lth_status make_model(lth_svm *svm, fitting *f, const char *target, lth_e
     }
     if (svm->support) LTH_TRY(lth__prepared_create(svm->kernel, svm->support, &svm->prepared, err));
     if (svm->report.linear) drop_rows(&svm->machine);
-    if (lth__kernel_needs_all_rows(svm->kernel)) return LTH_OK;
+    lth__items_drop_features(svm->items);
+    if (svm->report.linear || lth__kernel_needs_all_rows(svm->kernel)) return LTH_OK;
     lth_items_free(svm->items);
     svm->items = NULL; /* the support rows are all there is */
     return LTH_OK;

@@ -34,8 +34,10 @@ typedef struct lth__svm_features {
 
 /* Whether the kernel is such an inner product. */
 bool lth__svm_is_linear(const lth_kernel *kernel);
-/* Of such a kernel; `items` must live as long. */
-lth_status lth__svm_features_make(const lth_kernel *kernel, const lth_items *items,
+/* Whether some of its features are only made when they are asked for: these take much memory. */
+bool lth__svm_asks_features(const lth_kernel *kernel);
+/* Of such a kernel; `items`, which are asked for them, must live as long. */
+lth_status lth__svm_features_make(const lth_kernel *kernel, lth_items *items,
                                   lth__svm_features *out, lth_error *err);
 void lth__svm_features_free(lth__svm_features *f);
 /* The squared length of a row; its product with weights; w += factor times the row. */

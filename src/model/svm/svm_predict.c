@@ -101,7 +101,7 @@ static lth_status decide_part(void *user, size_t p, unsigned worker, lth_error *
                                   s->decision + p, m->part_count);
 }
 
-static lth_status predict_slice(slice_room *s, const lth_items *slice, lth_error *err) {
+static lth_status predict_slice(slice_room *s, lth_items *slice, lth_error *err) {
     LTH_TRY(lth__svm_features_make(s->svm->kernel, slice, &s->features, err));
     lth_ctx *ctx = lth__items_ctx(slice);
     lth_status status =
@@ -113,17 +113,18 @@ static lth_status predict_slice(slice_room *s, const lth_items *slice, lth_error
 
 static lth_status predict_by_weights(const lth_svm *svm, const lth_items *items,
                                      const lth_svm_prediction *to, lth_error *err) {
-    size_t most = items->count < LONG_SLICE ? items->count : LONG_SLICE;
+    size_t length = lth__svm_asks_features(svm->kernel) ? SLICE : LONG_SLICE;
+    size_t most = items->count < length ? items->count : length;
     slice_room s = {.svm = svm,
                     .to = to,
                     .row = lth__alloc(most, sizeof *s.row),
                     .decision = lth__alloc(most * svm->machine.part_count, sizeof *s.decision)};
     lth_status status = s.row && s.decision ? LTH_OK : lth__fail_memory(err, 0);
     for (size_t i = 0; status == LTH_OK && i < most; i++) s.row[i] = i;
-    for (; s.first < items->count && status == LTH_OK; s.first += LONG_SLICE) {
+    for (; s.first < items->count && status == LTH_OK; s.first += length) {
         lth_items *slice = NULL;
-        if (!owns(items, s.first / LONG_SLICE)) continue;
-        s.rows = items->count - s.first < LONG_SLICE ? items->count - s.first : LONG_SLICE;
+        if (!owns(items, s.first / length)) continue;
+        s.rows = items->count - s.first < length ? items->count - s.first : length;
         status = lth__items_slice(items, s.first, s.rows, &slice, err);
         if (status == LTH_OK) status = predict_slice(&s, slice, err);
         lth_items_free(slice);

@@ -274,6 +274,85 @@ static void features(void **state) {
     }
 }
 
+static double product(const lth__features *f, size_t i, size_t j) {
+    double sum = 0;
+    for (size_t a = f->start[i], b = f->start[j]; a < f->start[i + 1] && b < f->start[j + 1];) {
+        uint32_t x = f->feature[a], y = f->feature[b];
+        if (x == y) sum += f->weight[a] * f->weight[b];
+        a += x <= y;
+        b += y <= x;
+    }
+    return sum;
+}
+
+/* As sparse features: inner products are the kernel, and slices have them too. */
+static void sparse(void **state) {
+    (void)state;
+    static const struct {
+        const char *kernel, *alphabet;
+    } all[] = {
+        {"gkm(seq, l=5, k=3, alphabet=dna)", "ACGTN"},
+        {"gkm(seq, l=5, k=[2,4], strand=both)", "ACGTN"},
+        {"gkm(seq, l=6, k=4, strand=both, centre=7)", "ACGT"},
+        {"gkm(seq, l=4, k=[1,4], centre=30)", "ARNDCE"},
+        {"gkm(seq, l=10, k=6, strand=both)", "ACGT"},
+    };
+    for (size_t n = 0; n < sizeof all / sizeof *all; n++) {
+        lth_error err = {0};
+        problem p = open_in(ctx, all[n].kernel, all[n].alphabet);
+        double K[ROWS * ROWS];
+        lth_items *slice = NULL;
+        set_weights(&p);
+        problem_fill(&p, K);
+        support_ok(lth__items_ask_features(p.items, &err), &err);
+        const lth__features *f = &p.items->features[0];
+        for (size_t i = 0; i < ROWS; i++) {
+            for (size_t a = f->start[i] + 1; a < f->start[i + 1]; a++)
+                assert_true(f->feature[a - 1] < f->feature[a]);
+            for (size_t j = 0; j < ROWS; j++)
+                support_near(product(f, i, j), K[i * ROWS + j], 1e-12);
+        }
+        lth__items_drop_features(p.items);
+        assert_null(f->start);
+        support_ok(lth__items_slice(p.items, 9, 4, &slice, &err), &err);
+        support_ok(lth__items_ask_features(slice, &err), &err);
+        support_near(product(&slice->features[0], 1, 3), K[10 * ROWS + 12], 1e-12);
+        lth_items_free(slice);
+        problem_close(&p);
+    }
+}
+
+/* Letters that the first table has not: the length of a row is right, and all else is 0. */
+static void unseen(void **state) {
+    (void)state;
+    lth_error err = {0};
+    problem p = support_problem(ctx, "gkm(seq, l=3, k=2)", "y\tseq\n1\tABBABC\n");
+    lth_table *table = support_table(ctx, "y\tseq\n1\tABXXABXX\n2\tABC\n");
+    lth_items *items = NULL;
+    double K[4];
+    support_ok(lth_encode(p.encoder, table, &items, &err), &err);
+    support_ok(lth_gram(p.kernel, items, NULL, K, 2, &err), &err);
+    support_ok(lth__items_ask_features(items, &err), &err);
+    const lth__features *f = &items->features[0];
+    support_near(product(f, 0, 0), K[0], 1e-12);
+    support_near(product(f, 0, 1), K[1], 1e-12);
+    support_near(product(f, 1, 1), K[3], 1e-12);
+    assert_int_equal(f->feature[f->start[1] - 1], 3 * 9); /* after all of 3 masks and 3 letters */
+    lth_items_free(items);
+    lth_table_free(table);
+    problem_close(&p);
+}
+
+static void too_many_features(void **state) {
+    (void)state;
+    lth_error err = {0};
+    problem p = open_in(ctx, "gkm(seq, l=12, k=[6,9])", "ARNDCEQGHILKMFPSTWYV");
+    assert_int_equal(lth__items_ask_features(p.items, &err), LTH_EARG);
+    assert_non_null(strstr(err.message, "l=12 and k up to 9"));
+    assert_null(p.items->features[0].start);
+    problem_close(&p);
+}
+
 /* A sequence and its reverse complement are the same, also as RNA; so are upper and lower case. */
 static void strands(void **state) {
     (void)state;
@@ -484,6 +563,7 @@ static lth_status use_all(void *user, lth_error *err) {
     if (status == LTH_OK) status = lth_encoder_create(ctx, p.kernel, &p.encoder, err);
     if (status == LTH_OK) status = lth_encode(p.encoder, table, &p.items, err);
     if (status == LTH_OK) status = lth_gram(p.kernel, p.items, NULL, K, ROWS, err);
+    if (status == LTH_OK) status = lth__items_ask_features(p.items, err);
     if (status == LTH_OK) status = lth_gram_pull(p.kernel, p.items, NULL, W, ROWS, gradient, err);
     problem_close(&p);
     return status;
@@ -501,17 +581,13 @@ static void each_allocation_fails(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values),
-        cmocka_unit_test(wide),
-        cmocka_unit_test(features),
-        cmocka_unit_test(strands),
-        cmocka_unit_test(gradients),
-        cmocka_unit_test(expressions),
-        cmocka_unit_test(refused),
-        cmocka_unit_test(models),
-        cmocka_unit_test(kept),
-        cmocka_unit_test(threads_alike),
-        cmocka_unit_test(each_allocation_fails),
+        cmocka_unit_test(values),        cmocka_unit_test(wide),
+        cmocka_unit_test(features),      cmocka_unit_test(sparse),
+        cmocka_unit_test(unseen),        cmocka_unit_test(too_many_features),
+        cmocka_unit_test(strands),       cmocka_unit_test(gradients),
+        cmocka_unit_test(expressions),   cmocka_unit_test(refused),
+        cmocka_unit_test(models),        cmocka_unit_test(kept),
+        cmocka_unit_test(threads_alike), cmocka_unit_test(each_allocation_fails),
     };
     return cmocka_run_group_tests(tests, open_folder, close_folder);
 }
