@@ -1,4 +1,4 @@
-/* Sparse features of a text by counting: bow, tfidf, ngrams.
+/* Sparse features of a text by counting: bow, tfidf, ngrams; gappy has tuples with gaps (gappy.c).
  *
  * A feature is a unit of the text or a tuple of units next to one another, and its weight depends
  * on how often the text has it: count, presence = 1, log = 1 + ln count; in tfidf, and with

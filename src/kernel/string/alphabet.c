@@ -47,7 +47,7 @@ static lth_status take_letters(lth_kernel *kernel, const char *word, size_t colu
 lth_status lth__alphabet_read(lth_kernel *kernel, lth__node *node, lth__alphabet *out,
                               lth_error *err) {
     const lth__argument *a = lth__node_argument(node, "alphabet");
-    *out = (lth__alphabet){.name = "all"};
+    *out = (lth__alphabet){0};
     if (!a || (a->value.kind == LTH__VALUE_WORD && strcmp(a->value.word, "all") == 0)) {
         node->open = "alphabet";
         return LTH_OK;

@@ -10,7 +10,7 @@
 enum { LTH__MOST_ALPHABET = LTH__NO_ROW_LETTER };
 
 typedef struct lth__alphabet {
-    const char *name;                       /* as the expression has it                         */
+    const char *name;                       /* as the expression has it; NULL = open            */
     size_t count;                           /* of letters; 0 = open until a table is seen       */
     const char *letter[LTH__MOST_ALPHABET]; /* a character each, lower case                     */
     const char *others; /* characters that may stand between letters; NULL = all others may */
