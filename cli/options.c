@@ -283,7 +283,8 @@ const option option_table[] = {
     {0, "inner-folds", OPTION_NUMBER, "K", FIELD(inner_folds), LEARNING, 1000000,
      "svm: folds of the training rows that a grid is judged by (default 3)"},
     {0, "multi", OPTION_CHOICE, "ovo|ovr", FIELD(multi), LEARNING, 0,
-     "svm: several classes are told apart in pairs (default ovo) or each from the rest"},
+     "svm: more than two classes are told apart each from the rest (default ovr; ovo with --svm "
+     "nu) or in pairs"},
     {0, "class-weights", OPTION_TEXT, "balanced|NAME=W[,NAME=W...]", FIELD(class_weights), LEARNING,
      0, "svm: factors of C for classes; balanced makes up for their sizes"},
     {0, "probability", OPTION_FLAG, NULL, FIELD(probability), FIT, 0,
