@@ -152,6 +152,17 @@ const command commands[] = {
      "luthier mutate M --wild-type wt.fa\n"
      "luthier mutate M --letters ACGT -o scan.tsv",
      1, 1, run_mutate},
+    {"scan", "M SEQUENCES [options]", "what a model expects of windows along sequences",
+     "Cuts each sequence of SEQUENCES, a FASTA file or a table, into windows as long as the "
+     "training sequences, and prints for each what predict would: id, start and end (counted from "
+     "0, without the end), and the columns of predict. Windows with letters that no training "
+     "sequence has, such as runs of N, are left out; where training has one case "
+     "alone, the other counts as that. --bedgraph prints one value for a genome browser: as "
+     "intervals there do "
+     "not overlap, that of a window is drawn over the step in its middle.",
+     "luthier scan M chr21.fa.gz -o chr21.tsv\n"
+     "luthier scan M chr21.fa --window 200 --step 20 --bedgraph -o chr21.bedgraph",
+     2, 2, run_scan},
     {"_help", "[COMMAND]", "this overview, or the help of a command", "", "", 0, 1, run_help},
     {"_man", "", "the man page", "", "", 0, 0, run_man},
     {"_completion", "", "completion for bash", "", "", 0, 0, run_completion},
@@ -174,6 +185,7 @@ enum {
     BENCH = 1 << 11,
     DEMO = 1 << 12,
     MUTATE = 1 << 13,
+    SCAN = 1 << 14,
     COMMON = 1 << 30
 };
 enum {
@@ -181,7 +193,7 @@ enum {
     SHARED = FIT | PREDICT | CV | GRAM,
     WITH_KERNEL = FIT | CV | SAMPLE | GRAM | ALIGN,
     READING = WITH_KERNEL | PREDICT | EXPLAIN | REPORT | COMMON,
-    WORKING = READING | BENCH | DEMO | SERVE | MUTATE,
+    WORKING = READING | BENCH | DEMO | SERVE | MUTATE | SCAN,
     ALL = WORKING | SHOW | KERNELS
 };
 
@@ -196,7 +208,7 @@ const option option_table[] = {
     {0, "kernel", OPTION_TEXT, "EXPR", FIELD(kernel), WITH_KERNEL, 0,
      "the kernel, such as 'normalize(ssk(text, order=5))'; luthier kernels lists them"},
     {'o', "output", OPTION_FILE, "FILE", FIELD(output),
-     FIT | PREDICT | EXPLAIN | REPORT | SAMPLE | GRAM | DEMO | MUTATE, 0,
+     FIT | PREDICT | EXPLAIN | REPORT | SAMPLE | GRAM | DEMO | MUTATE | SCAN, 0,
      "where to write the result; - is standard output"},
     {0, "model", OPTION_TEXT, "gp|svm", FIELD(model), LEARNING, 0,
      "the kind of model: gp, a Gaussian process (default), or svm, a support vector machine"},
@@ -318,7 +330,7 @@ const option option_table[] = {
      "finds the intervals too"},
     {0, "no-learn", OPTION_FLAG, NULL, FIELD(no_learn), LEARNING, 0,
      "keep all hyperparameters as they are given"},
-    {0, "latent", OPTION_FLAG, NULL, FIELD(latent), PREDICT | MUTATE, 0,
+    {0, "latent", OPTION_FLAG, NULL, FIELD(latent), PREDICT | MUTATE | SCAN, 0,
      "standard deviation and interval of the function, without the noise"},
     {0, "score", OPTION_FLAG, NULL, FIELD(score), PREDICT, 0,
      "TABLE has the true values too: print how good the predictions are, the figures of cv, "
@@ -407,9 +419,23 @@ const option option_table[] = {
      "training did not have"},
     {0, "wild-type", OPTION_FILE, "FILE", FIELD(wild_type), MUTATE, 0,
      "the sequence to mutate: the first record of a FASTA file"},
-    {0, "letters", OPTION_TEXT, "LETTERS", FIELD(letters), MUTATE, 0,
-     "letters to try at each site (default: the twenty amino acids)"},
-    {0, "format", OPTION_CHOICE, "tsv|csv|jsonl|conllu|fasta", FIELD(format), READING, 0,
+    {0, "letters", OPTION_TEXT, "LETTERS", FIELD(letters), MUTATE | SCAN, 0,
+     "letters to try at each site (default: the twenty amino acids); for scan, those that a window "
+     "may have (default: those of the training sequences)"},
+    {0, "window", OPTION_NUMBER, "N", FIELD(window), SCAN, 1 << 20,
+     "letters of a window (default: the median length of the training sequences)"},
+    {0, "step", OPTION_NUMBER, "N", FIELD(step), SCAN, 1 << 30,
+     "letters from one window to the next (default: a tenth of a window)"},
+    {0, "column", OPTION_TEXT, "COL", FIELD(column), SCAN, 0,
+     "the column of the sequences (default: sequence, as FASTA files have it, or the model's)"},
+    {0, "bedgraph", OPTION_FLAG, NULL, FIELD(bedgraph), SCAN, 0,
+     "print a bedGraph track of one value"},
+    {0, "value", OPTION_TEXT, "NAME", FIELD(value), SCAN, 0,
+     "the value of the track, a column of predict (default: mean, score, or the probability of the "
+     "last of two classes)"},
+    {0, "track", OPTION_TEXT, "NAME", FIELD(track), SCAN, 0,
+     "the name of the track (default: that of the value)"},
+    {0, "format", OPTION_CHOICE, "tsv|csv|jsonl|conllu|fasta", FIELD(format), READING | SCAN, 0,
      "format of the tables (default: by their extension)"},
     {0, "where", OPTION_PAIRS, "COL=VALUE[,VALUE...]", FIELD(where), READING, 0,
      "keep only the rows with one of these values; may be repeated, and all must hold"},
@@ -647,6 +673,8 @@ int options_parse(int argc, char **argv, options *out) {
                      .as = -1,
                      .colour = -1,
                      .patterns = NOT_GIVEN,
+                     .window = NOT_GIVEN,
+                     .step = NOT_GIVEN,
                      .rows = NOT_GIVEN,
                      .inner_folds = NOT_GIVEN,
                      .features = NOT_GIVEN,
