@@ -31,7 +31,8 @@ const command commands[] = {
      "TARGET.mean and so on. Where the distribution is not normal there is the median too, and of "
      "grades their probabilities, p[GRADE]. For labels: label and, if the model has them, the "
      "probabilities "
-     "p[CLASS]; a support vector machine for numbers prints the mean alone. Rows count from 1 in "
+     "p[CLASS], of a support vector machine also its decision value: score, above 0 for the last "
+     "of two classes, or score[CLASS]; one for numbers prints the mean alone. Rows count from 1 in "
      "the file. The model "
      "holds the vectors of the words it was trained on; --vectors finds those of others.",
      "luthier predict score new.tsv\n"
