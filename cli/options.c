@@ -32,7 +32,8 @@ const command commands[] = {
      "TARGET.mean and so on. Where the distribution is not normal there is the median too, and of "
      "grades their probabilities, p[GRADE]. For labels: label and, if the model has them, the "
      "probabilities "
-     "p[CLASS]; a support vector machine for numbers prints the mean alone. Rows count from 1 in "
+     "p[CLASS], of a support vector machine also its decision value: score, above 0 for the last "
+     "of two classes, or score[CLASS]; one for numbers prints the mean alone. Rows count from 1 in "
      "the file. The model "
      "holds the vectors of the words it was trained on; --vectors finds those of others.",
      "luthier predict score new.tsv\n"
@@ -153,6 +154,17 @@ const command commands[] = {
      "luthier mutate M --wild-type wt.fa\n"
      "luthier mutate M --letters ACGT -o scan.tsv",
      1, 1, run_mutate},
+    {"scan", "M SEQUENCES [options]", "what a model expects of windows along sequences",
+     "Cuts each sequence of SEQUENCES, a FASTA file or a table, into windows as long as the "
+     "training sequences, and prints for each what predict would: id, start and end (counted from "
+     "0, without the end), and the columns of predict. Windows with letters that no training "
+     "sequence has, such as runs of N, are left out; where training has one case "
+     "alone, the other counts as that. --bedgraph prints one value for a genome browser: as "
+     "intervals there do "
+     "not overlap, that of a window is drawn over the step in its middle.",
+     "luthier scan M chr21.fa.gz -o chr21.tsv\n"
+     "luthier scan M chr21.fa --window 200 --step 20 --bedgraph -o chr21.bedgraph",
+     2, 2, run_scan},
     {"_help", "[COMMAND]", "this overview, or the help of a command", "", "", 0, 1, run_help},
     {"_man", "", "the man page", "", "", 0, 0, run_man},
     {"_completion", "", "completion for bash", "", "", 0, 0, run_completion},
@@ -175,6 +187,7 @@ enum {
     BENCH = 1 << 11,
     DEMO = 1 << 12,
     MUTATE = 1 << 13,
+    SCAN = 1 << 14,
     COMMON = 1 << 30
 };
 enum {
@@ -183,7 +196,7 @@ enum {
     WITH_KERNEL = FIT | CV | SAMPLE | GRAM | ALIGN,
     WITH_TABLES = WITH_KERNEL | PREDICT | EXPLAIN | REPORT,
     READING = WITH_TABLES | COMMON,
-    WORKING = READING | BENCH | DEMO | SERVE | MUTATE,
+    WORKING = READING | BENCH | DEMO | SERVE | MUTATE | SCAN,
     ALL = WORKING | SHOW | KERNELS
 };
 
@@ -201,7 +214,7 @@ const option option_table[] = {
     {0, "kernel", OPTION_TEXT, "EXPR", FIELD(kernel), WITH_KERNEL, 0,
      "the kernel, such as 'normalize(ssk(text, order=5))'; luthier kernels lists them"},
     {'o', "output", OPTION_FILE, "FILE", FIELD(output),
-     FIT | PREDICT | EXPLAIN | REPORT | SAMPLE | GRAM | DEMO | MUTATE, 0,
+     FIT | PREDICT | EXPLAIN | REPORT | SAMPLE | GRAM | DEMO | MUTATE | SCAN, 0,
      "where to write the result; - is standard output"},
     {0, "model", OPTION_TEXT, "gp|svm", FIELD(model), LEARNING, 0,
      "the kind of model: gp, a Gaussian process (default), or svm, a support vector machine"},
@@ -288,7 +301,8 @@ const option option_table[] = {
     {0, "inner-folds", OPTION_NUMBER, "K", FIELD(inner_folds), LEARNING, 1000000,
      "svm: folds of the training rows that a grid is judged by (default 3)"},
     {0, "multi", OPTION_CHOICE, "ovo|ovr", FIELD(multi), LEARNING, 0,
-     "svm: several classes are told apart in pairs (default ovo) or each from the rest"},
+     "svm: more than two classes are told apart each from the rest (default ovr; ovo with --svm "
+     "nu) or in pairs"},
     {0, "class-weights", OPTION_TEXT, "balanced|NAME=W[,NAME=W...]", FIELD(class_weights), LEARNING,
      0, "svm: factors of C for classes; balanced makes up for their sizes"},
     {0, "probability", OPTION_FLAG, NULL, FIELD(probability), FIT, 0,
@@ -322,7 +336,7 @@ const option option_table[] = {
      "finds the intervals too"},
     {0, "no-learn", OPTION_FLAG, NULL, FIELD(no_learn), LEARNING, 0,
      "keep all hyperparameters as they are given"},
-    {0, "latent", OPTION_FLAG, NULL, FIELD(latent), PREDICT | MUTATE, 0,
+    {0, "latent", OPTION_FLAG, NULL, FIELD(latent), PREDICT | MUTATE | SCAN, 0,
      "standard deviation and interval of the function, without the noise"},
     {0, "score", OPTION_FLAG, NULL, FIELD(score), PREDICT, 0,
      "TABLE has the true values too: print how good the predictions are, the figures of cv, "
@@ -411,10 +425,24 @@ const option option_table[] = {
      "training did not have"},
     {0, "wild-type", OPTION_FILE, "FILE", FIELD(wild_type), MUTATE, 0,
      "the sequence to mutate: the first record of a FASTA file"},
-    {0, "letters", OPTION_TEXT, "LETTERS", FIELD(letters), MUTATE, 0,
-     "letters to try at each site (default: the twenty amino acids)"},
+    {0, "letters", OPTION_TEXT, "LETTERS", FIELD(letters), MUTATE | SCAN, 0,
+     "letters to try at each site (default: the twenty amino acids); for scan, those that a window "
+     "may have (default: those of the training sequences)"},
+    {0, "window", OPTION_NUMBER, "N", FIELD(window), SCAN, 1 << 20,
+     "letters of a window (default: the median length of the training sequences)"},
+    {0, "step", OPTION_NUMBER, "N", FIELD(step), SCAN, 1 << 30,
+     "letters from one window to the next (default: a tenth of a window)"},
+    {0, "column", OPTION_TEXT, "COL", FIELD(column), SCAN, 0,
+     "the column of the sequences (default: sequence, as FASTA files have it, or the model's)"},
+    {0, "bedgraph", OPTION_FLAG, NULL, FIELD(bedgraph), SCAN, 0,
+     "print a bedGraph track of one value"},
+    {0, "value", OPTION_TEXT, "NAME", FIELD(value), SCAN, 0,
+     "the value of the track, a column of predict (default: mean, score, or the probability of the "
+     "last of two classes)"},
+    {0, "track", OPTION_TEXT, "NAME", FIELD(track), SCAN, 0,
+     "the name of the track (default: that of the value)"},
     {0, "format", OPTION_CHOICE, "tsv|csv|jsonl|conllu|fasta|sst|klp|svmlight", FIELD(format),
-     READING, 0, "format of the tables (default: by their extension)"},
+     READING | SCAN, 0, "format of the tables (default: by their extension)"},
     {0, "where", OPTION_PAIRS, "COL=VALUE[,VALUE...]", FIELD(where), READING, 0,
      "keep only the rows with one of these values; may be repeated, and all must hold"},
     {0, "json", OPTION_FLAG, NULL, FIELD(json), ALL, 0, "print JSON instead of text"},
@@ -653,6 +681,8 @@ int options_parse(int argc, char **argv, options *out) {
                      .as = -1,
                      .colour = -1,
                      .patterns = NOT_GIVEN,
+                     .window = NOT_GIVEN,
+                     .step = NOT_GIVEN,
                      .rows = NOT_GIVEN,
                      .inner_folds = NOT_GIVEN,
                      .features = NOT_GIVEN,

@@ -56,7 +56,10 @@ typedef struct options {
     bool intervals;
     int likelihood, warp, point;
     const char *mean, *noise_kernel;
-    const char *wild_type, *letters;                           /* of mutate */
+    const char *wild_type, *letters;    /* of mutate */
+    const char *column, *value, *track; /* of scan */
+    uint64_t window, step;              /* NOT_GIVEN = the default */
+    bool bedgraph;
     const char *lower, *upper, *noise_by, *weights, *exposure; /* of targets and their rows */
     int posterior, bound, store; /* of a Gaussian process of many rows */
     uint64_t inducing, probes;   /* NOT_GIVEN = the default */
@@ -136,6 +139,7 @@ int run_sample(const options *o);
 int run_gram(const options *o);
 int run_align(const options *o);
 int run_mutate(const options *o);
+int run_scan(const options *o);
 int run_kernels(const options *o);
 int run_bench(const options *o);
 int run_demo(const options *o);

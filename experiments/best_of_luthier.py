@@ -46,7 +46,7 @@ def measure(lab):
     )
     lab.row(
         "splice junctions",
-        [lab.luthier("cv {} --model svm --target label --kernel {} {} --C 1,10,100 --folds 5 --json -q", splice, DNA, grid)],
+        [lab.luthier("cv {} --model svm --multi ovo --target label --kernel {} {} --C 1,10,100 --folds 5 --json -q", splice, DNA, grid)],
         lambda a: dna_splice.shares(a[0].json()["targets"]["label"]),
         150,
     )

@@ -924,8 +924,8 @@ LTH_API lth_status lth_gp_cv(lth_ctx *ctx, const char *expression, const lth_tab
 
 /* ---- Support vector machines ---------------------------------------------------------------- */
 
-/* A support vector machine, by LIBSVM: for labels (one problem for each pair of classes, or for
- * each class against the rest; for several labels a row, one for each label) or for numbers. The
+/* A support vector machine, by LIBSVM: for labels (one problem for each class against the rest, or
+ * for each pair of classes; for several labels a row, one for each label) or for numbers. The
  * kernel's hyperparameters are not learned: they are as written, or from a grid. */
 typedef struct lth_svm lth_svm;
 
@@ -944,7 +944,8 @@ typedef struct lth_svm_options {
     size_t size;            /* set by lth_svm_options_init()                                      */
     lth_task task;          /* default AUTO                                                       */
     bool nu_svm;            /* nu-SVC and nu-SVR instead of C-SVC and epsilon-SVR                 */
-    bool one_vs_rest;       /* several classes: one problem for each; default one for each pair   */
+    bool one_vs_rest;       /* more than two classes: one problem for each (default), or one for
+                               each pair, as nu-SVC needs where classes are small                */
     bool probability;       /* calibrate probabilities (labels only)                              */
     const double *C;        /* a list of more than one value is a grid; default 1                 */
     size_t C_count;         /* entries of `C`; likewise below                                     */
@@ -982,7 +983,9 @@ LTH_API const char *lth_svm_target(const lth_svm *svm);
 typedef struct lth_svm_report {
     const char *type;  /* "C-SVC", "nu-SVC", "epsilon-SVR", "nu-SVR"; static             */
     const char *score; /* what the grid was judged by: "accuracy", "macro_f1", "rmse"    */
-    bool regression, multi_label, one_vs_rest, probability;
+    bool regression, multi_label;
+    bool one_vs_rest; /* of more than two classes, one label a row */
+    bool probability;
     double C, epsilon, nu; /* as chosen                                                  */
     double inner;          /* score of the chosen point; NaN without a grid              */
     size_t rows, support;  /* training rows, and those that the model needs              */

@@ -127,6 +127,21 @@ def test_decision_values(texts, multi_class):
         lt.label_metrics(y == "c", two.predict(texts), score=np.zeros(3))
 
 
+def test_each_class_against_the_rest(texts, tmp_path):
+    y = np.array(["c", "a", "b", "d", "e"] * 4 + ["c"] * 4)
+    default, rest, pairs = (lt.SVC(KERNEL, **how).fit(texts, y)
+                            for how in ({}, {"multi_class": "ovr"}, {"multi_class": "ovo"}))
+    values = default.decision_function(texts)
+    np.testing.assert_array_equal(values, rest.decision_function(texts))
+    assert (values != pairs.decision_function(texts)).any()
+    counts = [m._report["problems"] for m in (default, pairs, lt.SVC(KERNEL, nu=0.2).fit(texts, y))]
+    assert counts == [5, 10, 10]
+    pairs.save(tmp_path / "m")
+    assert lt.load(tmp_path / "m").multi_class == "ovo"
+    with pytest.raises(lt.Error, match='multi_class wants "ovr" or "ovo"'):
+        lt.SVC(KERNEL, multi_class="auto").fit(texts, y)
+
+
 @pytest.mark.parametrize("kind", [lt.GPClassifier, lt.SVC])
 def test_several_labels_a_row(kind, texts, tmp_path):
     Y = np.array([["good" in t, "not" in t, False, "film" in t] for t in texts]).astype(int)

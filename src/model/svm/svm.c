@@ -188,7 +188,8 @@ static void fill_report(lth_svm *svm, const fitting *f) {
     const lth__svm_choice *c = &f->choice;
     svm->report = (lth_svm_report){.regression = f->target.y != NULL,
                                    .multi_label = f->target.labels.multi,
-                                   .one_vs_rest = f->options.one_vs_rest,
+                                   .one_vs_rest = f->options.one_vs_rest &&
+                                                  !f->target.labels.multi && c->machine.classes > 2,
                                    .probability = f->target.probability,
                                    .linear = f->gram.linear && f->gram.basis == 0,
                                    .C = c->setting.C,

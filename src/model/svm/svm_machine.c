@@ -203,9 +203,11 @@ static lth_status check_nu(const trainer *t, lth_error *err) {
         size_t smaller = a < b ? a : b;
         double most = 2 * (double)smaller / (double)(a + b);
         if (smaller == 0 || t->setting->nu <= most) continue;
-        return lth__fail(err, LTH_EARG,
-                         "nu is too large: at most %.4g for %zu rows of \"%s\" against %zu", most,
-                         a, t->target->labels.name[part->positive], b);
+        return lth__fail(
+            err, LTH_EARG, "nu is too large: at most %.4g for %zu rows of \"%s\" against %zu%s",
+            most, a, t->target->labels.name[part->positive], b,
+            part->negative == LTH_NONE && !t->machine->multi ? "; classes in pairs allow for more"
+                                                             : "");
     }
     return LTH_OK;
 }
