@@ -78,7 +78,7 @@ const command commands[] = {
      "went, leave-one-out predictions with their calibration, the heaviest patterns, the rows that "
      "surprise the model most. With --data, also how well it does on the rows of a table that has "
      "the true values: for labels which class is taken for which, and how honest the "
-     "probabilities are.",
+     "probabilities are. Of sequences, also what every single mutation adds.",
      "luthier report score -o score.html\n"
      "luthier report score --data test.tsv --title 'Review scores' -o score.html",
      1, 1, run_report},
@@ -150,6 +150,7 @@ const command commands[] = {
      "whose kernel has a wild_type needs no other; else --wild-type names a FASTA file whose first "
      "record is mutated.",
      "luthier mutate M --wild-type wt.fa\n"
+     "luthier mutate M --wild-type wt.fa --as html -o scan.html\n"
      "luthier mutate M --letters ACGT -o scan.tsv",
      1, 1, run_mutate},
     {"_help", "[COMMAND]", "this overview, or the help of a command", "", "", 0, 1, run_help},
@@ -334,9 +335,9 @@ const option option_table[] = {
      "how many patterns to list (default 10; without TABLE, of each sign)"},
     {0, "rows", OPTION_NUMBER, "N", FIELD(rows), EXPLAIN, 1000000,
      "how many training rows to list (default 5)"},
-    {0, "as", OPTION_CHOICE, "text|tsv|json|html", FIELD(as), EXPLAIN, 0,
-     "how to print: for people (default text), a line for each weight, an object for each row "
-     "(as --json), or a page"},
+    {0, "as", OPTION_CHOICE, "text|tsv|json|html", FIELD(as), EXPLAIN | MUTATE, 0,
+     "how to print: for people (default text; of mutate the same as tsv), a line for each weight "
+     "or mutation, an object for each row (as --json), or a page"},
     {0, "color", OPTION_CHOICE, "auto|always|never", FIELD(colour), EXPLAIN, 0,
      "mark words by colour: blue raises the prediction, red lowers it (default auto: on a "
      "terminal, unless NO_COLOR is set); otherwise they are a list"},
@@ -353,7 +354,7 @@ const option option_table[] = {
      "compare the rows of TABLE with those of TABLE2; the result has shape (rows, rows2)"},
     {0, "data", OPTION_FILE, "TABLE", FIELD(data), REPORT, 0,
      "also judge the model on the rows of this table, which has the true values"},
-    {0, "title", OPTION_TEXT, "TEXT", FIELD(title), REPORT | SERVE, 0,
+    {0, "title", OPTION_TEXT, "TEXT", FIELD(title), REPORT | SERVE | MUTATE, 0,
      "the heading of the page (default: Model and the name of its file)"},
     {0, "port", OPTION_NUMBER, "N", FIELD(port), SERVE, 65535,
      "where to listen (default 8080); 0 takes a free one and says which"},
@@ -404,10 +405,12 @@ const option option_table[] = {
     {0, "vectors", OPTION_FILE, "FILE", FIELD(vectors), READING | SERVE, 0,
      "word vectors: GloVe, word2vec or fastText, also gzipped; for predict, to find words that "
      "training did not have"},
-    {0, "wild-type", OPTION_FILE, "FILE", FIELD(wild_type), MUTATE, 0,
-     "the sequence to mutate: the first record of a FASTA file"},
+    {0, "wild-type", OPTION_FILE, "FILE", FIELD(wild_type), MUTATE | REPORT, 0,
+     "the sequence to mutate: the first record of a FASTA file; for report (default: the model's "
+     "own, or the consensus of training rows of one length)"},
     {0, "letters", OPTION_TEXT, "LETTERS", FIELD(letters), MUTATE, 0,
-     "letters to try at each site (default: the twenty amino acids)"},
+     "letters to try at each site (default: the twenty amino acids; of --as html, those of the "
+     "alphabet that the training rows have)"},
     {0, "format", OPTION_CHOICE, "tsv|csv|jsonl|conllu|fasta", FIELD(format), READING, 0,
      "format of the tables (default: by their extension)"},
     {0, "where", OPTION_PAIRS, "COL=VALUE[,VALUE...]", FIELD(where), READING, 0,

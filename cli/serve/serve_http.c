@@ -231,7 +231,7 @@ static bool get_report(server *s, request *r, FILE *out, problem *why) {
     if (!s->report) {
         worker *w = take_worker(s, why);
         if (w) {
-            if (make_report(&w->session, w->model, s->options.title, NULL, &s->report,
+            if (make_report(&w->session, w->model, s->options.title, NULL, NULL, &s->report,
                             &s->report_size))
                 set_problem(why, was_interrupted() ? 503 : 500, "the report could not be made");
             pool_give(s->options.pool, w);
