@@ -84,8 +84,8 @@ const command commands[] = {
      1, 1, run_report},
     {"serve", "M [options]", "a model behind a web page and a JSON interface",
      "Answers HTTP requests until Ctrl-C. GET / is a page on which a text is typed and its "
-     "prediction seen at once, with its reasons; GET /report the page of report. POST /predict and "
-     "POST /explain take rows as JSON and answer as predict --json and explain --json do; GET "
+     "prediction seen at once, with its reasons; GET /report the page of report. POST /predict, "
+     "/explain and /mutate take rows as JSON and answer as these commands do with --json; GET "
      "/health says that it runs. Only this machine can reach it unless --host says otherwise; "
      "there is no encryption and no password.",
      "luthier serve score\n"

@@ -73,6 +73,14 @@ const char *mutations_obstacle(lth_model *m) {
     }
 }
 
+bool mutations_are_wanted(lth_model *m) {
+    bool seen[BYTES] = {false};
+    if (mutations_obstacle(m)) return false;
+    if (lth_kernel_wild_type(lth_model_kernel(m))) return true;
+    find_seen(m, seen);
+    return known_letters(seen) != NULL;
+}
+
 bool mutations_open(mutations *out, lth_model *m, const char *wild, const char *letters) {
     const lth_kernel *kernel = lth_model_kernel(m);
     const char *own = lth_kernel_wild_type(kernel);

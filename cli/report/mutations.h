@@ -20,6 +20,8 @@ typedef struct mutations {
 
 /* NULL, or what the model reads in the place of one column of sequences. */
 const char *mutations_obstacle(lth_model *m);
+/* Whether the model reads sequences: of a wild type, or in letters of a known alphabet. */
+bool mutations_are_wanted(lth_model *m);
 /* Whether these can be letters. */
 bool mutations_are_letters(const char *letters);
 /* The mutations of `wild`; NULL = of the kernel's own wild type. `letters` NULL = those of the
