@@ -116,7 +116,7 @@ void svg_heat_map(const svg_sites *s, const mutations *m, const mutation_values 
 
 /* ---- The logo ---- */
 
-enum { STACK = 20, TALL = 240, EDGE = 10, SCALE = 52, BELOW = 48 };
+enum { STACK = 20, TALL = 240, EDGE = 10, SCALE = 72, BELOW = 48 };
 
 typedef struct stacked {
     char letter;
