@@ -80,14 +80,14 @@ const command commands[] = {
      "went, leave-one-out predictions with their calibration, the heaviest patterns, the rows that "
      "surprise the model most. With --data, also how well it does on the rows of a table that has "
      "the true values: for labels which class is taken for which, and how honest the "
-     "probabilities are.",
+     "probabilities are. Of sequences, also what every single mutation adds.",
      "luthier report score -o score.html\n"
      "luthier report score --data test.tsv --title 'Review scores' -o score.html",
      1, 1, run_report},
     {"serve", "M [options]", "a model behind a web page and a JSON interface",
      "Answers HTTP requests until Ctrl-C. GET / is a page on which a text is typed and its "
-     "prediction seen at once, with its reasons; GET /report the page of report. POST /predict and "
-     "POST /explain take rows as JSON and answer as predict --json and explain --json do; GET "
+     "prediction seen at once, with its reasons; GET /report the page of report. POST /predict, "
+     "/explain and /mutate take rows as JSON and answer as these commands do with --json; GET "
      "/health says that it runs. Only this machine can reach it unless --host says otherwise; "
      "there is no encryption and no password.",
      "luthier serve score\n"
@@ -152,6 +152,7 @@ const command commands[] = {
      "whose kernel has a wild_type needs no other; else --wild-type names a FASTA file whose first "
      "record is mutated.",
      "luthier mutate M --wild-type wt.fa\n"
+     "luthier mutate M --wild-type wt.fa --as html -o scan.html\n"
      "luthier mutate M --letters ACGT -o scan.tsv",
      1, 1, run_mutate},
     {"scan", "M SEQUENCES [options]", "what a model expects of windows along sequences",
@@ -353,9 +354,9 @@ const option option_table[] = {
      "how many patterns to list (default 10; without TABLE, of each sign)"},
     {0, "rows", OPTION_NUMBER, "N", FIELD(rows), EXPLAIN, 1000000,
      "how many training rows to list (default 5)"},
-    {0, "as", OPTION_CHOICE, "text|tsv|json|html", FIELD(as), EXPLAIN, 0,
-     "how to print: for people (default text), a line for each weight, an object for each row "
-     "(as --json), or a page"},
+    {0, "as", OPTION_CHOICE, "text|tsv|json|html", FIELD(as), EXPLAIN | MUTATE, 0,
+     "how to print: for people (default text; of mutate the same as tsv), a line for each weight "
+     "or mutation, an object for each row (as --json), or a page"},
     {0, "color", OPTION_CHOICE, "auto|always|never", FIELD(colour), EXPLAIN, 0,
      "mark words by colour: blue raises the prediction, red lowers it (default auto: on a "
      "terminal, unless NO_COLOR is set); otherwise they are a list"},
@@ -372,7 +373,7 @@ const option option_table[] = {
      "compare the rows of TABLE with those of TABLE2; the result has shape (rows, rows2)"},
     {0, "data", OPTION_FILES, "TABLE", FIELD(data), REPORT, 0,
      "also judge the model on the rows of this table, which has the true values; may be repeated"},
-    {0, "title", OPTION_TEXT, "TEXT", FIELD(title), REPORT | SERVE, 0,
+    {0, "title", OPTION_TEXT, "TEXT", FIELD(title), REPORT | SERVE | MUTATE, 0,
      "the heading of the page (default: Model and the name of its file)"},
     {0, "port", OPTION_NUMBER, "N", FIELD(port), SERVE, 65535,
      "where to listen (default 8080); 0 takes a free one and says which"},
@@ -423,10 +424,12 @@ const option option_table[] = {
     {0, "vectors", OPTION_FILE, "FILE", FIELD(vectors), READING | SERVE, 0,
      "word vectors: GloVe, word2vec or fastText, also gzipped; for predict, to find words that "
      "training did not have"},
-    {0, "wild-type", OPTION_FILE, "FILE", FIELD(wild_type), MUTATE, 0,
-     "the sequence to mutate: the first record of a FASTA file"},
+    {0, "wild-type", OPTION_FILE, "FILE", FIELD(wild_type), MUTATE | REPORT, 0,
+     "the sequence to mutate: the first record of a FASTA file; for report (default: the model's "
+     "own, or the consensus of training rows of one length)"},
     {0, "letters", OPTION_TEXT, "LETTERS", FIELD(letters), MUTATE | SCAN, 0,
-     "letters to try at each site (default: the twenty amino acids); for scan, those that a window "
+     "letters to try at each site (default: the twenty amino acids; of --as html, those of the "
+     "alphabet that the training rows have); for scan, those that a window "
      "may have (default: those of the training sequences)"},
     {0, "window", OPTION_NUMBER, "N", FIELD(window), SCAN, 1 << 20,
      "letters of a window (default: the median length of the training sequences)"},

@@ -348,7 +348,8 @@ typedef enum lth_role {
     LTH_ROLE_LENGTHSCALE, /* the distance over which the kernel falls off                */
     LTH_ROLE_GAP,         /* factor for each part that is skipped                        */
     LTH_ROLE_RARITY,      /* with it the frequencies in the first table count            */
-    LTH_ROLE_ORDER        /* structural: how many orders there are                       */
+    LTH_ROLE_ORDER,       /* structural: how many orders there are                       */
+    LTH_ROLE_SITE         /* how much a difference at the i-th letter counts             */
 } lth_role;
 
 typedef struct lth_argument {

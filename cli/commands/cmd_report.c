@@ -9,6 +9,7 @@ typedef struct job {
     const options *options;
     lth_model *model;
     held_out data;
+    char *wild; /* the sequence of --wild-type */
 } job;
 
 static int check_usage(const options *o) {
@@ -69,16 +70,30 @@ char *report_title(const char *path) {
     return title;
 }
 
+static int read_wild(job *j) {
+    const options *o = j->options;
+    const char *other = mutations_obstacle(j->model);
+    if (other)
+        return usage_error(o->command,
+                           "--wild-type is for models of one column of sequences; this one reads "
+                           "%s",
+                           other);
+    int code = mutations_check_wild(o, j->model);
+    return code ? code : session_read_wild(&j->session, o->wild_type, &j->wild);
+}
+
 static int run_job(job *j) {
     const options *o = j->options;
     int code = check_output(o->output);
     if (!code) code = session_load_model(&j->session, o->arguments[0], &j->model);
     bool judged = o->data.count > 0;
+    if (!code && o->wild_type) code = read_wild(j);
     if (!code && judged) code = read_data(j);
     if (code) return code;
     char *title = o->title ? strdup(o->title) : report_title(o->arguments[0]);
     if (!title) return out_of_memory();
-    code = write_report(&j->session, j->model, title, judged ? &j->data : NULL, o->output);
+    code =
+        write_report(&j->session, j->model, title, judged ? &j->data : NULL, j->wild, o->output);
     free(title);
     return code;
 }
@@ -91,6 +106,7 @@ int run_report(const options *o) {
     if (!code) code = run_job(&j);
     lth_table_free(j.data.table);
     free(j.data.targets.at);
+    free(j.wild);
     lth_model_free(j.model);
     session_close(&j.session);
     return code;

@@ -528,7 +528,8 @@ static const lth_argument arguments[] = {
      .choices = "",
      .learned = true,
      .lo = 0,
-     .hi = 1e4},
+     .hi = 1e4,
+     .role = LTH_ROLE_SITE},
     {0},
 };
 
