@@ -129,6 +129,7 @@ static void measure_all(const plan *p, const char *part, report *r) {
         {"conjugate gradients", measure_cg},
         {"on disk", measure_store},
         {"other targets", measure_targets},
+        {"sequences", measure_sequences},
         {"instruction sets, lengths, orders", measure_speeds},
     };
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {

@@ -35,10 +35,11 @@ void measure_trees(const plan *p, report *r); /* rows 16 to 18 */
 void measure_classification(const plan *p, report *r); /* row 19 */
 void measure_features(const plan *p, report *r);       /* row 20 */
 
-void measure_inducing(const plan *p, report *r); /* row 21 */
-void measure_cg(const plan *p, report *r);       /* rows 22 and 23 */
-void measure_store(const plan *p, report *r);    /* row 24 */
-void measure_targets(const plan *p, report *r);  /* rows 25 and 26 */
+void measure_inducing(const plan *p, report *r);  /* row 21 */
+void measure_cg(const plan *p, report *r);        /* rows 22 and 23 */
+void measure_store(const plan *p, report *r);     /* row 24 */
+void measure_targets(const plan *p, report *r);   /* rows 25 and 26 */
+void measure_sequences(const plan *p, report *r); /* row 27 */
 
 /* Speeds of instruction sets, lengths and orders, and of other programs. */
 void measure_speeds(const plan *p, report *r);
