@@ -53,7 +53,6 @@ static const char *const kernels[] = {
     "la(seq, matrix=identity, beta=0.2, open=4) + ssk(seq, units=chars, order=2)",
     "rbf(la(seq, matrix=pam250, beta=0.05, open=3, extend=0.4, power=0.6))",
     "la(seq, beta=3, open=40, extend=30, power=0.1)",
-    "la(text, matrix=identity, beta=0.1, open=5)",
     "normalize(ptk(tree))",
     "coregion(kind, tasks=[above,below,third]) * normalize(ssk(text, order=2))",
 };
