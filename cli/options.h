@@ -56,7 +56,9 @@ typedef struct options {
     bool intervals;
     int likelihood, warp, point;
     const char *mean, *noise_kernel;
-    const char *wild_type, *letters;                           /* of mutate */
+    const char *wild_type, *offset; /* of kernels and of mutate */
+    bool fold_case;
+    const char *letters;                                       /* of mutate */
     const char *lower, *upper, *noise_by, *weights, *exposure; /* of targets and their rows */
     int posterior, bound, store; /* of a Gaussian process of many rows */
     uint64_t inducing, probes;   /* NOT_GIVEN = the default */

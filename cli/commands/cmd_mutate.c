@@ -49,12 +49,18 @@ static int find_wild(job *j) {
     const char *own = lth_kernel_wild_type(lth_model_kernel(j->model));
     j->first = lth_kernel_wild_first(lth_model_kernel(j->model));
     j->by_name = own != NULL;
-    if (own && o->wild_type)
-        return usage_error(o->command, "the model has its wild type; leave --wild-type out");
+    if (own && (o->wild_type || o->offset))
+        return usage_error(o->command, "the model has its wild type; leave --%s out",
+                           o->wild_type ? "wild-type" : "offset");
     if (!own && !o->wild_type)
         return usage_error(o->command, "mutate wants --wild-type FILE, a FASTA file with the "
                                        "sequence to mutate");
-    if (!own) return read_wild(j, o->wild_type);
+    int offset, code = parse_offset(o, &offset);
+    if (code) return code;
+    if (!own) {
+        j->first = 1 + offset;
+        return read_wild(j, o->wild_type);
+    }
     j->wild = strdup(own);
     return j->wild ? EXIT_DONE : out_of_memory();
 }
