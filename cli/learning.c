@@ -174,6 +174,7 @@ int learning_open(learning *l, const options *o) {
 void learning_close(learning *l) {
     lth_table_free(l->table);
     lth_kernel_free(l->kernel);
+    free(l->filled);
     free(l->targets.at);
     free(l->fix.at);
     for (size_t i = 0; i < sizeof l->numbers / sizeof *l->numbers; ++i) free(l->numbers[i]);
@@ -225,18 +226,27 @@ static const char *noise_column(const char *noise_by) {
     return noise_by && strncmp(noise_by, "1/", 2) == 0 ? noise_by + 2 : noise_by;
 }
 
+/* The kernel, and its text as the library gets it. */
+static int parse_kernel(learning *l) {
+    l->expression = l->options->kernel;
+    int code = session_parse_kernel(&l->session, l->expression, &l->kernel);
+    if (code || !fills_kernel(l->options)) return code;
+    l->expression = l->filled = kernel_text(l->kernel);
+    return l->filled ? EXIT_DONE : out_of_memory();
+}
+
 /* What is beside the kernel. */
 static int parse_more(learning *l) {
     const options *o = l->options;
     size_t params = lth_kernel_params(l->kernel);
-    int code = session_parse_more(&l->session, o->kernel, o->mean, o->noise_kernel, &l->kernel);
+    int code = session_parse_more(&l->session, l->expression, o->mean, o->noise_kernel, &l->kernel);
     l->only_constant = !code && o->mean && lth_kernel_params(l->kernel) == params;
     return code;
 }
 
 int learning_read(learning *l, const char *also) {
     const options *o = l->options;
-    int code = session_parse_kernel(&l->session, o->kernel, &l->kernel);
+    int code = parse_kernel(l);
     if (!code && (o->mean || o->noise_kernel)) code = parse_more(l);
     if (!code) code = session_check_vectors(&l->session, l->kernel);
     if (code) return code;

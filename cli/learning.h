@@ -18,7 +18,9 @@ typedef struct learning {
     bool only_constant; /* --mean names no column */
     bool svm;           /* --model svm */
     lth_svm_options svm_options;
-    double *numbers[3]; /* the lists of --C, --epsilon and --nu */
+    const char *expression; /* of the kernel, with what options say of all of it */
+    char *filled;           /* that, unless it is --kernel's                     */
+    double *numbers[3];     /* the lists of --C, --epsilon and --nu */
 } learning;
 
 /* What can be wrong before anything is read: --kernel, --target, --model, --noise. Then the session

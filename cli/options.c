@@ -195,6 +195,7 @@ enum {
     LEARNING = FIT | CV,
     SHARED = FIT | PREDICT | CV | GRAM,
     WITH_KERNEL = FIT | CV | SAMPLE | GRAM | ALIGN,
+    FILLED = FIT | CV | GRAM, /* have one kernel, and what holds for all of it */
     WITH_TABLES = WITH_KERNEL | PREDICT | EXPLAIN | REPORT,
     READING = WITH_TABLES | COMMON,
     WORKING = READING | BENCH | DEMO | SERVE | MUTATE | SCAN,
@@ -424,9 +425,18 @@ const option option_table[] = {
     {0, "vectors", OPTION_FILE, "FILE", FIELD(vectors), READING | SERVE, 0,
      "word vectors: GloVe, word2vec or fastText, also gzipped; for predict, to find words that "
      "training did not have"},
-    {0, "wild-type", OPTION_FILE, "FILE", FIELD(wild_type), MUTATE | REPORT, 0,
-     "the sequence to mutate: the first record of a FASTA file; for report (default: the model's "
-     "own, or the consensus of training rows of one length)"},
+    {0, "wild-type", OPTION_FILE, "FILE", FIELD(wild_type), FILLED | MUTATE | REPORT, 0,
+     "a FASTA file whose first record is the wild type: cells are mutations of it, such as "
+     "A108D:K9R, for every kernel with an argument wild_type that does not give it; for mutate "
+     "and report, the sequence to mutate (default: the kernel's own; for report, else the "
+     "consensus "
+     "of training rows of one length)"},
+    {0, "offset", OPTION_TEXT, "N", FIELD(offset), FILLED | MUTATE, 0,
+     "positions in mutations are by N larger than places in the wild type: its first letter has "
+     "the number N + 1 (default 0); may be negative"},
+    {0, "ignore-case", OPTION_FLAG, NULL, FIELD(fold_case), FILLED, 0,
+     "lower case is the same as upper, as in soft-masked genomes: lower=yes for every kernel with "
+     "that argument that does not give it"},
     {0, "letters", OPTION_TEXT, "LETTERS", FIELD(letters), MUTATE | SCAN, 0,
      "letters to try at each site (default: the twenty amino acids; of --as html, those of the "
      "alphabet that the training rows have); for scan, those that a window "

@@ -56,7 +56,9 @@ typedef struct options {
     bool intervals;
     int likelihood, warp, point;
     const char *mean, *noise_kernel;
-    const char *wild_type, *letters;    /* of mutate */
+    const char *wild_type, *offset; /* of kernels, mutate and report */
+    bool fold_case;
+    const char *letters;                /* of mutate and scan */
     const char *column, *value, *track; /* of scan */
     uint64_t window, step;              /* NOT_GIVEN = the default */
     bool bedgraph;

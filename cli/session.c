@@ -311,9 +311,32 @@ static int fail_expression(session *s, lth_error err, const char *flag, const ch
     return code;
 }
 
+int parse_offset(const options *o, int *out) {
+    char *end;
+    *out = 0;
+    if (!o->offset) return EXIT_DONE;
+    long value = strtol(o->offset, &end, 10);
+    if (end == o->offset || *end || value < -999999 || value > 999999)
+        return usage_error(o->command, "--offset wants a whole number, not \"%s\"", o->offset);
+    *out = (int)value;
+    return EXIT_DONE;
+}
+
+bool fills_kernel(const options *o) {
+    return o->wild_type || o->offset || o->fold_case;
+}
+
 int session_parse_kernel(session *s, const char *expression, lth_kernel **out) {
+    const options *o = s->options;
     lth_error err = {0};
-    if (lth_kernel_parse(s->ctx, expression, out, &err) == LTH_OK) return EXIT_DONE;
+    lth_kernel_settings settings;
+    lth_kernel_settings_init(&settings);
+    settings.wild_type = o->wild_type;
+    settings.fold_case = o->fold_case;
+    int code = parse_offset(o, &settings.offset);
+    if (code) return code;
+    const lth_kernel_settings *given = fills_kernel(o) ? &settings : NULL;
+    if (lth_kernel_parse_with(s->ctx, expression, given, out, &err) == LTH_OK) return EXIT_DONE;
     return fail_expression(s, err, "kernel", expression);
 }
 

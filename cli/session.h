@@ -57,7 +57,10 @@ int out_of_memory(void);         /* says so; returns EXIT_FAILED */
 /* "a,b" and "c" become "a", "b", "c"; free(out->at) in any case. */
 int split_names(const options *o, const char *flag, const list *from, list *out);
 
+/* With what --wild-type, --offset and --ignore-case say. */
 int session_parse_kernel(session *s, const char *expression, lth_kernel **out);
+/* Whether options make the kernel another one than its expression says. */
+bool fills_kernel(const options *o);
 /* The same for commands that know no noise, and refuse a kernel of it. */
 int session_parse_plain_kernel(session *s, const char *expression, lth_kernel **out);
 /* That kernel with what --mean and --noise-kernel add to it, in the place of *kernel; both may be
@@ -115,6 +118,9 @@ int check_output(const char *path);
 int session_check_binary_output(session *s, const char *path);
 int session_write_npy(session *s, const char *path, const double *data, const size_t *shape,
                       size_t rank);
+
+/* --offset N; 0 when it is not given. */
+int parse_offset(const options *o, int *out);
 
 /* The kernel's canonical text, freed with free(); NULL = out of memory. */
 char *kernel_text(const lth_kernel *kernel);

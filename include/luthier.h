@@ -295,6 +295,22 @@ typedef struct lth_kernel lth_kernel;
 /* Parse an expression. A mistake is LTH_EFORMAT with the column of the offending character. */
 LTH_API lth_status lth_kernel_parse(lth_ctx *ctx, const char *expression, lth_kernel **out,
                                     lth_error *err);
+/* What holds for all kernels of an expression that have such an argument and do not give it. */
+typedef struct lth_kernel_settings {
+    size_t size;           /* set by lth_kernel_settings_init()                               */
+    const char *wild_type; /* a FASTA file: the argument wild_type; NULL = none               */
+    int offset;            /* what the numbers in mutations are larger by than places in the wild
+                              type, from 1: the argument first is offset + 1                  */
+    bool fold_case;        /* the argument lower is yes                                       */
+} lth_kernel_settings;
+
+LTH_API void lth_kernel_settings_init(lth_kernel_settings *settings);
+
+/* The same with settings (NULL = none), which are part of the printed expression. LTH_EARG when no
+ * kernel can have what they say. */
+LTH_API lth_status lth_kernel_parse_with(lth_ctx *ctx, const char *expression,
+                                         const lth_kernel_settings *settings, lth_kernel **out,
+                                         lth_error *err);
 LTH_API void lth_kernel_free(lth_kernel *kernel);
 
 /* The expression in canonical form with the current values: parsing it gives the same kernel.

@@ -14,7 +14,7 @@ typedef struct job {
     const options *options;
     lth_model *model;
     mutations of;
-    int as;
+    int as, offset;
     text_file out;
     int code; /* of what went wrong while writing */
 } job;
@@ -41,6 +41,7 @@ static int check_usage(job *j) {
                            "mutate is for models of one column of sequences; this one reads %s",
                            other);
     int code = mutations_check_wild(o, j->model);
+    if (!code) code = parse_offset(o, &j->offset);
     if (code) return code;
     if (!o->wild_type && !lth_kernel_wild_type(lth_model_kernel(j->model)))
         return usage_error(o->command, "mutate wants --wild-type FILE, a FASTA file with the "
@@ -56,6 +57,7 @@ static int open_mutations(job *j) {
     char *wild = NULL;
     int code = o->wild_type ? session_read_wild(&j->session, o->wild_type, &wild) : EXIT_DONE;
     if (!code && !mutations_open(&j->of, j->model, wild, letters)) code = out_of_memory();
+    j->of.first += j->offset;
     free(wild);
     return code;
 }

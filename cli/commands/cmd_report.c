@@ -92,8 +92,7 @@ static int run_job(job *j) {
     if (code) return code;
     char *title = o->title ? strdup(o->title) : report_title(o->arguments[0]);
     if (!title) return out_of_memory();
-    code =
-        write_report(&j->session, j->model, title, judged ? &j->data : NULL, j->wild, o->output);
+    code = write_report(&j->session, j->model, title, judged ? &j->data : NULL, j->wild, o->output);
     free(title);
     return code;
 }

@@ -107,9 +107,10 @@ void mutations_close(mutations *m) {
 }
 
 int mutations_check_wild(const options *o, const lth_model *m) {
-    if (o->wild_type && lth_kernel_wild_type(lth_model_kernel(m)))
-        return usage_error(o->command, "the model has its wild type; leave --wild-type out");
-    return EXIT_DONE;
+    if (!lth_kernel_wild_type(lth_model_kernel(m)) || (!o->wild_type && !o->offset))
+        return EXIT_DONE;
+    return usage_error(o->command, "the model has its wild type; leave --%s out",
+                       o->wild_type ? "wild-type" : "offset");
 }
 
 int session_read_wild(session *s, const char *path, char **out) {

@@ -47,6 +47,11 @@ class Column(Structure):
                 ("units", c_void_p), ("dimension", c_size_t)]
 
 
+class KernelSettings(Structure):
+    _fields_ = [("size", c_size_t), ("wild_type", c_char_p), ("offset", c_int),
+                ("fold_case", c_bool)]
+
+
 class Argument(Structure):
     _fields_ = [("name", c_char_p), ("help", c_char_p), ("initial", c_char_p),
                 ("choices", c_char_p), ("learned", c_bool), ("lo", c_double), ("hi", c_double),
@@ -283,6 +288,8 @@ FUNCTIONS = {
     "lth_table_file": (c_char_p, [_object, c_size_t]),
     "lth_table_number": (c_size_t, [_object, c_size_t]),
     "lth_kernel_parse": (Status, [_object, c_char_p, _out, _error]),
+    "lth_kernel_settings_init": (None, [POINTER(KernelSettings)]),
+    "lth_kernel_parse_with": (Status, [_object, c_char_p, POINTER(KernelSettings), _out, _error]),
     "lth_kernel_free": (None, [_object]),
     "lth_kernel_print": (c_size_t, [_object, c_char_p, c_size_t]),
     "lth_kernel_column": (c_char_p, [_object, c_size_t]),
@@ -468,6 +475,7 @@ FUNCTIONS = {
 # luthier.h's name of each structure and callback above; what the header test goes by.
 STRUCTURES = {
     "lth_error": Error, "lth_ctx_options": CtxOptions, "lth_table_options": TableOptions,
+    "lth_kernel_settings": KernelSettings,
     "lth_column": Column, "lth_param": Param, "lth_argument": Argument, "lth_family": Family,
     "lth_gp_step": GpStep, "lth_gp_options": GpOptions, "lth_class_rows": ClassRows,
     "lth_gp_param": GpParam, "lth_gp_symbol": GpSymbol, "lth_trend_weight": TrendWeight,

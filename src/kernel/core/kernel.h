@@ -103,6 +103,10 @@ lth_status lth__node_integer(const lth__node *node, const char *name, long lo, l
 lth_status lth__node_constant(const lth__node *node, const char *name, double standard, double *out,
                               lth_error *err);
 
+/* The syntax trees with what holds for all of them; `noise` may point to NULL. */
+lth_status lth__expr_fill(const lth_kernel_settings *settings, lth__pool *pool,
+                          const lth__expr **kernel, const lth__expr **noise, lth_error *err);
+
 /* As if the expression gave the argument this value, in the place of what it gives. */
 lth_status lth__node_rewrite(lth_kernel *kernel, lth__node *node, const char *name,
                              lth__value value, lth_error *err);

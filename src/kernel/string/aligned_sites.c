@@ -79,18 +79,21 @@ static lth_status configure(lth_kernel *kernel, lth__node *node, lth_error *err)
     if (!c) return lth__fail_memory(err, sizeof *c);
     *c = (config){0};
     node->config = c;
-    int which, ard, align;
+    int which, ard, align, lower;
     LTH_TRY(lth__node_choice(node, "form", PRODUCT, &which, err));
     LTH_TRY(lth__node_choice(node, "ard", 1, &ard, err));
     LTH_TRY(lth__node_choice(node, "align", 0, &align, err));
+    LTH_TRY(lth__node_choice(node, "lower", 0, &lower, err));
     LTH_TRY(lth__node_constant(node, "shrink", 2, &c->shrink, err));
     c->form = (form)which;
     c->ard = ard == 1;
     c->left = align == 1;
     LTH_TRY(read_length(node, c, err));
     LTH_TRY(lth__substitution_argument(kernel, node, "identity", &c->matrix, err));
-    lth__field_def field = {
-        .column = node->expr->inputs[0]->name, .type = &lth__field_text, .units = LTH__CHARS};
+    lth__field_def field = {.column = node->expr->inputs[0]->name,
+                            .type = &lth__field_text,
+                            .units = LTH__CHARS,
+                            .lower = lower == 1};
     field.wild.aligned = !c->left;
     LTH_TRY(lth__text_read_wild(kernel, node, &field, err));
     LTH_TRY(lth__kernel_field(kernel, &field, &node->field, err));
@@ -497,6 +500,10 @@ static const lth_argument arguments[] = {
      .help = "rows of other lengths are an error, or end with gaps",
      .initial = "no",
      .choices = "no|left"},
+    {.name = "lower",
+     .help = "whether lower case is the same as upper; it is for letters of a matrix",
+     .initial = "no",
+     .choices = "no|yes"},
     LTH__WILD_ARGUMENTS,
     {.name = "length",
      .help = "how many sites there are: as many as the rows of the table have",

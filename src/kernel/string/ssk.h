@@ -53,7 +53,7 @@ lth_status lth__ssk_diagonal_relevance(const lth__node *node, const lth__eval *e
 /* The letters of sim=matrix, where *number is the caller's to free; a unit of these rows that is
  * none is LTH_EFORMAT (ssk_letters.c). */
 lth_status lth__ssk_letters(const lth__node *node, const lth__eval *eval, uint32_t **number,
-                            lth__letters *out, lth_error *err);
+                            lth__letter_distances *out, lth_error *err);
 
 /* For explanations (ssk_attribute.c). */
 lth_status lth__ssk_tile_degrees(const lth__node *node, const lth__eval *eval,

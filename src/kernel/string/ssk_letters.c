@@ -33,7 +33,7 @@ static lth_status check_items(const lth__node *node, const lth__lexicon *l, cons
 }
 
 lth_status lth__ssk_letters(const lth__node *node, const lth__eval *eval, uint32_t **number,
-                            lth__letters *out, lth_error *err) {
+                            lth__letter_distances *out, lth_error *err) {
     const lth__ssk_config *c = node->config;
     const lth__lexicon *l = &eval->rows->encoder->lexicons[node->field];
     size_t symbols = lth__symbols_count(l->symbols);
@@ -51,7 +51,7 @@ lth_status lth__ssk_letters(const lth__node *node, const lth__eval *eval, uint32
         return status;
     }
     *number = all;
-    *out =
-        (lth__letters){.number = all, .distance = c->matrix->distance, .stride = LTH__MOST_LETTERS};
+    *out = (lth__letter_distances){
+        .number = all, .distance = c->matrix->distance, .stride = LTH__MOST_LETTERS};
     return LTH_OK;
 }

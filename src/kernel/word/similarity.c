@@ -495,7 +495,8 @@ static lth_status copy_vectors(lth__similarity *s, const lth__similarity_def *de
     return LTH_OK;
 }
 
-static lth_status copy_letters(lth__similarity *s, const lth__letters *from, lth_error *err) {
+static lth_status copy_letters(lth__similarity *s, const lth__letter_distances *from,
+                               lth_error *err) {
     size_t n = s->symbols - s->first;
     s->letters = *from;
     s->letters.number = NULL; /* the caller's */

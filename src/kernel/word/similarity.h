@@ -29,11 +29,11 @@ typedef enum lth__sim {
 } lth__sim;
 
 /* The symbols of a vocabulary as letters: the same or not (distance 0 or 1), or by a matrix. */
-typedef struct lth__letters {
+typedef struct lth__letter_distances {
     const uint32_t *number; /* of each symbol in the matrix; LTH__NO_LETTER_NUMBER = it is none */
     const double *distance; /* [letter][letter], rows `stride` apart; NULL = the same or not    */
     size_t stride;
-} lth__letters;
+} lth__letter_distances;
 
 #define LTH__NO_LETTER_NUMBER UINT32_MAX
 
@@ -56,14 +56,14 @@ typedef struct lth__similarity {
     lth_precision precision;
     size_t symbols; /* vocabulary it was made for                              */
     const struct lth__similarity *base; /* what is known of symbols before `first`, or NULL   */
-    size_t first;          /* of the symbols that the arrays below have, but tables   */
-    size_t dimension;      /* of the vectors                                          */
-    double *vectors;       /* symbols x dimension; of unit length unless sim is dot   */
-    double *relevance;     /* at which the vectors are; NULL = dimensions have no weights */
-    double *plain, *scale; /* the vectors before they were weighed, and what then made them
-                              of unit length; with relevance                          */
-    bool *known;           /* whether the symbol has a vector, or is a letter         */
-    lth__letters letters;  /* of sim=matrix; of which `letter` are the numbers here   */
+    size_t first;                  /* of the symbols that the arrays below have, but tables   */
+    size_t dimension;              /* of the vectors                                          */
+    double *vectors;               /* symbols x dimension; of unit length unless sim is dot   */
+    double *relevance;             /* at which the vectors are; NULL = dimensions have no weights */
+    double *plain, *scale;         /* the vectors before they were weighed, and what then made them
+                                      of unit length; with relevance                          */
+    bool *known;                   /* whether the symbol has a vector, or is a letter         */
+    lth__letter_distances letters; /* of sim=matrix; of which `letter` are the numbers here   */
     uint32_t *letter;
     double *frequency;             /* relative, of each symbol                                */
     double temperature, rarity;    /* at which the tables are; rarity 0 = all weigh 1. Of a matrix,
@@ -85,7 +85,7 @@ typedef struct lth__similarity_def {
     lth__oov oov;
     const lth__vectors *vectors, *base_vectors; /* those of a base, or NULL */
     size_t centre_rows; /* of them, from the first of the base, to centre by */
-    lth__letters letters;
+    lth__letter_distances letters;
     size_t symbols;
     const double *frequency; /* of the first `frequencies` symbols; the rest have 0 */
     size_t frequencies;
