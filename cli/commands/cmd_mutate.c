@@ -78,8 +78,10 @@ static void write_line(job *j, const prediction *p, size_t row, size_t i) {
                 mutation_letter(&j->of, row));
     else
         fputs("\t\t\t", to);
-    if (p->values.mean) putc('\t', to);
-    if (p->values.mean) write_tsv_double(to, mutation_effect(&j->of, p, i));
+    if (mutation_has_effect(p)) {
+        putc('\t', to);
+        write_tsv_double(to, mutation_effect(&j->of, p, i));
+    }
     write_prediction(to, p, i);
     putc('\n', to);
 }
@@ -87,7 +89,8 @@ static void write_line(job *j, const prediction *p, size_t row, size_t i) {
 static int begin_lines(job *j, const prediction *p) {
     int code = text_open(&j->out, j->options->output);
     if (code || j->as == AS_JSON) return code;
-    fputs(p->values.mean ? "mutation\tsite\twild\tletter\teffect" : "mutation\tsite\twild\tletter",
+    fputs(mutation_has_effect(p) ? "mutation\tsite\twild\tletter\teffect"
+                                 : "mutation\tsite\twild\tletter",
           j->out.stream);
     write_prediction_names(j->out.stream, p);
     putc('\n', j->out.stream);

@@ -247,6 +247,23 @@ double mutations_work(const mutations *m, lth_model *model) {
     return (double)m->rows * rows * (pair + (gp ? rows : 0));
 }
 
+/* Of two classes one column says it all: the last, the score or the probability of the last class.
+ */
+const prediction_column *mutation_column(const prediction *p) {
+    bool pair = p->classes == 2 && !lth_model_is_multi_label(p->model);
+    return pair && p->column_count > 0 ? &p->columns[p->column_count - 1] : NULL;
+}
+
+bool mutation_has_effect(const prediction *p) {
+    return p->values.mean || mutation_column(p);
+}
+
+static double expected_of(const prediction *p, size_t i) {
+    if (p->values.mean) return p->values.mean[i];
+    const prediction_column *column = mutation_column(p);
+    return column->at(p, column->of, i);
+}
+
 static lth_status predict_slice(mutations *m, session *s, lth_model *model, bool latent,
                                 const size_t *row, size_t count, mutation_visit *visit, void *user,
                                 bool *go_on, lth_error *err) {
@@ -255,7 +272,7 @@ static lth_status predict_slice(mutations *m, session *s, lth_model *model, bool
     lth_status status = make_table(m, s->ctx, row, count, &table, err);
     if (status == LTH_OK) status = prediction_make(model, table, latent, &p, err);
     if (status == LTH_OK) {
-        if (row[0] == 0 && p.values.mean) m->expected = p.values.mean[0];
+        if (row[0] == 0 && mutation_has_effect(&p)) m->expected = expected_of(&p, 0);
         *go_on = visit(user, &p, row, count);
     }
     prediction_free(&p);
@@ -279,7 +296,7 @@ lth_status mutations_predict(mutations *m, session *s, lth_model *model, bool la
 }
 
 double mutation_effect(const mutations *m, const prediction *p, size_t i) {
-    return p->values.mean[i] - m->expected;
+    return expected_of(p, i) - m->expected;
 }
 
 void json_put_mutation(json_writer *w, const mutations *m, const prediction *p, size_t row,
@@ -292,7 +309,7 @@ void json_put_mutation(json_writer *w, const mutations *m, const prediction *p, 
         json_put_text(w, "wild", (char[]){wild_letter(m, row), 0});
         json_put_text(w, "letter", (char[]){mutation_letter(m, row), 0});
     }
-    if (p->values.mean) json_put_double(w, "effect", mutation_effect(m, p, i));
+    if (mutation_has_effect(p)) json_put_double(w, "effect", mutation_effect(m, p, i));
     json_put_values(w, p, i);
     json_end(w);
 }

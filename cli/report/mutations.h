@@ -15,7 +15,7 @@ typedef struct mutations {
     long first;         /* the number of its first letter                       */
     char *letters;      /* that are tried at each site                          */
     size_t sites, letter_count, rows;
-    double expected; /* of the wild type: the first target; set while predicting */
+    double expected; /* of the wild type, to count effects from; set while predicting */
 } mutations;
 
 /* NULL, or what the model reads in the place of one column of sequences. */
@@ -54,7 +54,11 @@ double mutations_work(const mutations *m, lth_model *model);
 typedef bool mutation_visit(void *user, const prediction *p, const size_t *row, size_t count);
 lth_status mutations_predict(mutations *m, session *s, lth_model *model, bool latent,
                              mutation_visit *visit, void *user, lth_error *err);
-/* What the i-th row of a prediction adds to the first target. */
+/* The column that says it all where there are two classes, else NULL. */
+const prediction_column *mutation_column(const prediction *p);
+/* Whether one number stands for a row, and what the i-th row of a prediction adds to that of the
+ * wild type: to the first target, or to the score or probability of the last of two classes. */
+bool mutation_has_effect(const prediction *p);
 double mutation_effect(const mutations *m, const prediction *p, size_t i);
 /* The object of a mutation. */
 void json_put_mutation(json_writer *w, const mutations *m, const prediction *p, size_t row,

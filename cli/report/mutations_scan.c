@@ -12,11 +12,9 @@ typedef struct job {
     lth_status status;
 } job;
 
-/* Of two classes one says it all, the last of the columns. */
 static void count_values(job *j, const prediction *p) {
     mutation_scan *out = j->out;
-    bool pair = p->classes == 2 && !lth_model_is_multi_label(p->model);
-    j->first = pair && p->column_count > 0 ? p->column_count - 1 : 0;
+    j->first = mutation_column(p) ? p->column_count - 1 : 0;
     out->count = p->classes ? p->column_count - j->first : p->targets;
 }
 
