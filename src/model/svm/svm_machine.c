@@ -206,8 +206,7 @@ static lth_status train_part(void *user, size_t index, unsigned worker, lth_erro
         p.count = gather(t, part, row, y);
         weigh(t, part, &p);
         status = lth__svm_solve(&p, t->setting, &part->solution, err);
-        if (status == LTH_OK && t->machine->probability)
-            status = calibrate(t, index, &p, err);
+        if (status == LTH_OK && t->machine->probability) status = calibrate(t, index, &p, err);
     }
     lth__free(row);
     lth__free(y);
