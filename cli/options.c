@@ -454,6 +454,9 @@ const option option_table[] = {
      "last of two classes)"},
     {0, "track", OPTION_TEXT, "NAME", FIELD(track), SCAN, 0,
      "the name of the track (default: that of the value)"},
+    {0, "array", OPTION_PAIRS, "NAME=FILE", FIELD(array), FILLED | PREDICT | EXPLAIN | REPORT, 0,
+     "a .npy file of float32 or float64 beside the tables, with one row for each of theirs; may be "
+     "repeated. Kernels of numbers read it by its name, as rbf(NAME). For report, beside --data"},
     {0, "format", OPTION_CHOICE, "tsv|csv|jsonl|conllu|fasta|sst|klp|svmlight", FIELD(format),
      READING | SCAN, 0, "format of the tables (default: by their extension)"},
     {0, "where", OPTION_PAIRS, "COL=VALUE[,VALUE...]", FIELD(where), READING, 0,
@@ -708,8 +711,8 @@ int options_parse(int argc, char **argv, options *out) {
                      .restarts = NOT_GIVEN,
                      .average = NOT_GIVEN,
                      .folds = NOT_GIVEN};
-    list *lists[] = {&out->where, &out->target, &out->fix,   &out->prior,
-                     &out->set,   &out->row,    &out->given, &out->data};
+    list *lists[] = {&out->where, &out->target, &out->fix,  &out->prior, &out->set,
+                     &out->row,   &out->given,  &out->data, &out->array};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; ++i) {
         lists[i]->at = calloc((size_t)argc + 1, sizeof *lists[i]->at);
         if (lists[i]->at) continue;
@@ -729,6 +732,7 @@ int options_parse(int argc, char **argv, options *out) {
 void options_free(options *o) {
     free(o->arguments);
     free(o->data.at);
+    free(o->array.at);
     free(o->where.at);
     free(o->target.at);
     free(o->fix.at);

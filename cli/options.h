@@ -34,6 +34,7 @@ typedef struct options {
     int values;
     bool resume;
     list data;              /* of a report */
+    list array;             /* beside the tables */
     const char *title;      /* of a report or a server */
     int label_by;           /* 0 = by file */
     const char *class_name; /* of an explanation */

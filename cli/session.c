@@ -323,7 +323,7 @@ int parse_offset(const options *o, int *out) {
 }
 
 bool fills_kernel(const options *o) {
-    return o->wild_type || o->offset || o->fold_case;
+    return o->wild_type || o->offset || o->fold_case || o->array.count > 0;
 }
 
 int session_parse_kernel(session *s, const char *expression, lth_kernel **out) {
@@ -333,10 +333,13 @@ int session_parse_kernel(session *s, const char *expression, lth_kernel **out) {
     lth_kernel_settings_init(&settings);
     settings.wild_type = o->wild_type;
     settings.fold_case = o->fold_case;
+    settings.arrays = o->array.at;
+    settings.array_count = o->array.count;
     int code = parse_offset(o, &settings.offset);
     if (code) return code;
     const lth_kernel_settings *given = fills_kernel(o) ? &settings : NULL;
     if (lth_kernel_parse_with(s->ctx, expression, given, out, &err) == LTH_OK) return EXIT_DONE;
+    if (o->array.count > 0 && *err.file) return session_fail_input(s, &err, err.file);
     return fail_expression(s, err, "kernel", expression);
 }
 
@@ -394,6 +397,8 @@ static lth_table_options table_options(const session *s, const list *paths) {
     wanted.more = paths->at + 1;
     wanted.more_count = paths->count - 1;
     if (s->options->label_by >= 0) wanted.file_column = FILE_COLUMN;
+    wanted.arrays = s->options->array.at;
+    wanted.array_count = s->options->array.count;
     return wanted;
 }
 

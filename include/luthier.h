@@ -210,6 +210,12 @@ typedef struct lth_table_options {
     size_t more_count;          /* entries of `more`                                        */
     const char *file_column;    /* a column of this name more: which file a row is from, as the
                                    file's name without folder and extension; NULL = none     */
+    const char *const *arrays;  /* "NAME=FILE": a .npy file of float64 or float32 in C order, with
+                                   one row for each of the tables', counted on over all of them.
+                                   n x d numbers are the columns NAME1..NAMEd (NAME_1..NAME_d
+                                   when NAME ends with a digit), n numbers the column NAME. Where
+                                   `columns` names some of an array's, it names all             */
+    size_t array_count;         /* entries of `arrays`                                      */
 } lth_table_options;
 
 LTH_API void lth_table_options_init(lth_table_options *options);
@@ -302,6 +308,8 @@ typedef struct lth_kernel_settings {
     int offset;            /* what the numbers in mutations are larger by than places in the wild
                               type, from 1: the argument first is offset + 1                  */
     bool fold_case;        /* the argument lower is yes                                       */
+    const char *const *arrays; /* as in lth_table_options: NAME stands for NAME1..NAMEd          */
+    size_t array_count;        /* entries of `arrays`                                            */
 } lth_kernel_settings;
 
 LTH_API void lth_kernel_settings_init(lth_kernel_settings *settings);

@@ -78,6 +78,8 @@ static int check_usage(const options *o) {
     list tables = tables_from(o, 0);
     if (names_stdin(&tables) && is_stream(o->against))
         return usage_error(c, "only one of TABLE and --against can be standard input");
+    if (o->against && o->array.count > 0)
+        return usage_error(c, "--array goes with TABLE alone, not with --against");
     return check_store_usage(o);
 }
 

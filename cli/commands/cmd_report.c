@@ -16,6 +16,8 @@ static int check_usage(const options *o) {
     if (!o->output) return usage_error(o->command, "where to write the page? Give -o FILE");
     if (o->data.count == 0 && o->where.count > 0)
         return usage_error(o->command, "--where chooses rows of --data TABLE, which is not given");
+    if (o->data.count == 0 && o->array.count > 0)
+        return usage_error(o->command, "--array stands beside --data TABLE, which is not given");
     if (o->data.count == 0 && o->target.count > 0)
         return usage_error(o->command,
                            "--target names columns of --data TABLE, which is not given");

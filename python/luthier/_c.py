@@ -37,7 +37,8 @@ class TableOptions(Structure):
                 ("column_count", c_size_t), ("where", POINTER(c_char_p)),
                 ("where_count", c_size_t), ("optional", c_char_p),
                 ("more", POINTER(c_char_p)), ("more_count", c_size_t),
-                ("file_column", c_char_p)]
+                ("file_column", c_char_p), ("arrays", POINTER(c_char_p)),
+                ("array_count", c_size_t)]
 
 
 class Column(Structure):
@@ -49,7 +50,8 @@ class Column(Structure):
 
 class KernelSettings(Structure):
     _fields_ = [("size", c_size_t), ("wild_type", c_char_p), ("offset", c_int),
-                ("fold_case", c_bool)]
+                ("fold_case", c_bool), ("arrays", POINTER(c_char_p)),
+                ("array_count", c_size_t)]
 
 
 class Argument(Structure):

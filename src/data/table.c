@@ -67,6 +67,7 @@ void lth_table_free(lth_table *table) {
     lth__free(table->numbers);
     for (size_t i = 0; i < table->file_count; i++) lth__free(table->files[i].name);
     lth__free(table->files);
+    lth__free(table->values);
     lth__symbols_free(table->columns);
     lth__free(table->name);
     lth__free(table);

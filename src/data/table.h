@@ -62,6 +62,8 @@ struct lth_table {
     size_t before;          /* rows of the file before the first, where all were kept */
     lth__table_file *files; /* from the second on */
     size_t file_count, file_capacity;
+    double *values; /* of arrays beside the table: where its stored numbers are */
+    size_t value_capacity;
 };
 
 /* One cell before it is packed, and the place in the file where it began. */

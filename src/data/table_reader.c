@@ -1,139 +1,12 @@
-/* Reading a table: options, columns by name or range, the where-filter, and the choice of format.
+/* Reading a table: options, the where-filter, and the choice of format.
  */
 #include "data/table_reader.h"
 
-#include <ctype.h>
 #include <string.h>
 #include <strings.h>
 
 #include "base/context.h"
 #include "base/memory.h"
-
-/* ---- Columns by name ------------------------------------------------------------------------ */
-
-static const char *name_at(const void *names, size_t i) {
-    if (i >= lth__symbols_count(names)) return NULL;
-    return lth__symbols_text(names, (lth__symbol)i, NULL);
-}
-
-/* "a, b, c", or as many as fit and "...". */
-static void list_names(const lth__symbols *names, char *out, size_t capacity) {
-    size_t used = 0;
-    out[0] = '\0';
-    for (size_t i = 0; i < lth__symbols_count(names); i++) {
-        size_t length;
-        const char *name = lth__symbols_text(names, (lth__symbol)i, &length);
-        const char *comma = i > 0 ? ", " : "";
-        if (length + sizeof ", , ..." > capacity - used) {
-            snprintf(out + used, capacity - used, "%s...", comma);
-            return;
-        }
-        used += (size_t)snprintf(out + used, capacity - used, "%s%s", comma, name);
-    }
-}
-
-static lth_status fail_no_column(const lth__symbols *names, const char *column, const char *file,
-                                 size_t line, lth_error *err) {
-    char list[160], hint[96] = "";
-    const char *near = lth_nearest(column, name_at, names);
-    if (near && strlen(near) < 64) snprintf(hint, sizeof hint, " did you mean \"%s\"?", near);
-    list_names(names, list, sizeof list);
-    return lth__fail_at(err, LTH_EFORMAT, file, line, 1, "no column \"%.64s\";%s %s: %s", column,
-                        hint, hint[0] ? "The columns are" : "the columns are", list);
-}
-
-typedef struct range {
-    size_t prefix;        /* length of the common prefix                     */
-    unsigned first, last; /* numbers that follow it                          */
-    int width;            /* digits when they are padded with zeros, else 0  */
-} range;
-
-/* A number of at most 9 digits that fills text[0..length). */
-static bool parse_count(const char *text, size_t length, unsigned *out) {
-    if (length == 0 || length > 9) return false;
-    *out = 0;
-    for (size_t i = 0; i < length; i++) *out = 10 * *out + (unsigned)(text[i] - '0');
-    return true;
-}
-
-static size_t digits_at_end(const char *text, size_t length) {
-    size_t digits = 0;
-    while (digits < length && isdigit((unsigned char)text[length - 1 - digits])) digits++;
-    return digits;
-}
-
-static bool parse_range(const char *text, range *out) {
-    const char *dots = strstr(text, "..");
-    if (!dots) return false;
-    const char *end = dots + 2;
-    size_t left = (size_t)(dots - text), right = strlen(end);
-    size_t left_digits = digits_at_end(text, left), right_digits = digits_at_end(end, right);
-    out->prefix = left - left_digits;
-    if (out->prefix != right - right_digits || memcmp(text, end, out->prefix) != 0) return false;
-    out->width = text[out->prefix] == '0' && left_digits > 1 ? (int)left_digits : 0;
-    return parse_count(text + out->prefix, left_digits, &out->first) &&
-           parse_count(end + out->prefix, right_digits, &out->last);
-}
-
-static lth_status push(size_t value, size_t **array, size_t *count, size_t *capacity,
-                       lth_error *err) {
-    if (!lth__reserve((void **)array, capacity, *count + 1, sizeof **array))
-        return lth__fail_memory(err, 0);
-    (*array)[(*count)++] = value;
-    return LTH_OK;
-}
-
-static void write_name(const char *column, const range *span, size_t i, lth__string *out) {
-    lth__string_append(out, column, span->prefix);
-    lth__string_format(out, "%0*zu", span->width, span->first + i);
-}
-
-static lth_status push_range(const lth__symbols *names, const char *column, const range *span,
-                             const char *file, size_t line, size_t **out, size_t *count,
-                             size_t *capacity, lth_error *err) {
-    lth__string name = {0};
-    lth_status status = LTH_OK;
-    size_t columns = (size_t)span->last - span->first + 1;
-    for (size_t i = 0; i < columns && status == LTH_OK; i++) {
-        name.length = 0;
-        write_name(column, span, i, &name);
-        if (name.failed) {
-            status = lth__fail_memory(err, 0);
-            break;
-        }
-        lth__symbol found = lth__symbols_find(names, name.bytes, name.length);
-        status = found == LTH__NO_SYMBOL ? fail_no_column(names, name.bytes, file, line, err)
-                                         : push(found, out, count, capacity, err);
-    }
-    lth__string_free(&name);
-    return status;
-}
-
-lth_status lth__columns_find(const lth__symbols *names, const char *column, const char *file,
-                             size_t line, size_t **out, size_t *count, size_t *capacity,
-                             lth_error *err) {
-    range span;
-    lth__symbol found = lth__symbols_find(names, column, strlen(column));
-    if (found != LTH__NO_SYMBOL) return push(found, out, count, capacity, err);
-    if (!parse_range(column, &span)) return fail_no_column(names, column, file, line, err);
-    if (span.first > span.last)
-        return lth__fail(err, LTH_EARG, "the range \"%.64s\" runs backwards", column);
-    return push_range(names, column, &span, file, line, out, count, capacity, err);
-}
-
-size_t lth__columns_count(const char *column) {
-    range span;
-    if (!parse_range(column, &span) || span.first > span.last) return 1;
-    return (size_t)span.last - span.first + 1;
-}
-
-void lth__columns_name(const char *column, size_t i, lth__string *out) {
-    range span;
-    if (parse_range(column, &span) && span.first <= span.last)
-        write_name(column, &span, i, out);
-    else
-        lth__string_append(out, column, strlen(column));
-}
 
 /* ---- The filter ----------------------------------------------------------------------------- */
 
@@ -160,13 +33,15 @@ static lth_status find_filter(lth__reader *r, const char *where, size_t line, lt
                               lth_error *err) {
     size_t length = (size_t)(strchr(where, '=') - where);
     lth__symbol found = lth__symbols_find(r->header, where, length);
+    if (found != LTH__NO_SYMBOL && found >= r->arrays.first)
+        return lth__fail(err, LTH_EARG, "where \"%.64s\" asks for a column of an array", where);
     if (found != LTH__NO_SYMBOL) {
         *out = (lth__filter){.column = found, .values = where + length + 1};
         return LTH_OK;
     }
     char *column = lth__strndup(where, length);
     if (!column) return lth__fail_memory(err, length);
-    lth_status status = fail_no_column(r->header, column, lth__input_name(r->in), line, err);
+    lth_status status = lth__fail_no_column(r->header, column, lth__input_name(r->in), line, err);
     lth__free(column);
     return status;
 }
@@ -247,7 +122,8 @@ static lth_status name_columns(lth__reader *r, lth_error *err) {
         if (symbol == LTH__NO_SYMBOL) return lth__fail_memory(err, 0);
         if (symbol < i)
             return lth__fail_at(err, LTH_EFORMAT, file, field->line, field->column,
-                                "two columns have the name \"%.64s\"", name_at(r->header, symbol));
+                                "two columns have the name \"%.64s\"",
+                                lth__symbols_text(r->header, symbol, NULL));
     }
     r->own = r->field_count;
     return LTH_OK;
@@ -272,15 +148,17 @@ static lth_status wanted_columns(const lth__reader *r, size_t line, size_t **out
     size_t capacity = 0;
     if (!o->columns) {
         for (size_t i = 0; i < lth__symbols_count(r->header); i++)
-            LTH_TRY(push(i, out, count, &capacity, err));
+            LTH_TRY(lth__columns_push(i, out, count, &capacity, err));
         return LTH_OK;
     }
-    for (size_t i = 0; i < o->column_count; i++)
+    for (size_t i = 0; i < o->column_count; i++) {
+        LTH_TRY(lth__arrays_check_range(&r->arrays, o->columns[i], err));
         LTH_TRY(lth__columns_find(r->header, o->columns[i], lth__input_name(r->in), line, out,
                                   count, &capacity, err));
+    }
     lth__symbol found = o->optional ? lth__symbols_find(r->header, o->optional, strlen(o->optional))
                                     : LTH__NO_SYMBOL;
-    return found == LTH__NO_SYMBOL ? LTH_OK : push(found, out, count, &capacity, err);
+    return found == LTH__NO_SYMBOL ? LTH_OK : lth__columns_push(found, out, count, &capacity, err);
 }
 
 static lth_status keep_columns(lth__reader *r, size_t line, lth_error *err) {
@@ -292,12 +170,13 @@ static lth_status keep_columns(lth__reader *r, size_t line, lth_error *err) {
         size_t column = r->kept[i], length;
         if (r->needed[column]) continue;
         r->needed[column] = true;
+        if (column >= r->arrays.first) continue;
         r->kept[r->kept_count++] = column;
         const char *name = lth__symbols_text(r->header, (lth__symbol)column, &length);
         if (lth__symbols_intern(r->columns, name, length) == LTH__NO_SYMBOL)
             return lth__fail_memory(err, 0);
     }
-    return LTH_OK;
+    return lth__arrays_check_needed(&r->arrays, r->needed, err);
 }
 
 /* Where another file has the columns that are kept of the first; where all are, it has no others.
@@ -308,7 +187,7 @@ static lth_status keep_same_columns(lth__reader *r, size_t line, lth_error *err)
         const char *name = lth__symbols_text(r->columns, (lth__symbol)i, &length);
         lth__symbol found = lth__symbols_find(r->header, name, length);
         if (found == LTH__NO_SYMBOL)
-            return fail_no_column(r->header, name, lth__input_name(r->in), line, err);
+            return lth__fail_no_column(r->header, name, lth__input_name(r->in), line, err);
         r->kept[i] = found;
         r->needed[found] = true;
     }
@@ -316,7 +195,7 @@ static lth_status keep_same_columns(lth__reader *r, size_t line, lth_error *err)
         if (r->needed[i]) continue;
         return lth__fail_at(err, LTH_EFORMAT, lth__input_name(r->in), line, 1,
                             "the column \"%.64s\" is not in the first table: all have the same",
-                            name_at(r->header, i));
+                            lth__symbols_text(r->header, (lth__symbol)i, NULL));
     }
     return LTH_OK;
 }
@@ -332,7 +211,7 @@ static lth_status begin_table(lth__reader *r, lth_error *err) {
         if (lth__symbols_intern(r->table->columns, name, length) == LTH__NO_SYMBOL)
             return lth__fail_memory(err, 0);
     }
-    return LTH_OK;
+    return lth__arrays_begin(&r->arrays, r->table, err);
 }
 
 /* Models go on by so many rows: a multiple of these is predicted as it is in a whole table. */
@@ -353,6 +232,7 @@ lth_status lth__reader_header(lth__reader *r, lth_error *err) {
     locate_texts(r);
     LTH_TRY(name_columns(r, err));
     LTH_TRY(name_file_column(r, line, err));
+    LTH_TRY(lth__arrays_name(&r->arrays, r->header, lth__input_name(r->in), err));
     r->needed = lth__calloc(lth__symbols_count(r->header), sizeof *r->needed);
     r->filters = lth__calloc(r->options->where_count, sizeof *r->filters);
     if (!r->needed || !r->filters) return lth__fail_memory(err, 0);
@@ -395,9 +275,12 @@ lth_status lth__reader_row(lth__reader *r, size_t line, size_t end_line, size_t 
     }
     locate_texts(r);
     LTH_TRY(add_file_name(r, err));
+    LTH_TRY(lth__arrays_row(&r->arrays, r->table, err));
     r->rows++;
     if (!matches(r)) return LTH_OK;
+    LTH_TRY(lth__arrays_check_row(&r->arrays, r->table, err));
     if (r->options->where_count > 0) LTH_TRY(keep_number(r, err));
+    r->bytes += r->arrays.columns * sizeof(double);
     for (size_t i = 0; i < r->kept_count; i++) r->bytes += r->fields[r->kept[i]].length;
     return lth__table_append(r->table, line, r->fields, r->kept, err);
 }
@@ -570,7 +453,8 @@ static lth_status open_stream(lth_table_stream *s, const char *path,
     LTH_TRY(check_options(o, err));
     LTH_TRY(check_files(path, o, err));
     s->reader.options = o;
-    return open_file(s, path, err);
+    LTH_TRY(open_file(s, path, err));
+    return lth__arrays_open(s->ctx ? s->ctx->relay : NULL, o, &s->reader.arrays, err);
 }
 
 lth_status lth_table_stream_open(lth_ctx *ctx, const char *path, const lth_table_options *options,
@@ -592,6 +476,7 @@ void lth_table_stream_close(lth_table_stream *s) {
     if (!s) return;
     lth__reader *r = &s->reader;
     close_file(r);
+    lth__arrays_close(&r->arrays);
     lth_table_free(r->table);
     lth__symbols_free(r->columns);
     lth__free(r->kept);
@@ -621,7 +506,9 @@ static lth_status read_rows(lth_table_stream *s, size_t most, lth_error *err) {
         LTH_TRY(read_file(s, err));
     }
     lth__table_trim(r->table);
-    return LTH_OK;
+    lth__arrays_settle(&r->arrays, r->table);
+    bool all = r->ended && s->opened > s->options.more_count;
+    return all ? lth__arrays_end(&r->arrays, err) : LTH_OK;
 }
 
 static lth_table *take_table(lth_table_stream *s) {

@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "data/table.h"
+#include "data/table_arrays.h"
 
 typedef struct lth__filter {
     size_t column;      /* of the header                                        */
@@ -19,6 +20,7 @@ typedef struct lth__reader {
     size_t bytes;          /* of its cells                                          */
     lth__symbols *header;  /* column names in file order, and that of the file's name */
     size_t own;            /* of these, those that the file has                     */
+    lth__arrays arrays;    /* whose columns are the last of the header              */
     const char *file_name; /* of the file in hand, not NUL-terminated; borrowed     */
     size_t file_name_length;
     bool has_header, ended;
@@ -39,6 +41,13 @@ bool lth__reader_full(const lth__reader *r);
 /* The next line, known to be UTF-8 without NUL, less a byte-order mark at the start and '\r' at the
  * end; NULL at the end of the input. */
 lth_status lth__reader_line(lth__reader *r, const char **line, size_t *length, lth_error *err);
+
+/* The failure for a column that is not there. */
+lth_status lth__fail_no_column(const lth__symbols *names, const char *column, const char *file,
+                               size_t line, lth_error *err);
+/* Add one to a growing list of columns. */
+lth_status lth__columns_push(size_t value, size_t **array, size_t *count, size_t *capacity,
+                             lth_error *err);
 
 /* Start a record: no fields, no texts. */
 void lth__reader_clear(lth__reader *r);

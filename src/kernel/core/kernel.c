@@ -506,7 +506,7 @@ lth_status lth_kernel_parse_with(lth_ctx *ctx, const char *expression,
     const lth__expr *noise = NULL;
     lth_status status = lth__expr_parse(expression, &kernel->pool, &kernel->expr, &noise, err);
     if (status == LTH_OK && settings)
-        status = lth__expr_fill(settings, &kernel->pool, &kernel->expr, &noise, err);
+        status = lth__expr_fill(ctx, settings, &kernel->pool, &kernel->expr, &noise, err);
     if (status == LTH_OK) status = build(kernel, kernel->expr, NULL, &kernel->root, err);
     if (status == LTH_OK && noise) status = build(kernel, noise, NULL, &kernel->noise, err);
     if (status == LTH_OK && kernel->field_count == 0)

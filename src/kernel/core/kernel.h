@@ -104,7 +104,7 @@ lth_status lth__node_constant(const lth__node *node, const char *name, double st
                               lth_error *err);
 
 /* The syntax trees with what holds for all of them; `noise` may point to NULL. */
-lth_status lth__expr_fill(const lth_kernel_settings *settings, lth__pool *pool,
+lth_status lth__expr_fill(const lth_ctx *ctx, const lth_kernel_settings *settings, lth__pool *pool,
                           const lth__expr **kernel, const lth__expr **noise, lth_error *err);
 
 /* As if the expression gave the argument this value, in the place of what it gives. */

@@ -3,7 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/context.h"
 #include "base/text.h"
+#include "data/table_arrays.h"
 #include "kernel/core/kernel.h"
 
 typedef struct filler {
@@ -11,6 +13,7 @@ typedef struct filler {
     lth__pool *pool;
     lth_error *err;
     const char *wild_type;               /* as an argument                             */
+    const char **ranges;                 /* of the arrays: all their columns           */
     size_t can_mutate, mutated, lowered; /* kernels that take a wild type, that have one from here,
                                             that take a case                           */
     bool has_wild;                       /* some kernel has one, from wherever          */
@@ -78,6 +81,43 @@ static lth_status fill_call(filler *f, lth__expr *call) {
     return gives(call, "lower") ? LTH_OK : add_word(f, call, "lower", "yes");
 }
 
+/* ---- Columns ---- */
+
+static lth_status find_range(const lth_ctx *ctx, filler *f, size_t i, lth_error *err) {
+    lth__array a;
+    lth__string range = {0};
+    lth_status status = lth__array_open(ctx ? ctx->relay : NULL, f->settings->arrays[i], &a, err);
+    if (status == LTH_OK) {
+        lth__array_range(&a, &range);
+        f->ranges[i] = range.failed ? NULL : lth__pool_strndup(f->pool, range.bytes, range.length);
+        if (!f->ranges[i]) status = lth__fail_memory(err, 0);
+    }
+    lth__string_free(&range);
+    lth__array_close(&a);
+    return status;
+}
+
+static lth_status find_ranges(const lth_ctx *ctx, filler *f) {
+    size_t count = f->settings->array_count;
+    if (count == 0) return LTH_OK;
+    if (!f->settings->arrays) return lth__fail(f->err, LTH_EARG, "arrays is NULL");
+    f->ranges = lth__pool_alloc(f->pool, count * sizeof *f->ranges);
+    if (!f->ranges) return lth__fail_memory(f->err, count * sizeof *f->ranges);
+    for (size_t i = 0; i < count; i++) LTH_TRY(find_range(ctx, f, i, f->err));
+    return LTH_OK;
+}
+
+/* The name of an array stands for its columns. */
+static void fill_column(const filler *f, lth__expr *column) {
+    size_t length = strlen(column->name);
+    for (size_t i = 0; i < f->settings->array_count && !column->range; i++) {
+        const char *array = f->settings->arrays[i];
+        if (strncmp(array, column->name, length) != 0 || array[length] != '=') continue;
+        column->name = f->ranges[i];
+        column->range = strstr(column->name, "..") != NULL;
+    }
+}
+
 /* ---- The whole ---- */
 
 static lth_status copy(filler *f, const lth__expr *from, lth__expr **out) {
@@ -90,6 +130,7 @@ static lth_status copy(filler *f, const lth__expr *from, lth__expr **out) {
     }
     for (size_t i = 0; i < e->input_count; i++) LTH_TRY(copy(f, from->inputs[i], &e->inputs[i]));
     if (e->kind == LTH__EXPR_CALL) LTH_TRY(fill_call(f, e));
+    if (e->kind == LTH__EXPR_COLUMN) fill_column(f, e);
     *out = e;
     return LTH_OK;
 }
@@ -136,7 +177,7 @@ static lth_status check_used(const filler *f) {
     return LTH_OK;
 }
 
-lth_status lth__expr_fill(const lth_kernel_settings *settings, lth__pool *pool,
+lth_status lth__expr_fill(const lth_ctx *ctx, const lth_kernel_settings *settings, lth__pool *pool,
                           const lth__expr **kernel, const lth__expr **noise, lth_error *err) {
     lth_kernel_settings known;
     lth_kernel_settings_init(&known);
@@ -146,6 +187,7 @@ lth_status lth__expr_fill(const lth_kernel_settings *settings, lth__pool *pool,
     filler f = {.settings = &known, .pool = pool, .err = err};
     lth__expr *filled = NULL, *filled_noise = NULL;
     LTH_TRY(write_path(&f));
+    LTH_TRY(find_ranges(ctx, &f));
     LTH_TRY(copy(&f, *kernel, &filled));
     if (*noise) LTH_TRY(copy(&f, *noise, &filled_noise));
     LTH_TRY(check_used(&f));

@@ -61,6 +61,30 @@ static void arguments_are_filled_in(void **state) {
           "ssk(a, units=chars, lower=yes) + wd(b, lower=no)");
 }
 
+static void arrays_are_their_columns(void **state) {
+    (void)state;
+    static const char *const arrays[] = {"e=settings.npy", "e2=settings.npy"};
+    const double data[6] = {0};
+    lth_kernel_settings s;
+    lth_kernel_settings_init(&s);
+    s.arrays = arrays;
+    s.array_count = 2;
+    assert_int_equal(lth_npy_write("settings.npy", data, (size_t[]){2, 3}, 2, NULL), LTH_OK);
+    check("rbf(scale(e)) * linear(e2) | rbf(\"e\")", &s,
+          "rbf(scale(e1..e3)) * linear(e2_1..e2_3) | rbf(e1..e3)");
+    check("rbf(e1..e2)", &s, "rbf(e1..e2)");
+    assert_int_equal(lth_npy_write("settings.npy", data, (size_t[]){6, 1}, 2, NULL), LTH_OK);
+    check("rbf(e)", &s, "rbf(e1)");
+    assert_int_equal(lth_npy_write("settings.npy", data, (size_t[]){6}, 1, NULL), LTH_OK);
+    check("rbf(e)", &s, "rbf(e)");
+    unlink("settings.npy");
+    lth_kernel *kernel = NULL;
+    lth_error err = {0};
+    assert_int_equal(lth_kernel_parse_with(ctx, "rbf(e)", &s, &kernel, &err), LTH_EIO);
+    assert_string_equal(err.file, "settings.npy");
+    assert_null(kernel);
+}
+
 static void refuse(const char *expression, const lth_kernel_settings *s, const char *message) {
     lth_kernel *kernel = NULL;
     lth_error err = {0};
@@ -87,8 +111,8 @@ static void mistakes(void **state) {
 
 static lth_status parse_all(void *settings, lth_error *err) {
     lth_kernel *kernel = NULL;
-    lth_status status =
-        lth_kernel_parse_with(ctx, "ssk(a) + 2 * ssk(b, units=chars)", settings, &kernel, err);
+    lth_status status = lth_kernel_parse_with(ctx, "ssk(a) + 2 * ssk(b, units=chars) + rbf(e)",
+                                              settings, &kernel, err);
     lth_kernel_free(kernel);
     return status;
 }
@@ -100,12 +124,19 @@ static void each_allocation_fails(void **state) {
     s.wild_type = path;
     s.offset = 2;
     s.fold_case = true;
+    static const char *const array = "e=settings.npy";
+    s.arrays = &array;
+    s.array_count = 1;
+    const double data[6] = {0};
+    assert_int_equal(lth_npy_write("settings.npy", data, (size_t[]){2, 3}, 2, NULL), LTH_OK);
     fail_each(parse_all, &s, false, 5);
+    unlink("settings.npy");
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(arguments_are_filled_in),
+        cmocka_unit_test(arrays_are_their_columns),
         cmocka_unit_test(mistakes),
         cmocka_unit_test(each_allocation_fails),
     };
