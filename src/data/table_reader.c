@@ -2,6 +2,7 @@
  */
 #include "data/table_reader.h"
 
+#include <ctype.h>
 #include <string.h>
 #include <strings.h>
 
