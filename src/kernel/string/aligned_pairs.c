@@ -109,7 +109,7 @@ static lth_status tile_by_lists(const job *j, lth_ctx *ctx, lth_error *err) {
 
 /* ---- By all sites, for some columns at a time ---- */
 
-enum { WIDTH = 128 }; /* of these columns; what is missing has no weight */
+enum { WIDTH = 256 }; /* of these columns; what is missing has no weight */
 
 typedef struct numbers {
     double at[WIDTH];
@@ -117,8 +117,8 @@ typedef struct numbers {
 
 /* A letter at a site, with those of all columns. */
 typedef struct profile {
-    numbers D, d;
-    numbers lost; /* of values; of slopes additive D exp(-d) */
+    numbers far;  /* d, or for slopes D                                       */
+    numbers lost; /* 1 - exp(-d), or for slopes additive D exp(-d); of a sum  */
 } profile;
 
 typedef struct block {
@@ -129,36 +129,39 @@ typedef struct block {
     uint32_t letter[WIDTH];
 } block;
 
-/* How far `a` is from letters that columns have, by their numbers. */
+/* What a profile has of two letters that are D from each other. */
+static void tell_apart(const job *j, size_t site, double D, bool slopes, double *far,
+                       double *lost) {
+    double d = j->state->exponent[site] * D;
+    double near = lth__sites_has_sum(j->config) ? exp(-d) : 1;
+    *far = slopes ? D : d;
+    *lost = slopes ? j->state->additive * D * near : 1 - near;
+}
+
+/* By the matrix: a look at each letter that some column has, once. */
 static void look_up(const job *j, const block *b, size_t site, uint32_t a, bool slopes,
                     profile *out) {
-    double e = j->state->exponent[site], additive = j->state->additive;
-    bool has_sum = lth__sites_has_sum(j->config), known[LTH__MOST_LETTERS] = {false};
-    lth__apart table[LTH__MOST_LETTERS];
-    const double *distance = j->config->matrix->distance + (size_t)a * LTH__MOST_LETTERS;
+    bool known[LTH__MOST_LETTERS] = {false};
+    double far[LTH__MOST_LETTERS], lost[LTH__MOST_LETTERS];
     for (size_t c = 0; c < WIDTH; c++) {
         uint32_t other = b->letter[c];
-        if (!known[other]) {
-            double D = distance[other], d = e * D, near = has_sum ? exp(-d) : 1;
-            table[other] = (lth__apart){D, d, slopes ? additive * D * near : 1 - near};
-            known[other] = true;
-        }
-        out->D.at[c] = table[other].D;
-        out->d.at[c] = table[other].d;
-        out->lost.at[c] = table[other].lost;
+        if (!known[other])
+            tell_apart(j, site, lth__sites_distance(j->config, a, other), slopes, &far[other],
+                       &lost[other]);
+        known[other] = true;
+        out->far.at[c] = far[other];
+        out->lost.at[c] = lost[other];
     }
 }
 
-static void tell_apart(const job *j, const block *b, size_t site, uint32_t a, bool slopes,
-                       profile *out) {
-    double e = j->state->exponent[site], near = lth__sites_has_sum(j->config) ? exp(-e) : 1;
-    double lost = slopes ? j->state->additive * near : 1 - near;
-    for (size_t c = 0; c < WIDTH; c++) {
-        bool other = b->letter[c] != a;
-        out->D.at[c] = other ? 1 : 0;
-        out->d.at[c] = other ? e : 0;
-        out->lost.at[c] = other ? lost : 0;
-    }
+/* By identity. */
+static void compare_all(const job *j, const block *b, size_t site, uint32_t a, bool slopes,
+                        profile *out) {
+    double far, lost;
+    tell_apart(j, site, 1, slopes, &far, &lost);
+    for (size_t c = 0; c < WIDTH; c++) out->far.at[c] = b->letter[c] != a ? far : 0;
+    if (!lth__sites_has_sum(j->config)) return;
+    for (size_t c = 0; c < WIDTH; c++) out->lost.at[c] = b->letter[c] != a ? lost : 0;
 }
 
 /* Letters of the columns at a site. */
@@ -183,7 +186,7 @@ static void go_through(const job *j, block *b, bool slopes, use_profile *use) {
             uint32_t a = s->rows.letter[tile->row[r] * j->config->sites + site];
             profile *p = b->profiles + (j->config->matrix ? a : 0);
             if (!j->config->matrix)
-                tell_apart(j, b, site, a, slopes, p);
+                compare_all(j, b, site, a, slopes, p);
             else if (!made[a])
                 look_up(j, b, site, a, slopes, p), made[a] = true;
             use(j, b, r, site, p);
@@ -197,7 +200,7 @@ static void add(numbers *restrict to, const numbers *restrict x) {
 
 static void add_profile(const job *j, block *b, size_t row, size_t site, const profile *p) {
     (void)site;
-    if (lth__sites_has_product(j->config)) add(&b->far[row], &p->d);
+    if (lth__sites_has_product(j->config)) add(&b->far[row], &p->far);
     if (lth__sites_has_sum(j->config)) add(&b->lost[row], &p->lost);
 }
 
@@ -215,14 +218,16 @@ static void pull_profile(const job *j, block *b, size_t row, size_t site, const 
     const numbers *weight = &b->far[row], *W = &b->lost[row];
     size_t param = exponent_of(j, site);
     if (!j->sink->each) {
-        if (lth__sites_has_product(j->config)) j->sink->sum[param] -= dot(weight, &p->D);
+        if (lth__sites_has_product(j->config)) j->sink->sum[param] -= dot(weight, &p->far);
         if (lth__sites_has_sum(j->config)) j->sink->sum[param] -= dot(W, &p->lost);
         return;
     }
     size_t pair = row * j->tile->cols + b->first;
-    for (size_t c = 0; c < b->cols; c++)
-        lth__sink_add(j->sink, param, pair + c,
-                      -(weight->at[c] * p->D.at[c] + W->at[c] * p->lost.at[c]));
+    for (size_t c = 0; c < b->cols; c++) {
+        double slope = weight->at[c] * p->far.at[c];
+        if (lth__sites_has_sum(j->config)) slope += W->at[c] * p->lost.at[c];
+        lth__sink_add(j->sink, param, pair + c, -slope);
+    }
 }
 
 static void put_block(const job *j, block *b) {
