@@ -109,7 +109,7 @@ static lth_status tile_by_lists(const job *j, lth_ctx *ctx, lth_error *err) {
 
 /* ---- By all sites, for some columns at a time ---- */
 
-enum { WIDTH = 256 }; /* of these columns; what is missing has no weight */
+enum { WIDTH = 128 }; /* of these columns; what is missing has no weight */
 
 typedef struct numbers {
     double at[WIDTH];
