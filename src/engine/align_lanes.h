@@ -15,11 +15,12 @@
  * xh, yh, zh of what follows it by a run of x, of y, or of one and then the other, over o, o, o o:
  *
  *     a = 1/Z + D + o (xh + yh + o zh)
- *     xh <- e xh + D      yh <- e yh + D      zh <- e zh + yh (along x)      D <- f a
+ *     xh <- e xh + D      yh <- e yh + D      zh <- e zh + xh (along y)      D <- f a
  *
- * Then the mean score is sum M a s, the mean number of pairs sum M a, and that of runs
- * sum M o (xh + yh + 2 o zh). All letters between the first and the last pair are in pairs or
- * skipped, so that i + j of where alignments begin and end says how many these are.
+ * which is the same with x and y exchanged. Then the mean score is sum M a s, the mean number of
+ * pairs sum M a, and that of runs sum M o (xh + yh + 2 o zh). All letters between the first and the
+ * last pair are in pairs or skipped, so that i + j of where alignments begin and end says how many
+ * these are.
  *
  * Of the cells of a band of rows M is kept for it, and nothing else; it is made again from what was
  * saved where the band begins. A row waits for another only by what lies in memory, and the sums
@@ -240,37 +241,29 @@ typedef struct align_sums {
     vec places;             /* of i + j: ends less beginnings       */
 } align_sums;
 
-/* A row. Of each column: what goes down, xh and zh or mirrored yh, and f a of the row below. */
-INLINE void retreat(const bool mirrored, const lth__align_job *job, const align_room *m, size_t row,
+/* A row. Of each column: the weight of the run that goes down, and f a of the row below. */
+INLINE void retreat(const lth__align_job *job, const align_room *m, size_t row,
                     const align_weights *w, vec end, const vec *restrict M, align_sums *sums) {
     const size_t width = job->cols + 2 * SKEW;
     const vec *factor = m->factor + job->shared[row] * width + SKEW;
     const vec *score = m->score + job->shared[row] * width + SKEW;
     const vec o = w->open, e = w->extend;
-    vec *restrict state = m->state + STATE * job->cols;
-    vec x = v_zero(), y = v_zero(), z = v_zero(), D = v_zero();
+    vec *restrict state = m->state + 2 * job->cols;
+    vec along = v_zero(), both = v_zero(), D = v_zero();
     vec scores = sums->score, pairs = sums->pairs, runs = sums->runs;
     vec ends = v_zero(), ends_after = v_zero(), begins = v_zero(), begins_after = v_zero();
     for (size_t j = job->cols; j-- > 0;) {
-        state -= STATE;
-        if (mirrored)
-            y = state[0];
-        else
-            x = state[0], z = state[1];
-        vec skips = v_fma(o, z, x + y), a = v_fma(o, skips, D + end), pair = M[j] * a;
+        state -= 2;
+        vec down = state[0], skips = v_fma(o, both, down + along);
+        vec a = v_fma(o, skips, D + end), pair = M[j] * a, new = factor[j] * a;
         scores = v_fma(score[j], pair, scores);
         pairs += pair;
-        runs = v_fma(M[j], v_fma(o, z, skips), runs);
-        z = v_fma(e, z, y);
-        x = v_fma(e, x, D);
-        y = v_fma(e, y, D);
-        if (mirrored)
-            state[0] = y;
-        else
-            state[0] = x, state[1] = z;
-        D = state[2];
-        vec new = factor[j] * a;
-        state[2] = new;
+        runs = v_fma(M[j], v_fma(o, both, skips), runs);
+        both = v_fma(e, both, down);
+        along = v_fma(e, along, D);
+        state[0] = v_fma(e, down, D);
+        D = state[1];
+        state[1] = new;
         /* A sum of sums has each column as often as there are columns from it on. */
         ends += M[j];
         begins += new;
@@ -284,13 +277,12 @@ INLINE void retreat(const bool mirrored, const lth__align_job *job, const align_
 }
 
 /* Rows of a block, but for one that is none. */
-INLINE void retreat_block(const bool mirrored, const lth__align_job *job, const align_room *m,
-                          size_t block, const align_weights *w, vec end, const vec *cells,
-                          align_sums *sums) {
+INLINE void retreat_block(const lth__align_job *job, const align_room *m, size_t block,
+                          const align_weights *w, vec end, const vec *cells, align_sums *sums) {
     const size_t width = job->cols + 2 * SKEW;
     for (size_t r = STEP; r-- > 0;) {
         size_t row = block * STEP + r;
-        if (row < job->rows) retreat(mirrored, job, m, row, w, end, cells + r * width + SKEW, sums);
+        if (row < job->rows) retreat(job, m, row, w, end, cells + r * width + SKEW, sums);
     }
 }
 
@@ -331,9 +323,9 @@ INLINE void go_back(const bool mirrored, const lth__align_job *job, const align_
             advance_all(mirrored, job, p, m, first, end, true, &w, m->saved + band * p->state,
                         m->cells);
         for (size_t b = end; b-- > first;) {
-            multiply(level / m->one[b], p->state, m->state);
+            multiply(level / m->one[b], 2 * p->width, m->state);
             w.one = level = m->one[b];
-            retreat_block(mirrored, job, m, b, &w, end_weight(sum, level, final),
+            retreat_block(job, m, b, &w, end_weight(sum, level, final),
                           m->cells + (b - first) * p->cells, sums);
         }
     }
