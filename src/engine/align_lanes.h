@@ -12,17 +12,19 @@
  * at once, the second a column behind the first: so none waits for the other.
  *
  * The derivatives are a pass backwards. With D the weight of all that follows a cell by a pair, and
- * xh, yh those of X' and Y' of the next cells, over o:
+ * xh, yh, zh of what follows it by a run of x, of y, or of one and then the other, over o, o, o o:
  *
- *     u = D + o yh      a = 1/Z + u + o xh      xh <- e xh + u      yh <- e yh + D      D <- f a
+ *     a = 1/Z + D + o (xh + yh + o zh)
+ *     xh <- e xh + D      yh <- e yh + D      zh <- e zh + xh (along y)      D <- f a
  *
- * Then the mean score is sum M a s, the mean number of pairs p = sum M a. Of the p - 1 steps from a
- * pair to the next sum M D skip nothing, and o o sum X' yh skip letters of both, in two runs. All
- * letters between the first and the last pair are in pairs or skipped, so that i + j of where
- * alignments begin and end says how many these are.
+ * which is the same with x and y exchanged. Then the mean score is sum M a s, the mean number of
+ * pairs sum M a, and that of runs sum M o (xh + yh + 2 o zh). All letters between the first and the
+ * last pair are in pairs or skipped, so that i + j of where alignments begin and end says how many
+ * these are.
  *
- * M and X' of a band of rows are kept for it; they are made again from what was saved where the
- * band begins.
+ * Of the cells of a band of rows M is kept for it, and nothing else; it is made again from what was
+ * saved where the band begins. A row waits for another only by what lies in memory, and the sums
+ * fill the registers: so one goes after the other.
  *
  * A lane whose sum is about to leave the range of numbers goes on at 2^-780 times of it; backwards
  * it is the other way round, so that products are as they should be. What it loses by that is below
@@ -35,7 +37,7 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-enum { STEP = 2, SKEW = LTH__ALIGN_PAD, STATE = 3, KEPT = 2 };
+enum { STEP = 2, SKEW = LTH__ALIGN_PAD, STATE = 3 };
 
 static const double raised_from = 0x1p400, raised_by = 0x1p-780, most_sum = 0x1p900;
 
@@ -56,7 +58,7 @@ static align_plan plan_align(const lth__align_job *job) {
     align_plan p = {.width = width,
                     .blocks = (job->rows + STEP - 1) / STEP,
                     .state = STATE * width,
-                    .cells = KEPT * STEP * (job->cols + SKEW),
+                    .cells = STEP * width,
                     .profile = (job->slots + 3) / 4 * 4 * width};
     p.height = BAND_BYTES / (p.cells * sizeof(vec)) + 1;
     /* As many bands as blocks of one take the least memory; where it is little, more of them. */
@@ -118,7 +120,7 @@ INLINE const vec *row_of(const lth__align_job *job, const vec *profile, size_t w
 typedef struct align_weights {
     vec open, extend;
     vec one;   /* an alignment without any pair, by lane           */
-    vec total; /* of M in the rows so far; mirrored in the state   */
+    vec total; /* of M in the rows so far; mirrored about it       */
 } align_weights;
 
 static align_weights begin_weights(const lth__align_job *job) {
@@ -136,7 +138,7 @@ static void begin_state(size_t width, vec *state) {
     }
 }
 
-/* A block of rows; M and X' are kept where asked for: [step][row]. */
+/* A block of rows; M is kept where asked for: [row][column]. */
 INLINE void advance(const bool mirrored, const bool keeps, const lth__align_job *job,
                     const vec *profile, size_t block, align_weights *w, vec *restrict state,
                     vec *restrict cells) {
@@ -145,13 +147,11 @@ INLINE void advance(const bool mirrored, const bool keeps, const lth__align_job 
                                row_of(job, profile, width, block, 1) - 1};
     const vec o = w->open, e = w->extend, one = w->one;
     vec along[STEP] = {v_zero(), v_zero()}, corner[STEP] = {one, one}, above = one;
-    vec passed = v_zero(), sum[STEP] = {v_zero(), v_zero()}; /* from the first row to the second */
+    vec passed = v_zero(), column = v_zero(); /* from the first row to the second */
+    vec sum[STEP] = {v_zero(), v_zero()};
     for (size_t step = 0; step < job->cols + SKEW; step++, state += STATE) {
-        vec *from = state + STATE, all[STEP], down[STEP] = {from[0], passed}, add[STEP];
-        if (mirrored) {
-            add[1] = sum[1];
-            sum[1] = from[2];
-        }
+        vec *from = state + STATE, all[STEP], down[STEP] = {from[0], passed}, add = column;
+        if (mirrored) column = from[2];
 #pragma GCC unroll 2
         for (int r = STEP - 1; r >= 0; r--) {
             vec M = factor[r][step] * corner[r];
@@ -160,27 +160,19 @@ INLINE void advance(const bool mirrored, const bool keeps, const lth__align_job 
             all[r] = v_fma(o, Y, E) + one;
             along[r] = v_fma(e, along[r], mirrored ? M : E);
             down[r] = v_fma(e, down[r], mirrored ? E : M);
-            if (!mirrored)
-                sum[r] += M;
-            else if (r == 1)
-                add[1] += M;
-            else
-                sum[1] += M;
-            if (keeps) {
-                cells[KEPT * r] = M;
-                cells[KEPT * r + 1] = X;
-            }
+            sum[mirrored ? 0 : r] += M;
+            if (mirrored) *(r == 1 ? &add : &column) += M;
+            if (keeps) cells[(size_t)r * (width - 1) + SKEW + step] = M;
         }
-        if (keeps) cells += KEPT * STEP;
         passed = down[0];
         corner[1] = above;
         above = all[0];
         corner[0] = from[1];
         state[0] = down[1];
         state[1] = all[1];
-        if (mirrored) state[2] = add[1];
+        if (mirrored) state[2] = add;
     }
-    if (!mirrored) w->total = w->total + sum[0] + sum[1];
+    w->total = w->total + sum[0] + sum[1];
 }
 
 /* From one level to another: the same in most lanes, and in most blocks in all of them. */
@@ -192,16 +184,17 @@ static bool multiply(vec by, size_t count, vec *v) {
 }
 
 static vec total_of(const lth__align_job *job, const align_weights *w, const vec *state) {
-    vec total = w->total;
-    for (size_t k = 0; job->mirrored && k < job->cols; k++) total += state[STATE * (k + SKEW) + 2];
+    if (!job->mirrored) return w->total;
+    vec total = v_zero();
+    for (size_t k = 0; k < job->cols; k++) total += state[STATE * (k + SKEW) + 2];
     return total;
 }
 
 /* Lanes that are about to leave the range go on at another level. */
-static vec choose_level(const lth__align_job *job, const align_weights *w, const vec *state) {
-    vec one = w->one, total = total_of(job, w, state);
+static vec choose_level(const align_weights *w) {
+    vec one = w->one;
     for (size_t lane = 0; lane < LANES; lane++) {
-        if (total[lane] > raised_from) one[lane] = raised_by;
+        if (w->total[lane] > raised_from) one[lane] = raised_by;
     }
     return one;
 }
@@ -211,7 +204,7 @@ INLINE void advance_all(const bool mirrored, const lth__align_job *job, const al
                         const align_room *m, size_t first, size_t last, bool again,
                         align_weights *w, vec *state, vec *cells) {
     for (size_t b = first; b < last; b++) {
-        if (!again) m->one[b] = choose_level(job, w, state);
+        if (!again) m->one[b] = choose_level(w);
         vec by = m->one[b] / w->one;
         if (multiply(by, p->state, state)) w->total *= by;
         w->one = m->one[b];
@@ -244,60 +237,53 @@ INLINE void align_values(const bool mirrored, const lth__align_job *job, double 
 /* ---- Backwards ---- */
 
 typedef struct align_sums {
-    vec score, pairs, next, both; /* of M a s, M a, M D, X' yh      */
-    vec places;                   /* of i + j: ends less beginnings */
+    vec score, pairs, runs; /* of M a s, M a, M (xh + yh + 2 o zh)  */
+    vec places;             /* of i + j: ends less beginnings       */
 } align_sums;
 
-/* A block of rows. Of each column: the weight of the chain that goes down, and f a of the row
- * below. */
-INLINE void retreat(const bool mirrored, const lth__align_job *job, const align_room *m,
-                    size_t block, const align_weights *w, vec end, const vec *restrict cells,
-                    align_sums *sums) {
-    const size_t width = job->cols + 2 * SKEW, steps = job->cols + SKEW;
-    const vec *factor[STEP] = {row_of(job, m->factor, width, block, 0),
-                               row_of(job, m->factor, width, block, 1) - 1};
-    const vec *score[STEP] = {row_of(job, m->score, width, block, 0),
-                              row_of(job, m->score, width, block, 1) - 1};
+/* A row. Of each column: the weight of the run that goes down, and f a of the row below. */
+INLINE void retreat(const lth__align_job *job, const align_room *m, size_t row,
+                    const align_weights *w, vec end, const vec *restrict M, align_sums *sums) {
+    const size_t width = job->cols + 2 * SKEW;
+    const vec *factor = m->factor + job->shared[row] * width + SKEW;
+    const vec *score = m->score + job->shared[row] * width + SKEW;
     const vec o = w->open, e = w->extend;
-    vec *restrict state = m->state + 2 * steps;
-    vec along[STEP] = {v_zero(), v_zero()}, follows[STEP] = {v_zero(), v_zero()};
-    vec below = v_zero(), passed = v_zero();
-    vec scores = sums->score, pairs = sums->pairs, next = sums->next, both = sums->both;
+    vec *restrict state = m->state + 2 * job->cols;
+    vec along = v_zero(), both = v_zero(), D = v_zero();
+    vec scores = sums->score, pairs = sums->pairs, runs = sums->runs;
     vec ends = v_zero(), ends_after = v_zero(), begins = v_zero(), begins_after = v_zero();
-    cells += KEPT * STEP * steps;
-    for (size_t step = steps; step-- > 0;) {
+    for (size_t j = job->cols; j-- > 0;) {
         state -= 2;
-        cells -= KEPT * STEP;
-        vec down[STEP] = {passed, state[0]}, new[STEP];
-#pragma GCC unroll 2
-        for (int r = 0; r < STEP; r++) {
-            vec D = follows[r], M = cells[KEPT * r], X = cells[KEPT * r + 1];
-            vec xh = mirrored ? along[r] : down[r], yh = mirrored ? down[r] : along[r];
-            vec u = v_fma(o, yh, D), a = v_fma(o, xh, u) + end, pair = M * a;
-            scores = v_fma(score[r][step], pair, scores);
-            pairs += pair;
-            next = v_fma(M, D, next);
-            both = v_fma(X, yh, both);
-            along[r] = v_fma(e, along[r], mirrored ? u : D);
-            down[r] = v_fma(e, down[r], mirrored ? D : u);
-            new[r] = factor[r][step] * a;
-        }
-        /* A sum of sums has each step as often as there are steps from it on. */
-        ends += cells[0] + cells[KEPT];
-        begins += new[0] + new[1];
+        vec down = state[0], skips = v_fma(o, both, down + along);
+        vec a = v_fma(o, skips, D + end), pair = M[j] * a, new = factor[j] * a;
+        scores = v_fma(score[j], pair, scores);
+        pairs += pair;
+        runs = v_fma(M[j], v_fma(o, both, skips), runs);
+        both = v_fma(e, both, down);
+        along = v_fma(e, along, D);
+        state[0] = v_fma(e, down, D);
+        D = state[1];
+        state[1] = new;
+        /* A sum of sums has each column as often as there are columns from it on. */
+        ends += M[j];
+        begins += new;
         ends_after += ends;
         begins_after += begins;
-        passed = down[1];
-        follows[0] = below;
-        below = new[1];
-        follows[1] = state[1];
-        state[2 * SKEW] = down[0];
-        state[2 * SKEW + 1] = new[0];
     }
-    vec first = v_set1((real)(block * STEP) - 1); /* a step counts one more than its number */
+    vec first = v_set1((real)row - 1); /* a column counts one more than its number */
     vec weight = v_fma(first, ends, ends_after) * end;
     weight -= v_fma(first, begins, begins_after) * w->one;
-    *sums = (align_sums){scores, pairs, next, both, sums->places + weight};
+    *sums = (align_sums){scores, pairs, runs, sums->places + weight};
+}
+
+/* Rows of a block, but for one that is none. */
+INLINE void retreat_block(const lth__align_job *job, const align_room *m, size_t block,
+                          const align_weights *w, vec end, const vec *cells, align_sums *sums) {
+    const size_t width = job->cols + 2 * SKEW;
+    for (size_t r = STEP; r-- > 0;) {
+        size_t row = block * STEP + r;
+        if (row < job->rows) retreat(job, m, row, w, end, cells + r * width + SKEW, sums);
+    }
 }
 
 /* What ends at a cell weighs 1/Z, at the level of the block. */
@@ -339,15 +325,15 @@ INLINE void go_back(const bool mirrored, const lth__align_job *job, const align_
         for (size_t b = end; b-- > first;) {
             multiply(level / m->one[b], 2 * p->width, m->state);
             w.one = level = m->one[b];
-            retreat(mirrored, job, m, b, &w, end_weight(sum, level, final),
-                    m->cells + (b - first) * p->cells, sums);
+            retreat_block(job, m, b, &w, end_weight(sum, level, final),
+                          m->cells + (b - first) * p->cells, sums);
         }
     }
 }
 
 static void put_slopes(const lth__align_job *job, const align_sums *s, double *slope) {
-    const vec o = v_set1(job->open), one = v_set1(1), two = v_set1(2);
-    vec runs = s->pairs - one - s->next + o * o * s->both;
+    const vec two = v_set1(2);
+    vec runs = v_set1(job->open) * s->runs;
     vec skipped = s->places + two - two * s->pairs - runs;
     v_store_double(slope, s->score);
     v_store_double(slope + LANES, runs);
@@ -358,7 +344,7 @@ INLINE void align_slopes(const bool mirrored, const lth__align_job *job, double 
                          double *slope) {
     const align_plan p = plan_align(job);
     const align_room m = lay_out_align(&p, job->scratch, true);
-    align_sums sums = {v_zero(), v_zero(), v_zero(), v_zero(), v_zero()};
+    align_sums sums = {v_zero(), v_zero(), v_zero(), v_zero()};
     look_up_letters(job, job->factor, p.width, m.factor);
     look_up_letters(job, job->score, p.width, m.score);
     align_weights w = go_forwards(mirrored, job, &p, &m);

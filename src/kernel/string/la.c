@@ -128,18 +128,30 @@ typedef struct self_job {
     const lth__eval *eval;
     const state *state;
     const side *side;
+    lth__aligner **aligner; /* of each worker, or NULL: its memory is worth keeping */
 } self_job;
 
 static lth_status align_with_itself(void *user, size_t item, unsigned worker, lth_error *err) {
-    (void)worker;
     self_job *j = user;
     lth__letters_of x = sequence_of(j->side, item);
-    lth__aligner *aligner;
+    lth__aligner **own = &j->aligner[worker];
     j->side->self[item] = (lth__alignments){0};
     if (x.length == 0) return LTH_OK;
-    LTH_TRY(make_aligner(j->eval, j->state, j->side, j->side, j->eval->gradients, &aligner, err));
-    lth_status status = lth__aligner_sum(aligner, x, &x, 1, false, &j->side->self[item], err);
-    lth__aligner_free(aligner);
+    if (!*own)
+        LTH_TRY(make_aligner(j->eval, j->state, j->side, j->side, j->eval->gradients, own, err));
+    return lth__aligner_sum(*own, x, &x, 1, false, &j->side->self[item], err);
+}
+
+static lth_status align_all_with_themselves(const lth__eval *eval, const state *st, side *s,
+                                            size_t count, lth_error *err) {
+    unsigned workers = eval->ctx->options.threads;
+    self_job job = {.eval = eval, .state = st, .side = s};
+    job.aligner = lth__calloc(workers, sizeof *job.aligner);
+    if (!job.aligner) return lth__fail_memory(err, workers * sizeof *job.aligner);
+    lth_status status = lth__parallel_for(eval->ctx, "self-similarities", count, NULL,
+                                          align_with_itself, &job, err);
+    for (unsigned w = 0; w < workers; w++) lth__aligner_free(job.aligner[w]);
+    lth__free(job.aligner);
     return status;
 }
 
@@ -149,9 +161,7 @@ static lth_status make_side(const lth__node *node, const lth__eval *eval, const 
     if (eval->only_diagonal && !eval->keeps) return LTH_OK;
     s->self = lth__alloc(items->count + 1, sizeof *s->self);
     if (!s->self) return lth__fail_memory(err, items->count * sizeof *s->self);
-    self_job job = {.eval = eval, .state = st, .side = s};
-    return lth__parallel_for(eval->ctx, "self-similarities", items->count, NULL, align_with_itself,
-                             &job, err);
+    return align_all_with_themselves(eval, st, s, items->count, err);
 }
 
 static void warn_of_empty(const lth__eval *eval, const side *s) {
