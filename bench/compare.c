@@ -12,8 +12,8 @@
 
 static const char usage[] =
     "usage: luthier-bench-compare [--json] [--check] [--seconds S] [--data DIR] [--peers FILE]\n"
-    "                             [--gp-peer FILE] [--svm-peer FILE] [--luthier FILE]\n"
-    "                             [--part TEXT] [--rows N]\n"
+    "                             [--gp-peer FILE] [--svm-peer FILE] [--sites-peer FILE]\n"
+    "                             [--luthier FILE] [--part TEXT] [--rows N]\n"
     "  --json          print JSON instead of Markdown\n"
     "  --check         exit 1 when a row does not reach what is asked of it\n"
     "  --seconds S     time to spend on a row, about (default 3)\n"
@@ -23,6 +23,7 @@ static const char usage[] =
     "  --peers FILE    times of other programs to show: lines of name, tab, seconds\n"
     "  --gp-peer FILE  a line of name, seconds and log evidence from peers/sklearn_gp.py\n"
     "  --svm-peer FILE a line of name, seconds, micro and macro F1 from peers/sklearn_svm.py\n"
+    "  --sites-peer FILE  a line of name and seconds from peers/numpy_sites.py\n"
     "  --luthier FILE  the command line (default: the one beside this program)\n"
     "  --part TEXT     measure only the parts that have TEXT in their names\n"
     "  --rows N        rows of the pass by inducing rows (default 50000)\n";
@@ -62,13 +63,19 @@ static void find_program(wishes *w) {
 }
 
 static void read_options(int argc, char **argv, wishes *w) {
-    static const struct option options[] = {
-        {"json", no_argument, NULL, 'j'},          {"check", no_argument, NULL, 'c'},
-        {"seconds", required_argument, NULL, 's'}, {"data", required_argument, NULL, 'd'},
-        {"peers", required_argument, NULL, 'p'},   {"luthier", required_argument, NULL, 'l'},
-        {"gp-peer", required_argument, NULL, 'g'}, {"svm-peer", required_argument, NULL, 'v'},
-        {"part", required_argument, NULL, 't'},    {"rows", required_argument, NULL, 'r'},
-        {"help", no_argument, NULL, 'h'},          {0}};
+    static const struct option options[] = {{"json", no_argument, NULL, 'j'},
+                                            {"check", no_argument, NULL, 'c'},
+                                            {"seconds", required_argument, NULL, 's'},
+                                            {"data", required_argument, NULL, 'd'},
+                                            {"peers", required_argument, NULL, 'p'},
+                                            {"luthier", required_argument, NULL, 'l'},
+                                            {"gp-peer", required_argument, NULL, 'g'},
+                                            {"svm-peer", required_argument, NULL, 'v'},
+                                            {"sites-peer", required_argument, NULL, 'n'},
+                                            {"part", required_argument, NULL, 't'},
+                                            {"rows", required_argument, NULL, 'r'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {0}};
     int option;
     while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
         switch (option) {
@@ -78,6 +85,7 @@ static void read_options(int argc, char **argv, wishes *w) {
         case 'd': w->plan.data = optarg; break;
         case 'p': w->plan.peers = optarg; break;
         case 'g': w->plan.gp_peer = optarg; break;
+        case 'n': w->plan.sites_peer = optarg; break;
         case 'v': w->plan.svm_peer = optarg; break;
         case 't': w->part = optarg; break;
         case 'r': w->plan.rows = strtoul(optarg, NULL, 10); break;
@@ -129,6 +137,8 @@ static void measure_all(const plan *p, const char *part, report *r) {
         {"conjugate gradients", measure_cg},
         {"on disk", measure_store},
         {"other targets", measure_targets},
+        {"sequences", measure_sequences},
+        {"aligned sequences", measure_aligned},
         {"instruction sets, lengths, orders", measure_speeds},
     };
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {

@@ -11,6 +11,7 @@ typedef struct plan {
     const char *data;       /* folder with semeval2007.tsv and the Penn trees    */
     const char *peers;      /* file with the times of other programs; NULL = none */
     const char *gp_peer;    /* file with scikit-learn's time and evidence; NULL = none */
+    const char *sites_peer; /* file with NumPy's time for aligned sites; NULL = none     */
     const char *svm_peer;   /* file with its time and scores on Reuters; NULL = none    */
     char folder[4096 - 64]; /* for temporary files                               */
 } plan;
@@ -35,10 +36,12 @@ void measure_trees(const plan *p, report *r); /* rows 16 to 18 */
 void measure_classification(const plan *p, report *r); /* row 19 */
 void measure_features(const plan *p, report *r);       /* row 20 */
 
-void measure_inducing(const plan *p, report *r); /* row 21 */
-void measure_cg(const plan *p, report *r);       /* rows 22 and 23 */
-void measure_store(const plan *p, report *r);    /* row 24 */
-void measure_targets(const plan *p, report *r);  /* rows 25 and 26 */
+void measure_inducing(const plan *p, report *r);  /* row 21 */
+void measure_cg(const plan *p, report *r);        /* rows 22 and 23 */
+void measure_store(const plan *p, report *r);     /* row 24 */
+void measure_targets(const plan *p, report *r);   /* rows 25 and 26 */
+void measure_sequences(const plan *p, report *r); /* row 27 */
+void measure_aligned(const plan *p, report *r);   /* row 28 */
 
 /* Speeds of instruction sets, lengths and orders, and of other programs. */
 void measure_speeds(const plan *p, report *r);

@@ -24,7 +24,8 @@ int parse_noise(const options *o, double least, double *noise, bool *held) {
 
 static int check_usage(const options *o) {
     const command *c = o->command;
-    if (o->target.count == 0) return usage_error(c, "%s wants --target COL[,COL...]", c->name);
+    if (o->target.count == 0 && o->label_by < 0)
+        return usage_error(c, "%s wants --target COL[,COL...]", c->name);
     if (!o->kernel) return usage_error(c, "%s wants --kernel EXPR", c->name);
     bool svm = o->model && strcmp(o->model, "svm") == 0;
     if (o->model && !svm && strcmp(o->model, "gp") != 0)
@@ -127,6 +128,11 @@ static int fill_uncertainty(const options *o, lth_gp_options *to) {
     return EXIT_DONE;
 }
 
+lth_task asked_task(const options *o) {
+    if (o->task >= 0) return (lth_task)o->task;
+    return o->target.count == 0 ? LTH_TASK_CLASSIFICATION : LTH_TASK_AUTO;
+}
+
 static int fill_options(learning *l) {
     const options *o = l->options;
     lth_gp_options *to = &l->gp_options;
@@ -144,7 +150,7 @@ static int fill_options(learning *l) {
     to->user = l;
     to->journal = o->journal;
     to->gram = o->gram;
-    if (o->task >= 0) to->task = (lth_task)o->task;
+    to->task = asked_task(o);
     int code = fill_likelihood(o, to);
     if (!code) code = fill_posterior(o, to);
     if (!code) code = fill_uncertainty(o, to);
@@ -155,7 +161,9 @@ static int fill_options(learning *l) {
 int learning_open(learning *l, const options *o) {
     *l = (learning){.session.options = o, .options = o};
     int code = check_usage(o);
-    if (!code) code = split_names(o, "target", &o->target, &l->targets);
+    const char *file = FILE_COLUMN;
+    const list by_file = {&file, 1}, *targets = o->target.count > 0 ? &o->target : &by_file;
+    if (!code) code = split_names(o, "target", targets, &l->targets);
     if (!code) code = split_names(o, "fix", &o->fix, &l->fix);
     if (!code) code = fill_options(l);
     if (!code) code = fill_svm_options(l);
@@ -166,6 +174,7 @@ int learning_open(learning *l, const options *o) {
 void learning_close(learning *l) {
     lth_table_free(l->table);
     lth_kernel_free(l->kernel);
+    free(l->filled);
     free(l->targets.at);
     free(l->fix.at);
     for (size_t i = 0; i < sizeof l->numbers / sizeof *l->numbers; ++i) free(l->numbers[i]);
@@ -217,18 +226,27 @@ static const char *noise_column(const char *noise_by) {
     return noise_by && strncmp(noise_by, "1/", 2) == 0 ? noise_by + 2 : noise_by;
 }
 
+/* The kernel, and its text as the library gets it. */
+static int parse_kernel(learning *l) {
+    l->expression = l->options->kernel;
+    int code = session_parse_kernel(&l->session, l->expression, &l->kernel);
+    if (code || !fills_kernel(l->options)) return code;
+    l->expression = l->filled = kernel_text(l->kernel);
+    return l->filled ? EXIT_DONE : out_of_memory();
+}
+
 /* What is beside the kernel. */
 static int parse_more(learning *l) {
     const options *o = l->options;
     size_t params = lth_kernel_params(l->kernel);
-    int code = session_parse_more(&l->session, o->kernel, o->mean, o->noise_kernel, &l->kernel);
+    int code = session_parse_more(&l->session, l->expression, o->mean, o->noise_kernel, &l->kernel);
     l->only_constant = !code && o->mean && lth_kernel_params(l->kernel) == params;
     return code;
 }
 
 int learning_read(learning *l, const char *also) {
     const options *o = l->options;
-    int code = session_parse_kernel(&l->session, o->kernel, &l->kernel);
+    int code = parse_kernel(l);
     if (!code && (o->mean || o->noise_kernel)) code = parse_more(l);
     if (!code) code = session_check_vectors(&l->session, l->kernel);
     if (code) return code;
@@ -241,7 +259,8 @@ int learning_read(learning *l, const char *also) {
     list more = {columns, l->targets.count};
     for (size_t i = 0; i < OTHERS; ++i)
         if (others[i]) columns[more.count++] = others[i];
-    code = session_read_table(&l->session, o->arguments[0], l->kernel, &more, &l->table);
+    list tables = tables_from(o, 0);
+    code = session_read_tables(&l->session, &tables, l->kernel, &more, &l->table);
     if (!code && !l->svm) code = check_labels(l);
     return code;
 }

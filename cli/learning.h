@@ -18,7 +18,9 @@ typedef struct learning {
     bool only_constant; /* --mean names no column */
     bool svm;           /* --model svm */
     lth_svm_options svm_options;
-    double *numbers[3]; /* the lists of --C, --epsilon and --nu */
+    const char *expression; /* of the kernel, with what options say of all of it */
+    char *filled;           /* that, unless it is --kernel's                     */
+    double *numbers[3];     /* the lists of --C, --epsilon and --nu */
 } learning;
 
 /* What can be wrong before anything is read: --kernel, --target, --model, --noise. Then the session
@@ -35,6 +37,9 @@ int learning_fail(learning *l, const lth_error *err);
 
 /* A variance as it is given to --noise; `held` NULL = no "!" is allowed. */
 int parse_noise(const options *o, double least, double *noise, bool *held);
+
+/* --task; the names of files are labels. */
+lth_task asked_task(const options *o);
 
 /* --likelihood and what goes with it. */
 int fill_likelihood(const options *o, lth_gp_options *to);

@@ -61,6 +61,12 @@ bool model_has_probabilities(lth_model *m) {
     return !svm || lth_svm_reported(svm)->probability;
 }
 
+size_t model_scores(lth_model *m) {
+    size_t classes = lth_model_classes(m);
+    if (!lth_model_svm(m)) return 0;
+    return classes == 2 && !lth_model_is_multi_label(m) ? 1 : classes;
+}
+
 static size_t most_probable(const double *probability, size_t classes) {
     size_t best = 0;
     for (size_t c = 1; c < classes; ++c)
@@ -112,7 +118,8 @@ static lth_status predict_numbers(const lth_gp *gp, const lth_table *table, bool
 lth_status model_predict(lth_model *m, const lth_table *table, bool latent,
                          const model_prediction *to, lth_error *err) {
     lth_gp *gp = lth_model_gp(m);
-    lth_svm_prediction by_svm = {.value = to->mean, .has = to->has, .probability = to->probability};
+    lth_svm_prediction by_svm = {
+        .value = to->mean, .has = to->has, .probability = to->probability, .score = to->score};
     if (!gp) return lth_svm_predict(lth_model_svm(m), table, &by_svm, sizeof by_svm, err);
     if (to->mean) return predict_numbers(gp, table, latent, to, err);
     lth_status status = lth_gp_classify(gp, table, to->probability, err);

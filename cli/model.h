@@ -17,6 +17,7 @@ size_t model_find_class(const lth_model *m, const char *name, size_t length); /*
 static const double sds_95 = 1.959964;
 
 bool model_has_probabilities(lth_model *m); /* of labels */
+size_t model_scores(lth_model *m);          /* decision values of an SVM for labels */
 bool model_is_normal(lth_model *m);         /* what it predicts are numbers with normal noise */
 /* A column that it reads beside those of its kernel, as a list for session_read_table(). */
 list model_columns(lth_model *m, const char *room[1]);
@@ -30,6 +31,7 @@ typedef struct model_prediction {
     double *grades;      /* [row * grades + grade]           */
     bool *has;           /* labels: [row * classes + class]  */
     double *probability; /* likewise                         */
+    double *score;       /* of an SVM: [row * scores + score] */
     const list *given;   /* targets whose numbers the table has, or NULL */
 } model_prediction;
 

@@ -11,7 +11,7 @@
 #include "output.h"
 
 const command commands[] = {
-    {"fit", "TABLE --target COL[,COL...] --kernel EXPR -o M [options]",
+    {"fit", "TABLE... --target COL[,COL...] --kernel EXPR -o M [options]",
      "learn a model from a table, and write it to a file",
      "Learns the hyperparameters of the kernel EXPR, and the noise, by the evidence of the number "
      "column COL; several columns share them. A column of labels makes a classifier. The model M "
@@ -23,22 +23,24 @@ const command commands[] = {
      "luthier fit reviews.tsv --target score --kernel 'ssk(text)' -o score\n"
      "luthier fit t.tsv --target joy,fear --kernel 'ssk(text, order=3)' -o m\n"
      "luthier fit t.tsv --target y --kernel 'ssk(text)' --noise 0.1! -o m\n"
-     "luthier fit t.tsv --model svm --target kind --kernel 'ssk(text)' -o m",
-     1, 1, run_fit},
-    {"predict", "M TABLE [options]", "mean, standard deviation and 95% interval for each row",
+     "luthier fit t.tsv --model svm --target kind --kernel 'ssk(text)' -o m\n"
+     "luthier fit yes.fa no.fa --label-by file --kernel 'gkm(sequence)' -o m",
+     1, MANY, run_fit},
+    {"predict", "M TABLE... [options]", "mean, standard deviation and 95% interval for each row",
      "Prints for each row of TABLE what the model M expects: mean and standard deviation, and the "
      "interval from lo to hi that holds 95% of the values. With several targets the columns are "
      "TARGET.mean and so on. Where the distribution is not normal there is the median too, and of "
      "grades their probabilities, p[GRADE]. For labels: label and, if the model has them, the "
      "probabilities "
-     "p[CLASS]; a support vector machine for numbers prints the mean alone. Rows count from 1 in "
+     "p[CLASS], of a support vector machine also its decision value: score, above 0 for the last "
+     "of two classes, or score[CLASS]; one for numbers prints the mean alone. Rows count from 1 in "
      "the file. The model "
      "holds the vectors of the words it was trained on; --vectors finds those of others.",
      "luthier predict score new.tsv\n"
      "luthier predict score new.csv --json -o predictions.jsonl\n"
      "luthier predict score test.tsv --score",
-     2, 2, run_predict},
-    {"explain", "M [TABLE] [options]",
+     2, MANY, run_predict},
+    {"explain", "M [TABLE...] [options]",
      "what a prediction comes from: words, patterns, training rows",
      "Prints for each row of TABLE, or those of --row, what the model M expects and why: how much "
      "each word, node of a tree or number adds to it, which patterns of words (with gaps) or "
@@ -50,8 +52,8 @@ const command commands[] = {
      "luthier explain score new.tsv --row 3\n"
      "luthier explain score new.tsv --as html -o reasons.html\n"
      "luthier explain score --patterns 20",
-     1, 2, run_explain},
-    {"cv", "TABLE --target COL[,COL...] --kernel EXPR [options]",
+     1, MANY, run_explain},
+    {"cv", "TABLE... --target COL[,COL...] --kernel EXPR [options]",
      "how well a kernel predicts, by cross-validation",
      "Fits a model to all folds but one and judges it on that one, for each fold and each target. "
      "Prints the negative log predictive density (nlpd), the mean absolute and the root mean "
@@ -65,7 +67,7 @@ const command commands[] = {
      "which. docs/models.md says what each figure is.",
      "luthier cv reviews.tsv --target score --kernel 'ssk(text)' --folds 5\n"
      "luthier cv t.tsv --target joy,fear --kernel 'ssk(text)' --fold-by fold --json",
-     1, 1, run_cv},
+     1, MANY, run_cv},
     {"show", "M [options]", "what a model has learned, and how",
      "Prints the kernel with its learned values, ready to paste; its hyperparameters; what each "
      "order of a string kernel contributes; evidence, noise, and how well each training row is "
@@ -78,14 +80,14 @@ const command commands[] = {
      "went, leave-one-out predictions with their calibration, the heaviest patterns, the rows that "
      "surprise the model most. With --data, also how well it does on the rows of a table that has "
      "the true values: for labels which class is taken for which, and how honest the "
-     "probabilities are.",
+     "probabilities are. Of sequences, also what every single mutation adds.",
      "luthier report score -o score.html\n"
      "luthier report score --data test.tsv --title 'Review scores' -o score.html",
      1, 1, run_report},
     {"serve", "M [options]", "a model behind a web page and a JSON interface",
      "Answers HTTP requests until Ctrl-C. GET / is a page on which a text is typed and its "
-     "prediction seen at once, with its reasons; GET /report the page of report. POST /predict and "
-     "POST /explain take rows as JSON and answer as predict --json and explain --json do; GET "
+     "prediction seen at once, with its reasons; GET /report the page of report. POST /predict, "
+     "/explain and /mutate take rows as JSON and answer as these commands do with --json; GET "
      "/health says that it runs. Only this machine can reach it unless --host says otherwise; "
      "there is no encryption and no password.",
      "luthier serve score\n"
@@ -93,7 +95,7 @@ const command commands[] = {
      "curl -H 'Content-Type: application/json' -d '{\"text\": \"not bad\"}' "
      "http://127.0.0.1:8080/predict",
      1, 1, run_serve},
-    {"sample", "TABLE --kernel EXPR --noise V [options]",
+    {"sample", "TABLE... --kernel EXPR --noise V [options]",
      "labels drawn from the prior, for synthetic experiments",
      "Draws values for the rows of TABLE from a Gaussian process with the kernel EXPR as it is "
      "written and noise of variance V. Prints one line for each row, one column for each draw. "
@@ -102,8 +104,8 @@ const command commands[] = {
      "luthier sample reviews.tsv --kernel 'ssk(text, gap=0.3)' --noise 0.1\n"
      "luthier sample reviews.tsv --kernel 'ssk(text)' --noise 0.1 --draws 20\n"
      "luthier sample t.tsv --kernel 'rbf(x)' --likelihood poisson --set mean=2",
-     1, 1, run_sample},
-    {"gram", "TABLE --kernel EXPR -o K.npy [options]",
+     1, MANY, run_sample},
+    {"gram", "TABLE... --kernel EXPR -o K.npy [options]",
      "the Gram matrix of a table's rows, as NumPy or Zarr",
      "Compares every row of TABLE with every other by the kernel EXPR, and writes the values as a "
      "float64 array of shape (rows, rows), rows in table order. TABLE is TSV, CSV or JSONL, by its "
@@ -115,15 +117,15 @@ const command commands[] = {
      "luthier gram new.csv --against old.csv --kernel 'ssk(text, units=chars)' -o K.npy\n"
      "luthier gram reviews.tsv --kernel 'ssk(text, order=3)' --gradients G.npy\n"
      "luthier gram large.tsv --kernel 'ssk(text)' -o K.zarr --part 3/64",
-     1, 1, run_gram},
-    {"align", "TABLE --kernel A --with B [options]", "how alike two kernels are on a table",
+     1, MANY, run_gram},
+    {"align", "TABLE... --kernel A --with B [options]", "how alike two kernels are on a table",
      "Prints the alignment of the Gram matrices of two kernels, the cosine between them as "
      "vectors: 1 if they are the same up to a factor. With --target instead of --with, the "
      "alignment with the ideal kernel: y y^T for a column of numbers; for one of labels 1 where "
      "two rows have the same, else 0.",
      "luthier align t.tsv --kernel 'ssk(text, units=chars)' --with 'ngrams(text)'\n"
      "luthier align t.tsv --kernel 'normalize(tfidf(text))' --target topic --center",
-     1, 1, run_align},
+     1, MANY, run_align},
     {"kernels", "[NAME]", "every kernel with its hyperparameters, defaults and bounds",
      "Without NAME: a table with one line for each argument of each kernel. With NAME: all there "
      "is to know about that kernel.",
@@ -150,8 +152,20 @@ const command commands[] = {
      "whose kernel has a wild_type needs no other; else --wild-type names a FASTA file whose first "
      "record is mutated.",
      "luthier mutate M --wild-type wt.fa\n"
+     "luthier mutate M --wild-type wt.fa --as html -o scan.html\n"
      "luthier mutate M --letters ACGT -o scan.tsv",
      1, 1, run_mutate},
+    {"scan", "M SEQUENCES [options]", "what a model expects of windows along sequences",
+     "Cuts each sequence of SEQUENCES, a FASTA file or a table, into windows as long as the "
+     "training sequences, and prints for each what predict would: id, start and end (counted from "
+     "0, without the end), and the columns of predict. Windows with letters that no training "
+     "sequence has, such as runs of N, are left out; where training has one case "
+     "alone, the other counts as that. --bedgraph prints one value for a genome browser: as "
+     "intervals there do "
+     "not overlap, that of a window is drawn over the step in its middle.",
+     "luthier scan M chr21.fa.gz -o chr21.tsv\n"
+     "luthier scan M chr21.fa --window 200 --step 20 --bedgraph -o chr21.bedgraph",
+     2, 2, run_scan},
     {"_help", "[COMMAND]", "this overview, or the help of a command", "", "", 0, 1, run_help},
     {"_man", "", "the man page", "", "", 0, 0, run_man},
     {"_completion", "", "completion for bash", "", "", 0, 0, run_completion},
@@ -174,14 +188,17 @@ enum {
     BENCH = 1 << 11,
     DEMO = 1 << 12,
     MUTATE = 1 << 13,
+    SCAN = 1 << 14,
     COMMON = 1 << 30
 };
 enum {
     LEARNING = FIT | CV,
     SHARED = FIT | PREDICT | CV | GRAM,
     WITH_KERNEL = FIT | CV | SAMPLE | GRAM | ALIGN,
-    READING = WITH_KERNEL | PREDICT | EXPLAIN | REPORT | COMMON,
-    WORKING = READING | BENCH | DEMO | SERVE | MUTATE,
+    FILLED = FIT | CV | GRAM, /* have one kernel, and what holds for all of it */
+    WITH_TABLES = WITH_KERNEL | PREDICT | EXPLAIN | REPORT,
+    READING = WITH_TABLES | COMMON,
+    WORKING = READING | BENCH | DEMO | SERVE | MUTATE | SCAN,
     ALL = WORKING | SHOW | KERNELS
 };
 
@@ -193,10 +210,13 @@ const option option_table[] = {
      "the columns to learn; may be repeated. For align one column, of numbers or labels; for "
      "report, those of --data that hold the true values (default: as they were learned); for "
      "explain, those of the model to explain (default: all)"},
+    {0, "label-by", OPTION_CHOICE, "file", FIELD(label_by), WITH_TABLES, 0,
+     "give every row the name of its file, without folder and extension, in a column \"file\"; fit "
+     "and cv learn these labels unless --target names others"},
     {0, "kernel", OPTION_TEXT, "EXPR", FIELD(kernel), WITH_KERNEL, 0,
      "the kernel, such as 'normalize(ssk(text, order=5))'; luthier kernels lists them"},
     {'o', "output", OPTION_FILE, "FILE", FIELD(output),
-     FIT | PREDICT | EXPLAIN | REPORT | SAMPLE | GRAM | DEMO | MUTATE, 0,
+     FIT | PREDICT | EXPLAIN | REPORT | SAMPLE | GRAM | DEMO | MUTATE | SCAN, 0,
      "where to write the result; - is standard output"},
     {0, "model", OPTION_TEXT, "gp|svm", FIELD(model), LEARNING, 0,
      "the kind of model: gp, a Gaussian process (default), or svm, a support vector machine"},
@@ -283,7 +303,8 @@ const option option_table[] = {
     {0, "inner-folds", OPTION_NUMBER, "K", FIELD(inner_folds), LEARNING, 1000000,
      "svm: folds of the training rows that a grid is judged by (default 3)"},
     {0, "multi", OPTION_CHOICE, "ovo|ovr", FIELD(multi), LEARNING, 0,
-     "svm: several classes are told apart in pairs (default ovo) or each from the rest"},
+     "svm: more than two classes are told apart each from the rest (default ovr; ovo with --svm "
+     "nu) or in pairs"},
     {0, "class-weights", OPTION_TEXT, "balanced|NAME=W[,NAME=W...]", FIELD(class_weights), LEARNING,
      0, "svm: factors of C for classes; balanced makes up for their sizes"},
     {0, "probability", OPTION_FLAG, NULL, FIELD(probability), FIT, 0,
@@ -317,7 +338,7 @@ const option option_table[] = {
      "finds the intervals too"},
     {0, "no-learn", OPTION_FLAG, NULL, FIELD(no_learn), LEARNING, 0,
      "keep all hyperparameters as they are given"},
-    {0, "latent", OPTION_FLAG, NULL, FIELD(latent), PREDICT | MUTATE, 0,
+    {0, "latent", OPTION_FLAG, NULL, FIELD(latent), PREDICT | MUTATE | SCAN, 0,
      "standard deviation and interval of the function, without the noise"},
     {0, "score", OPTION_FLAG, NULL, FIELD(score), PREDICT, 0,
      "TABLE has the true values too: print how good the predictions are, the figures of cv, "
@@ -334,9 +355,9 @@ const option option_table[] = {
      "how many patterns to list (default 10; without TABLE, of each sign)"},
     {0, "rows", OPTION_NUMBER, "N", FIELD(rows), EXPLAIN, 1000000,
      "how many training rows to list (default 5)"},
-    {0, "as", OPTION_CHOICE, "text|tsv|json|html", FIELD(as), EXPLAIN, 0,
-     "how to print: for people (default text), a line for each weight, an object for each row "
-     "(as --json), or a page"},
+    {0, "as", OPTION_CHOICE, "text|tsv|json|html", FIELD(as), EXPLAIN | MUTATE, 0,
+     "how to print: for people (default text; of mutate the same as tsv), a line for each weight "
+     "or mutation, an object for each row (as --json), or a page"},
     {0, "color", OPTION_CHOICE, "auto|always|never", FIELD(colour), EXPLAIN, 0,
      "mark words by colour: blue raises the prediction, red lowers it (default auto: on a "
      "terminal, unless NO_COLOR is set); otherwise they are a list"},
@@ -351,9 +372,9 @@ const option option_table[] = {
      "how many labels to draw for each row (default 1)"},
     {0, "against", OPTION_FILE, "TABLE2", FIELD(against), GRAM, 0,
      "compare the rows of TABLE with those of TABLE2; the result has shape (rows, rows2)"},
-    {0, "data", OPTION_FILE, "TABLE", FIELD(data), REPORT, 0,
-     "also judge the model on the rows of this table, which has the true values"},
-    {0, "title", OPTION_TEXT, "TEXT", FIELD(title), REPORT | SERVE, 0,
+    {0, "data", OPTION_FILES, "TABLE", FIELD(data), REPORT, 0,
+     "also judge the model on the rows of this table, which has the true values; may be repeated"},
+    {0, "title", OPTION_TEXT, "TEXT", FIELD(title), REPORT | SERVE | MUTATE, 0,
      "the heading of the page (default: Model and the name of its file)"},
     {0, "port", OPTION_NUMBER, "N", FIELD(port), SERVE, 65535,
      "where to listen (default 8080); 0 takes a free one and says which"},
@@ -404,12 +425,40 @@ const option option_table[] = {
     {0, "vectors", OPTION_FILE, "FILE", FIELD(vectors), READING | SERVE, 0,
      "word vectors: GloVe, word2vec or fastText, also gzipped; for predict, to find words that "
      "training did not have"},
-    {0, "wild-type", OPTION_FILE, "FILE", FIELD(wild_type), MUTATE, 0,
-     "the sequence to mutate: the first record of a FASTA file"},
-    {0, "letters", OPTION_TEXT, "LETTERS", FIELD(letters), MUTATE, 0,
-     "letters to try at each site (default: the twenty amino acids)"},
-    {0, "format", OPTION_CHOICE, "tsv|csv|jsonl|conllu|fasta", FIELD(format), READING, 0,
-     "format of the tables (default: by their extension)"},
+    {0, "wild-type", OPTION_FILE, "FILE", FIELD(wild_type), FILLED | MUTATE | REPORT, 0,
+     "a FASTA file whose first record is the wild type: cells are mutations of it, such as "
+     "A108D:K9R, for every kernel with an argument wild_type that does not give it; for mutate "
+     "and report, the sequence to mutate (default: the kernel's own; for report, else the "
+     "consensus "
+     "of training rows of one length)"},
+    {0, "offset", OPTION_TEXT, "N", FIELD(offset), FILLED | MUTATE, 0,
+     "positions in mutations are by N larger than places in the wild type: its first letter has "
+     "the number N + 1 (default 0); may be negative"},
+    {0, "ignore-case", OPTION_FLAG, NULL, FIELD(fold_case), FILLED, 0,
+     "lower case is the same as upper, as in soft-masked genomes: lower=yes for every kernel with "
+     "that argument that does not give it"},
+    {0, "letters", OPTION_TEXT, "LETTERS", FIELD(letters), MUTATE | SCAN, 0,
+     "letters to try at each site (default: the twenty amino acids; of --as html, those of the "
+     "alphabet that the training rows have); for scan, those that a window "
+     "may have (default: those of the training sequences)"},
+    {0, "window", OPTION_NUMBER, "N", FIELD(window), SCAN, 1 << 20,
+     "letters of a window (default: the median length of the training sequences)"},
+    {0, "step", OPTION_NUMBER, "N", FIELD(step), SCAN, 1 << 30,
+     "letters from one window to the next (default: a tenth of a window)"},
+    {0, "column", OPTION_TEXT, "COL", FIELD(column), SCAN, 0,
+     "the column of the sequences (default: sequence, as FASTA files have it, or the model's)"},
+    {0, "bedgraph", OPTION_FLAG, NULL, FIELD(bedgraph), SCAN, 0,
+     "print a bedGraph track of one value"},
+    {0, "value", OPTION_TEXT, "NAME", FIELD(value), SCAN, 0,
+     "the value of the track, a column of predict (default: mean, score, or the probability of the "
+     "last of two classes)"},
+    {0, "track", OPTION_TEXT, "NAME", FIELD(track), SCAN, 0,
+     "the name of the track (default: that of the value)"},
+    {0, "array", OPTION_PAIRS, "NAME=FILE", FIELD(array), FILLED | PREDICT | EXPLAIN | REPORT, 0,
+     "a .npy file of float32 or float64 beside the tables, with one row for each of theirs; may be "
+     "repeated. Kernels of numbers read it by its name, as rbf(NAME). For report, beside --data"},
+    {0, "format", OPTION_CHOICE, "tsv|csv|jsonl|conllu|fasta|sst|klp|svmlight", FIELD(format),
+     READING | SCAN, 0, "format of the tables (default: by their extension)"},
     {0, "where", OPTION_PAIRS, "COL=VALUE[,VALUE...]", FIELD(where), READING, 0,
      "keep only the rows with one of these values; may be repeated, and all must hold"},
     {0, "json", OPTION_FLAG, NULL, FIELD(json), ALL, 0, "print JSON instead of text"},
@@ -539,7 +588,8 @@ static int take_value(parser *p, const option *o, const char *text) {
         break;
     case OPTION_NUMBER: return take_number(p, o, text, field);
     case OPTION_CHOICE: return take_choice(p, o, text, field);
-    case OPTION_LIST: return take_item(p, o, text, field, *text);
+    case OPTION_LIST:
+    case OPTION_FILES: return take_item(p, o, text, field, *text);
     case OPTION_PAIRS: return take_item(p, o, text, field, strchr(text, '=') && *text != '=');
     }
     return EXIT_DONE;
@@ -618,7 +668,7 @@ static int check_complete(const parser *p) {
         const char *missing = out->command->arguments; /* a word for each, in order */
         for (size_t i = 0; i < out->argument_count; ++i) missing += strcspn(missing, " ") + 1;
         return usage_error(out->command, "%s wants %.*s", out->command->name,
-                           (int)strcspn(missing, " "), missing);
+                           (int)strcspn(missing, " ."), missing);
     }
     return EXIT_DONE;
 }
@@ -639,6 +689,7 @@ int options_parse(int argc, char **argv, options *out) {
                      .inducing = NOT_GIVEN,
                      .probes = NOT_GIVEN,
                      .task = -1,
+                     .label_by = -1,
                      .svm = -1,
                      .multi = -1,
                      .solver = -1,
@@ -646,6 +697,8 @@ int options_parse(int argc, char **argv, options *out) {
                      .as = -1,
                      .colour = -1,
                      .patterns = NOT_GIVEN,
+                     .window = NOT_GIVEN,
+                     .step = NOT_GIVEN,
                      .rows = NOT_GIVEN,
                      .inner_folds = NOT_GIVEN,
                      .features = NOT_GIVEN,
@@ -658,11 +711,16 @@ int options_parse(int argc, char **argv, options *out) {
                      .restarts = NOT_GIVEN,
                      .average = NOT_GIVEN,
                      .folds = NOT_GIVEN};
-    list *lists[] = {&out->where, &out->target, &out->fix,  &out->prior,
-                     &out->set,   &out->row,    &out->given};
+    list *lists[] = {&out->where, &out->target, &out->fix,  &out->prior, &out->set,
+                     &out->row,   &out->given,  &out->data, &out->array};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; ++i) {
         lists[i]->at = calloc((size_t)argc + 1, sizeof *lists[i]->at);
         if (lists[i]->at) continue;
+        fputs("luthier: out of memory\n", stderr);
+        return EXIT_FAILED;
+    }
+    out->arguments = calloc((size_t)argc + 1, sizeof *out->arguments);
+    if (!out->arguments) {
         fputs("luthier: out of memory\n", stderr);
         return EXIT_FAILED;
     }
@@ -672,6 +730,9 @@ int options_parse(int argc, char **argv, options *out) {
 }
 
 void options_free(options *o) {
+    free(o->arguments);
+    free(o->data.at);
+    free(o->array.at);
     free(o->where.at);
     free(o->target.at);
     free(o->fix.at);

@@ -24,7 +24,7 @@ typedef struct list {
 /* What was asked for. A choice is its index in the list of choices, -1 when it was not given. */
 typedef struct options {
     const command *command;
-    const char *arguments[2];
+    const char **arguments; /* argument_count of them, then NULL */
     size_t argument_count;
 
     const char *kernel, *output, *against, *gradients, *model, *noise, *fold_by, *predictions;
@@ -33,9 +33,12 @@ typedef struct options {
     uint64_t tile;
     int values;
     bool resume;
-    const char *data, *title; /* of a report; the title also of a server */
-    const char *class_name;   /* of an explanation */
-    const char *host;         /* of a server */
+    list data;              /* of a report */
+    list array;             /* beside the tables */
+    const char *title;      /* of a report or a server */
+    int label_by;           /* 0 = by file */
+    const char *class_name; /* of an explanation */
+    const char *host;       /* of a server */
     uint64_t port, max_body, timeout;
     list row;
     uint64_t patterns, rows; /* NOT_GIVEN = the default */
@@ -54,7 +57,12 @@ typedef struct options {
     bool intervals;
     int likelihood, warp, point;
     const char *mean, *noise_kernel;
-    const char *wild_type, *letters;                           /* of mutate */
+    const char *wild_type, *offset; /* of kernels, mutate and report */
+    bool fold_case;
+    const char *letters;                /* of mutate and scan */
+    const char *column, *value, *track; /* of scan */
+    uint64_t window, step;              /* NOT_GIVEN = the default */
+    bool bedgraph;
     const char *lower, *upper, *noise_by, *weights, *exposure; /* of targets and their rows */
     int posterior, bound, store; /* of a Gaussian process of many rows */
     uint64_t inducing, probes;   /* NOT_GIVEN = the default */
@@ -70,13 +78,15 @@ typedef struct options {
 
 #define NOT_GIVEN UINT64_MAX
 
+#define MANY SIZE_MAX
+
 struct command {
     const char *name;             /* an underscore in front: not shown                       */
     const char *arguments;        /* as in the usage line: "TABLE --kernel EXPR -o K.npy"    */
     const char *summary;          /* one line                                                */
     const char *details;          /* paragraphs, separated by newlines                       */
     const char *examples;         /* shell commands, separated by newlines                   */
-    size_t least, most;           /* number of positional arguments                          */
+    size_t least, most;           /* number of positional arguments; most may be MANY        */
     int (*run)(const options *o); /* returns the exit code                            */
 };
 
@@ -87,6 +97,7 @@ typedef enum option_kind {
     OPTION_NUMBER, /* uint64_t, at most `most`                                        */
     OPTION_CHOICE, /* int, an index into `value`, "one|two|three"                     */
     OPTION_LIST,   /* list, repeatable                                                */
+    OPTION_FILES,  /* list, repeatable, completed with file names                     */
     OPTION_PAIRS   /* list of NAME=VALUE, repeatable                                  */
 } option_kind;
 
@@ -131,6 +142,7 @@ int run_sample(const options *o);
 int run_gram(const options *o);
 int run_align(const options *o);
 int run_mutate(const options *o);
+int run_scan(const options *o);
 int run_kernels(const options *o);
 int run_bench(const options *o);
 int run_demo(const options *o);

@@ -39,6 +39,10 @@ static double probability_at(const prediction *p, size_t class, size_t row) {
     return p->values.probability[row * p->classes + class];
 }
 
+static double score_at(const prediction *p, size_t score, size_t row) {
+    return p->values.score[row * p->scores + score];
+}
+
 /* Two of three texts put together name it. */
 static bool add_column(prediction *p, const char *first, const char *middle, const char *last,
                        size_t of, double (*at)(const prediction *, size_t, size_t)) {
@@ -60,10 +64,17 @@ static bool add_target(prediction *p, size_t target) {
                              add_column(p, of, dot, "hi", target, hi_at));
 }
 
+/* With two classes "score", otherwise "score[joy]". */
+static bool add_score(prediction *p, size_t score) {
+    if (p->scores != p->classes) return add_column(p, "score", "", "", score, score_at);
+    return add_column(p, "score[", lth_model_class(p->model, score), "]", score, score_at);
+}
+
 static bool make_columns(prediction *p) {
     size_t size = 1;
     bool ok = true;
-    p->columns = calloc(5 * p->targets + p->classes + p->grade_count, sizeof *p->columns);
+    p->columns =
+        calloc(5 * p->targets + p->classes + p->grade_count + p->scores, sizeof *p->columns);
     if (!p->columns) return false;
     for (size_t c = 0; c < p->classes; ++c) size += strlen(lth_model_class(p->model, c)) + 1;
     if (p->classes > 0 && !(p->labels = malloc(size))) return false;
@@ -75,6 +86,7 @@ static bool make_columns(prediction *p) {
     }
     for (size_t c = 0; ok && p->values.probability && c < p->classes; ++c)
         ok = add_column(p, "p[", lth_model_class(p->model, c), "]", c, probability_at);
+    for (size_t s = 0; ok && s < p->scores; ++s) ok = add_score(p, s);
     return ok;
 }
 
@@ -122,6 +134,8 @@ static lth_status allocate(prediction *p, bool latent, lth_error *err) {
         if (!to->has) return err->status = LTH_ENOMEM;
         if (model_has_probabilities(p->model))
             status = allocate_doubles(what, 1, p->rows, p->classes, &to->probability, err);
+        if (status == LTH_OK && p->scores > 0)
+            status = allocate_doubles(what, 1, p->rows, p->scores, &to->score, err);
     }
     if (status == LTH_OK && !make_columns(p)) status = err->status = LTH_ENOMEM;
     return status;
@@ -135,6 +149,7 @@ static lth_status make(lth_model *m, const lth_table *table, const list *given, 
                         .rows = lth_table_rows(table),
                         .targets = lth_model_targets(m),
                         .classes = lth_model_classes(m),
+                        .scores = model_scores(m),
                         .values.y = y};
     lth_status status = allocate(out, latent, err);
     return status == LTH_OK ? model_predict(m, table, latent, &out->values, err) : status;
@@ -171,6 +186,7 @@ void prediction_free(prediction *p) {
     free(p->values.grades);
     free(p->values.has);
     free(p->values.probability);
+    free(p->values.score);
     *p = (prediction){0};
 }
 

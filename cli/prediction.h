@@ -6,7 +6,7 @@
 
 typedef struct prediction prediction;
 
-/* "sd", "joy.mean", "p[yes]": a number of each row, of a target or class. */
+/* "sd", "joy.mean", "p[yes]", "score": a number of each row, of a target or class. */
 typedef struct prediction_column {
     char *name;
     size_t of;
@@ -16,7 +16,7 @@ typedef struct prediction_column {
 struct prediction {
     lth_model *model;
     const lth_table *table;
-    size_t rows, targets, classes;
+    size_t rows, targets, classes, scores;
     size_t grade_count;
     const double *grades; /* their names */
     model_prediction values;

@@ -311,9 +311,35 @@ static int fail_expression(session *s, lth_error err, const char *flag, const ch
     return code;
 }
 
+int parse_offset(const options *o, int *out) {
+    char *end;
+    *out = 0;
+    if (!o->offset) return EXIT_DONE;
+    long value = strtol(o->offset, &end, 10);
+    if (end == o->offset || *end || value < -999999 || value > 999999)
+        return usage_error(o->command, "--offset wants a whole number, not \"%s\"", o->offset);
+    *out = (int)value;
+    return EXIT_DONE;
+}
+
+bool fills_kernel(const options *o) {
+    return o->wild_type || o->offset || o->fold_case || o->array.count > 0;
+}
+
 int session_parse_kernel(session *s, const char *expression, lth_kernel **out) {
+    const options *o = s->options;
     lth_error err = {0};
-    if (lth_kernel_parse(s->ctx, expression, out, &err) == LTH_OK) return EXIT_DONE;
+    lth_kernel_settings settings;
+    lth_kernel_settings_init(&settings);
+    settings.wild_type = o->wild_type;
+    settings.fold_case = o->fold_case;
+    settings.arrays = o->array.at;
+    settings.array_count = o->array.count;
+    int code = parse_offset(o, &settings.offset);
+    if (code) return code;
+    const lth_kernel_settings *given = fills_kernel(o) ? &settings : NULL;
+    if (lth_kernel_parse_with(s->ctx, expression, given, out, &err) == LTH_OK) return EXIT_DONE;
+    if (o->array.count > 0 && *err.file) return session_fail_input(s, &err, err.file);
     return fail_expression(s, err, "kernel", expression);
 }
 
@@ -353,13 +379,26 @@ static size_t count_columns(const lth_kernel *kernel) {
     return count;
 }
 
-static lth_table_options table_options(const session *s) {
+list tables_from(const options *o, size_t first) {
+    return (list){o->arguments + first, o->argument_count - first};
+}
+
+bool names_stdin(const list *paths) {
+    return contains(paths, "-");
+}
+
+static lth_table_options table_options(const session *s, const list *paths) {
     lth_table_options wanted;
     lth_table_options_init(&wanted);
     if (s->options->format >= 0) wanted.format = (lth_table_format)(s->options->format + 1);
     wanted.where = s->options->where.at;
     wanted.where_count = s->options->where.count;
     wanted.optional = s->optional;
+    wanted.more = paths->at + 1;
+    wanted.more_count = paths->count - 1;
+    if (s->options->label_by >= 0) wanted.file_column = FILE_COLUMN;
+    wanted.arrays = s->options->array.at;
+    wanted.array_count = s->options->array.count;
     return wanted;
 }
 
@@ -382,7 +421,13 @@ static int fail_no_rows(session *s, const char *path) {
 
 int session_read_table(session *s, const char *path, const lth_kernel *kernel, const list *more,
                        lth_table **out) {
-    lth_table_options wanted = table_options(s);
+    return session_read_tables(s, &(list){&path, 1}, kernel, more, out);
+}
+
+int session_read_tables(session *s, const list *paths, const lth_kernel *kernel, const list *more,
+                        lth_table **out) {
+    const char *path = paths->at[0];
+    lth_table_options wanted = table_options(s, paths);
     const char **columns = name_columns(kernel, more, &wanted.column_count);
     if (!columns) return out_of_memory();
     wanted.columns = columns;
@@ -399,9 +444,10 @@ int session_read_table(session *s, const char *path, const lth_kernel *kernel, c
     return code;
 }
 
-int session_open_rows(session *s, const char *path, const lth_kernel *kernel, const list *more,
+int session_open_rows(session *s, const list *paths, const lth_kernel *kernel, const list *more,
                       row_source *r) {
-    lth_table_options wanted = table_options(s);
+    const char *path = paths->at[0];
+    lth_table_options wanted = table_options(s, paths);
     *r = (row_source){.path = path, .columns = name_columns(kernel, more, &wanted.column_count)};
     if (!r->columns) return out_of_memory();
     wanted.columns = r->columns;

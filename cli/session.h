@@ -57,7 +57,10 @@ int out_of_memory(void);         /* says so; returns EXIT_FAILED */
 /* "a,b" and "c" become "a", "b", "c"; free(out->at) in any case. */
 int split_names(const options *o, const char *flag, const list *from, list *out);
 
+/* With what --wild-type, --offset and --ignore-case say. */
 int session_parse_kernel(session *s, const char *expression, lth_kernel **out);
+/* Whether options make the kernel another one than its expression says. */
+bool fills_kernel(const options *o);
 /* The same for commands that know no noise, and refuse a kernel of it. */
 int session_parse_plain_kernel(session *s, const char *expression, lth_kernel **out);
 /* That kernel with what --mean and --noise-kernel add to it, in the place of *kernel; both may be
@@ -69,20 +72,30 @@ int session_parse_more(session *s, const char *expression, const char *mean, con
 int session_resolve_kernel(session *s, const char *path, const lth_table *table,
                            lth_kernel **kernel);
 
-/* The columns of a table that the kernel reads, and `more`; a table without rows is an error. */
-int session_read_table(session *s, const char *path, const lth_kernel *kernel, const list *more,
-                       lth_table **out); /* `more` may be NULL */
+/* Those of the command's arguments that are tables, from the first-th on. */
+list tables_from(const options *o, size_t first);
+bool names_stdin(const list *paths);
+/* The column of --label-by. */
+#define FILE_COLUMN "file"
 
-/* The same table, a slice of its rows at a time: of any number of rows in the memory of a few. */
+/* The columns that the kernel reads, and `more` (NULL = none), of one table or of several, whose
+ * rows come one after the other; no rows at all are an error. */
+int session_read_table(session *s, const char *path, const lth_kernel *kernel, const list *more,
+                       lth_table **out);
+int session_read_tables(session *s, const list *paths, const lth_kernel *kernel, const list *more,
+                        lth_table **out);
+
+/* The same tables, a slice of their rows at a time: of any number of rows in the memory of a few.
+ */
 typedef struct row_source {
     lth_table_stream *stream;
-    const char *path;
+    const char *path; /* of the first */
     const char **columns;
     size_t rows; /* that were read */
 } row_source;
 
 /* Both: close it also when this fails. *out NULL after the last row. */
-int session_open_rows(session *s, const char *path, const lth_kernel *kernel, const list *more,
+int session_open_rows(session *s, const list *paths, const lth_kernel *kernel, const list *more,
                       row_source *r);
 int session_next_rows(session *s, row_source *r, size_t most, lth_table **out);
 void close_rows(row_source *r);
@@ -105,6 +118,9 @@ int check_output(const char *path);
 int session_check_binary_output(session *s, const char *path);
 int session_write_npy(session *s, const char *path, const double *data, const size_t *shape,
                       size_t rank);
+
+/* --offset N; 0 when it is not given. */
+int parse_offset(const options *o, int *out);
 
 /* The kernel's canonical text, freed with free(); NULL = out of memory. */
 char *kernel_text(const lth_kernel *kernel);

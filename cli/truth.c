@@ -21,6 +21,7 @@ static int read_number(session *s, bool gaps, const lth_table *table, const char
     }
     if (end > text && end == text + length && isfinite(*out)) return EXIT_DONE;
     lth_error err = {.status = LTH_EFORMAT, .line = lth_table_line(table, row)};
+    snprintf(err.file, sizeof err.file, "%s", lth_table_file(table, row));
     snprintf(err.message, sizeof err.message, "\"%.*s\" in column \"%s\" is not a number",
              length < 40 ? (int)length : 40, cell, lth_table_column_name(table, column));
     return session_fail_input(s, &err, path);

@@ -50,7 +50,7 @@ def measure(lab):
     for kernel, seconds in [KERNELS[0], KERNELS[-1]] if lab.quick else KERNELS:
         lab.row(
             kernel,
-            [lab.luthier("cv {} --model svm --target label --kernel {} --C 1,10,100 --folds 5 --json -q", table_, kernel)],
+            [lab.luthier("cv {} --model svm --multi ovo --target label --kernel {} --C 1,10,100 --folds 5 --json -q", table_, kernel)],
             lambda a: shares(a[0].json()["targets"]["label"]),
             seconds,
         )
@@ -68,7 +68,7 @@ inner folds; accuracy and recall of each class, in percent. Published, from the 
 %s
 
 """ % block(
-        "luthier cv splice.tsv --model svm --target label --kernel KERNEL --C 1,10,100 --folds 5"
+        "luthier cv splice.tsv --model svm --multi ovo --target label --kernel KERNEL --C 1,10,100 --folds 5"
     )
     lines = []
     for kernel, _ in KERNELS:

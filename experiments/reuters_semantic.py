@@ -44,7 +44,7 @@ def measure(lab):
                 "%s / draw %d" % (kernel, draw),
                 [
                     lab.luthier(
-                        "fit {} --where {} --model svm --target label --kernel {} --C 1,10,100 -q -o {}",
+                        "fit {} --where {} --model svm --multi ovo --target label --kernel {} --C 1,10,100 -q -o {}",
                         table_,
                         "draw%d=train" % draw,
                         kernel,
@@ -65,7 +65,7 @@ labels, C by inner folds. Cells are F1 / precision / recall.
 %s
 
 """ % block(
-        "luthier fit drawn.tsv --where draw1=train --model svm --target label --kernel '%s' --C 1,10,100 -o model" % KERNELS[0]
+        "luthier fit drawn.tsv --where draw1=train --model svm --multi ovo --target label --kernel '%s' --C 1,10,100 -o model" % KERNELS[0]
     )
     lines = []
     for topic in TEST:

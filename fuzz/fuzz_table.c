@@ -43,7 +43,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (write(fd, data, size) == (ssize_t)size) {
         char path[64];
         snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-        for (int format = LTH_TABLE_TSV; format <= LTH_TABLE_FASTA; format++) {
+        for (int format = LTH_TABLE_TSV; format <= LTH_TABLE_SVMLIGHT; format++) {
             lth_table_options o;
             lth_table_options_init(&o);
             o.format = (lth_table_format)format;

@@ -179,14 +179,22 @@ typedef struct lth_table lth_table;
 
 typedef enum lth_table_format {
     LTH_TABLE_AUTO = 0, /* by extension, else TSV: .tsv .txt .csv .jsonl .ndjson .conllu .fa .fasta
-                           .fna .faa, and .gz after each                                         */
+                           .fna .faa .sst .klp .svmlight, and .gz after each; else SST where the
+                           first line begins with "(" and a number                               */
     LTH_TABLE_TSV,      /* header line, tab separated, no quoting                                */
     LTH_TABLE_CSV,      /* RFC 4180 with a header line                                           */
     LTH_TABLE_JSONL,    /* one JSON object a line                                                */
     LTH_TABLE_CONLLU,   /* one row a sentence: its lines in the column "conllu", and a column for
                            each "# key = value" comment of the first sentence                    */
-    LTH_TABLE_FASTA     /* one row a record, of the columns "id", "description" and "sequence", and
+    LTH_TABLE_FASTA,    /* one row a record, of the columns "id", "description" and "sequence", and
                            one for each word key=value in the first record's description         */
+    LTH_TABLE_SST,      /* one tree in brackets a line, such as (3 (2 It) (4 works)): the columns
+                           "label" (of the root), "text" and "tree", in which X stands for labels
+                           that are numbers                                                      */
+    LTH_TABLE_KLP,      /* labels and parts such as |BT:name| (a b) |ET| on each line; the first
+                           line names the columns                                                */
+    LTH_TABLE_SVMLIGHT  /* SVM-light-TK, a label |BT| tree |ET| 7:1 |EV| on each line: the columns
+                           "label", "tree", "features", "tree2" and so on                        */
 } lth_table_format;
 
 typedef struct lth_table_options {
@@ -197,6 +205,17 @@ typedef struct lth_table_options {
     const char *const *where;   /* "COL=VALUE[,VALUE...]": rows to keep must match each     */
     size_t where_count;         /* entries of `where`                                       */
     const char *optional;       /* a column that is kept too where there is one; NULL = none */
+    const char *const *more;    /* tables whose rows come after those of the first, one after the
+                                   other, of the same columns; rows count on                  */
+    size_t more_count;          /* entries of `more`                                        */
+    const char *file_column;    /* a column of this name more: which file a row is from, as the
+                                   file's name without folder and extension; NULL = none     */
+    const char *const *arrays;  /* "NAME=FILE": a .npy file of float64 or float32 in C order, with
+                                   one row for each of the tables', counted on over all of them.
+                                   n x d numbers are the columns NAME1..NAMEd (NAME_1..NAME_d
+                                   when NAME ends with a digit), n numbers the column NAME. Where
+                                   `columns` names some of an array's, it names all             */
+    size_t array_count;         /* entries of `arrays`                                      */
 } lth_table_options;
 
 LTH_API void lth_table_options_init(lth_table_options *options);
@@ -269,6 +288,8 @@ LTH_API size_t lth_table_find(const lth_table *table, const char *column);
 LTH_API const char *lth_table_cell(const lth_table *table, size_t row, size_t column,
                                    size_t *length);
 LTH_API size_t lth_table_line(const lth_table *table, size_t row);
+/* The file itself; lth_table_name() is the first of several. */
+LTH_API const char *lth_table_file(const lth_table *table, size_t row);
 /* Its number in the file, from 1: not row + 1 when rows were left out by `where`. */
 LTH_API size_t lth_table_number(const lth_table *table, size_t row);
 
@@ -280,6 +301,24 @@ typedef struct lth_kernel lth_kernel;
 /* Parse an expression. A mistake is LTH_EFORMAT with the column of the offending character. */
 LTH_API lth_status lth_kernel_parse(lth_ctx *ctx, const char *expression, lth_kernel **out,
                                     lth_error *err);
+/* What holds for all kernels of an expression that have such an argument and do not give it. */
+typedef struct lth_kernel_settings {
+    size_t size;           /* set by lth_kernel_settings_init()                               */
+    const char *wild_type; /* a FASTA file: the argument wild_type; NULL = none               */
+    int offset;            /* what the numbers in mutations are larger by than places in the wild
+                              type, from 1: the argument first is offset + 1                  */
+    bool fold_case;        /* the argument lower is yes                                       */
+    const char *const *arrays; /* as in lth_table_options: NAME stands for NAME1..NAMEd          */
+    size_t array_count;        /* entries of `arrays`                                            */
+} lth_kernel_settings;
+
+LTH_API void lth_kernel_settings_init(lth_kernel_settings *settings);
+
+/* The same with settings (NULL = none), which are part of the printed expression. LTH_EARG when no
+ * kernel can have what they say. */
+LTH_API lth_status lth_kernel_parse_with(lth_ctx *ctx, const char *expression,
+                                         const lth_kernel_settings *settings, lth_kernel **out,
+                                         lth_error *err);
 LTH_API void lth_kernel_free(lth_kernel *kernel);
 
 /* The expression in canonical form with the current values: parsing it gives the same kernel.
@@ -333,7 +372,8 @@ typedef enum lth_role {
     LTH_ROLE_LENGTHSCALE, /* the distance over which the kernel falls off                */
     LTH_ROLE_GAP,         /* factor for each part that is skipped                        */
     LTH_ROLE_RARITY,      /* with it the frequencies in the first table count            */
-    LTH_ROLE_ORDER        /* structural: how many orders there are                       */
+    LTH_ROLE_ORDER,       /* structural: how many orders there are                       */
+    LTH_ROLE_SITE         /* how much a difference at the i-th letter counts             */
 } lth_role;
 
 typedef struct lth_argument {
@@ -853,6 +893,12 @@ LTH_API lth_status lth_label_metrics_with(const bool *truth, const bool *predict
                                           size_t count, size_t classes, bool multi,
                                           lth_label_metrics *out, size_t size, lth_error *err);
 
+/* The same without probabilities: of two classes from score[i], higher for the second. */
+LTH_API lth_status lth_label_metrics_scored(const bool *truth, const bool *predicted,
+                                            const double *score, const char *const *names,
+                                            size_t count, size_t classes, bool multi,
+                                            lth_label_metrics *out, size_t size, lth_error *err);
+
 /* Folds of a seeded shuffle in which each class of the target has its share of every fold; for a
  * target of numbers or of several labels a row, lth_folds_shuffled(). */
 LTH_API lth_status lth_folds_stratified(uint64_t seed, const lth_table *table, const char *target,
@@ -903,8 +949,8 @@ LTH_API lth_status lth_gp_cv(lth_ctx *ctx, const char *expression, const lth_tab
 
 /* ---- Support vector machines ---------------------------------------------------------------- */
 
-/* A support vector machine, by LIBSVM: for labels (one problem for each pair of classes, or for
- * each class against the rest; for several labels a row, one for each label) or for numbers. The
+/* A support vector machine, by LIBSVM: for labels (one problem for each class against the rest, or
+ * for each pair of classes; for several labels a row, one for each label) or for numbers. The
  * kernel's hyperparameters are not learned: they are as written, or from a grid. */
 typedef struct lth_svm lth_svm;
 
@@ -923,7 +969,8 @@ typedef struct lth_svm_options {
     size_t size;            /* set by lth_svm_options_init()                                      */
     lth_task task;          /* default AUTO                                                       */
     bool nu_svm;            /* nu-SVC and nu-SVR instead of C-SVC and epsilon-SVR                 */
-    bool one_vs_rest;       /* several classes: one problem for each; default one for each pair   */
+    bool one_vs_rest;       /* more than two classes: one problem for each (default), or one for
+                               each pair, as nu-SVC needs where classes are small                */
     bool probability;       /* calibrate probabilities (labels only)                              */
     const double *C;        /* a list of more than one value is a grid; default 1                 */
     size_t C_count;         /* entries of `C`; likewise below                                     */
@@ -961,7 +1008,9 @@ LTH_API const char *lth_svm_target(const lth_svm *svm);
 typedef struct lth_svm_report {
     const char *type;  /* "C-SVC", "nu-SVC", "epsilon-SVR", "nu-SVR"; static             */
     const char *score; /* what the grid was judged by: "accuracy", "macro_f1", "rmse"    */
-    bool regression, multi_label, one_vs_rest, probability;
+    bool regression, multi_label;
+    bool one_vs_rest; /* of more than two classes, one label a row */
+    bool probability;
     double C, epsilon, nu; /* as chosen                                                  */
     double inner;          /* score of the chosen point; NaN without a grid              */
     size_t rows, support;  /* training rows, and those that the model needs              */
@@ -1006,6 +1055,10 @@ typedef struct lth_svm_prediction {
     bool *has;           /* [row * classes + class]             */
     double *probability; /* [row * classes + class]             */
     double *decision;    /* [row * problems + problem]          */
+    double *score;       /* of labels, the higher the more likely; of two classes [row], above 0 for
+                            the second; else [row * classes + class]: the decision value of the
+                            class against the rest, or in pairs its votes, of which equal ones are
+                            told apart by the sum s of its decision values: + s / (3 (|s| + 1))   */
 } lth_svm_prediction;
 LTH_API lth_status lth_svm_predict(const lth_svm *svm, const lth_table *table,
                                    const lth_svm_prediction *to, size_t size, lth_error *err);

@@ -38,7 +38,8 @@ static int read_table(job *j) {
     for (size_t i = 0; i < count; ++i) columns[i] = lth_kernel_column(j->with, i);
     list more = {columns, count};
     if (!j->with) more = o->target;
-    return session_read_table(&j->session, o->arguments[0], j->kernel, &more, &j->table);
+    list tables = tables_from(o, 0);
+    return session_read_tables(&j->session, &tables, j->kernel, &more, &j->table);
 }
 
 static int parse_with(job *j) {

@@ -27,7 +27,7 @@ static int check_usage(const options *o) {
 static lth_status validate_model(job *j, lth_error *err) {
     learning *l = &j->l;
     lth_ctx *ctx = l->session.ctx;
-    const char *kernel = j->options->kernel, *const *targets = l->targets.at;
+    const char *kernel = l->expression, *const *targets = l->targets.at;
     const size_t *fold = j->folds.of_row, count = j->folds.count;
     lth_validation **out = &j->report.validation;
     if (l->svm)

@@ -306,7 +306,7 @@ static int write_page(demo *d) {
     lth_model *best = lth_gp_model(best_of(d)->gp);
     if (d->tell) print_heading("6. All of it on a page");
     fflush(stdout);
-    int code = write_report(&d->session, best, "The reviews of luthier demo", NULL, path);
+    int code = write_report(&d->session, best, "The reviews of luthier demo", NULL, NULL, path);
     if (code && (o->output || was_interrupted())) return code;
     if (d->tell && code) printf("There is no page: %s cannot be written.\n", path);
     if (d->tell && !code)

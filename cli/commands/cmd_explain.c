@@ -32,8 +32,9 @@ static int as_what(const options *o) {
 }
 
 static int check_usage(const options *o) {
-    bool table = o->argument_count > 1;
-    if (table && strcmp(o->arguments[0], "-") == 0 && strcmp(o->arguments[1], "-") == 0)
+    list tables = tables_from(o, 1);
+    bool table = tables.count > 0;
+    if (strcmp(o->arguments[0], "-") == 0 && names_stdin(&tables))
         return usage_error(o->command, "only one of M and TABLE can be standard input");
     if (o->json && o->as >= 0 && o->as != AS_JSON)
         return usage_error(o->command, "--json and --as contradict each other");
@@ -238,8 +239,9 @@ static int write_all(job *j) {
 static int read_rows(job *j) {
     const char *room[1];
     list more = model_columns(j->model, room);
-    int code = session_read_table(&j->session, j->options->arguments[1], lth_model_kernel(j->model),
-                                  &more, &j->table);
+    list tables = tables_from(j->options, 1);
+    int code =
+        session_read_tables(&j->session, &tables, lth_model_kernel(j->model), &more, &j->table);
     return code ? code : choose_rows(j);
 }
 

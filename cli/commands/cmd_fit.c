@@ -20,7 +20,7 @@ static int check_usage(const options *o) {
 
 static lth_status fit_svm(learning *l, lth_model **out, lth_error *err) {
     lth_svm *svm = NULL;
-    lth_status status = lth_svm_fit(l->session.ctx, l->options->kernel, l->table, l->targets.at[0],
+    lth_status status = lth_svm_fit(l->session.ctx, l->expression, l->table, l->targets.at[0],
                                     &l->svm_options, &svm, err);
     *out = lth_svm_model(svm);
     return status;
@@ -29,7 +29,7 @@ static lth_status fit_svm(learning *l, lth_model **out, lth_error *err) {
 static lth_status fit_gp(learning *l, lth_model **out, lth_error *err) {
     lth_gp *gp = NULL;
     l->gp_options.step = show_step;
-    lth_status status = lth_gp_fit(l->session.ctx, l->options->kernel, l->table, l->targets.at,
+    lth_status status = lth_gp_fit(l->session.ctx, l->expression, l->table, l->targets.at,
                                    l->targets.count, &l->gp_options, &gp, err);
     *out = lth_gp_model(gp);
     return status;

@@ -75,8 +75,11 @@ static int check_usage(const options *o) {
                            o->gradients ? "--gradients" : "--json");
     if (o->output && o->gradients && strcmp(o->output, o->gradients) == 0)
         return usage_error(c, "-o and --gradients name the same file");
-    if (is_stream(o->arguments[0]) && is_stream(o->against))
+    list tables = tables_from(o, 0);
+    if (names_stdin(&tables) && is_stream(o->against))
         return usage_error(c, "only one of TABLE and --against can be standard input");
+    if (o->against && o->array.count > 0)
+        return usage_error(c, "--array goes with TABLE alone, not with --against");
     return check_store_usage(o);
 }
 
@@ -122,10 +125,11 @@ static int make_encoder(job *j, const char *path, const lth_table *table) {
     return session_fail(&j->session, &err);
 }
 
-static int encode_table(job *j, const char *path, lth_items **out) {
+static int encode_tables(job *j, list paths, lth_items **out) {
+    const char *path = paths.at[0];
     lth_table *table = NULL;
     lth_error err = {0};
-    int code = session_read_table(&j->session, path, j->kernel, NULL, &table);
+    int code = session_read_tables(&j->session, &paths, j->kernel, NULL, &table);
     if (!code && !j->encoder) code = make_encoder(j, path, table);
     if (!code && lth_encode(j->encoder, table, out, &err) != LTH_OK)
         code = session_fail_input(&j->session, &err, path);
@@ -136,8 +140,9 @@ static int encode_table(job *j, const char *path, lth_items **out) {
 static int load(job *j) {
     int code = session_parse_plain_kernel(&j->session, j->options->kernel, &j->kernel);
     if (!code) code = check_kernel(j);
-    if (!code) code = encode_table(j, j->options->arguments[0], &j->rows);
-    if (!code && j->options->against) code = encode_table(j, j->options->against, &j->cols);
+    if (!code) code = encode_tables(j, tables_from(j->options, 0), &j->rows);
+    const char *against = j->options->against;
+    if (!code && against) code = encode_tables(j, (list){&against, 1}, &j->cols);
     if (!code) code = session_read_vectors(&j->session, j->kernel, j->encoder);
     if (code) return code;
     j->row_count = lth_items_count(j->rows);

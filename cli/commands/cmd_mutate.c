@@ -1,230 +1,141 @@
 /* luthier mutate: what a model expects of every single mutation of a sequence. */
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "learning.h"
 #include "output.h"
-#include "prediction.h"
+#include "report/mutations.h"
+#include "report/report.h"
 
-enum { SLICE = 4096, NAME = 32 };
+enum { AS_TEXT, AS_TSV, AS_JSON, AS_HTML }; /* the first two are the same */
 
 typedef struct job {
     session session;
     const options *options;
     lth_model *model;
-    const char *column; /* that the kernel reads                                */
-    char *wild;         /* the sequence                                         */
-    bool by_name;       /* cells of the column are mutations, not sequences     */
-    long first;         /* the number of its first letter                       */
-    const char *letters;
-    size_t sites, count; /* rows: the wild type, then those of each site        */
-    double *of_wild;     /* by target: what is expected of it                   */
+    mutations of;
+    int as, offset;
     text_file out;
+    int code; /* of what went wrong while writing */
 } job;
 
 static const char amino_acids[] = "ACDEFGHIKLMNPQRSTVWY";
 
 /* ---- The sequence ---- */
 
-static int read_wild(job *j, const char *path) {
-    lth_error err = {0};
-    lth_table *table = NULL;
-    lth_table_options o;
-    lth_table_options_init(&o);
-    o.format = LTH_TABLE_FASTA;
-    if (lth_table_read(j->session.ctx, path, &o, &table, &err) != LTH_OK)
-        return session_fail_input(&j->session, &err, path);
-    size_t length;
-    const char *text = lth_table_cell(table, 0, lth_table_find(table, "sequence"), &length);
-    j->wild = calloc(length + 1, 1);
-    if (j->wild) memcpy(j->wild, text, length);
-    lth_table_free(table);
-    return j->wild ? EXIT_DONE : out_of_memory();
+static int choose_format(job *j) {
+    const options *o = j->options;
+    j->as = o->json ? AS_JSON : o->as >= 0 ? o->as : AS_TSV;
+    if (o->json && o->as >= 0 && o->as != AS_JSON)
+        return usage_error(o->command, "--json and --as say two things");
+    if (j->as == AS_HTML && !o->output)
+        return usage_error(o->command, "where to write the page? Give -o FILE");
+    return EXIT_DONE;
 }
 
-static int find_wild(job *j) {
+static int check_usage(job *j) {
     const options *o = j->options;
-    const char *own = lth_kernel_wild_type(lth_model_kernel(j->model));
-    j->first = lth_kernel_wild_first(lth_model_kernel(j->model));
-    j->by_name = own != NULL;
-    if (own && o->wild_type)
-        return usage_error(o->command, "the model has its wild type; leave --wild-type out");
-    if (!own && !o->wild_type)
+    const char *other = mutations_obstacle(j->model);
+    if (other)
+        return usage_error(o->command,
+                           "mutate is for models of one column of sequences; this one reads %s",
+                           other);
+    int code = mutations_check_wild(o, j->model);
+    if (!code) code = parse_offset(o, &j->offset);
+    if (code) return code;
+    if (!o->wild_type && !lth_kernel_wild_type(lth_model_kernel(j->model)))
         return usage_error(o->command, "mutate wants --wild-type FILE, a FASTA file with the "
                                        "sequence to mutate");
-    if (!own) return read_wild(j, o->wild_type);
-    j->wild = strdup(own);
-    return j->wild ? EXIT_DONE : out_of_memory();
+    if (o->letters && !mutations_are_letters(o->letters))
+        return usage_error(o->command, "--letters wants plain letters, such as ACGT");
+    return EXIT_DONE;
 }
 
-static int find_column(job *j) {
-    const lth_kernel *kernel = lth_model_kernel(j->model);
-    const char *room[1];
-    j->column = lth_kernel_column(kernel, 0);
-    bool others = lth_kernel_column(kernel, 1) || model_columns(j->model, room).count > 0;
-    if (!others && lth_kernel_column_kind(kernel, 0) == LTH_COLUMN_TEXT) return EXIT_DONE;
-    return usage_error(j->options->command,
-                       "mutate is for models of one column of sequences; this one reads %s",
-                       others ? "several columns" : "numbers");
-}
-
-static int count_rows(job *j) {
-    j->letters = j->options->letters ? j->options->letters : amino_acids;
-    j->sites = strlen(j->wild);
-    j->count = 1 + j->sites * strlen(j->letters);
-    for (const char *c = j->letters; *c; ++c) {
-        if ((unsigned char)*c >= 128 || !isgraph((unsigned char)*c))
-            return usage_error(j->options->command, "--letters wants plain letters, such as ACGT");
-    }
-    return *j->letters ? EXIT_DONE : usage_error(j->options->command, "--letters names none");
-}
-
-/* ---- Rows ---- */
-
-/* Row 0 is the wild type; letters come site by site. */
-static size_t site_of(const job *j, size_t row) {
-    return (row - 1) / strlen(j->letters);
-}
-
-static char letter_of(const job *j, size_t row) {
-    return j->letters[(row - 1) % strlen(j->letters)];
-}
-
-/* The wild type's own letter at a site is no mutation. */
-static bool is_none(const job *j, size_t row) {
-    return row > 0 && toupper((unsigned char)letter_of(j, row)) ==
-                          toupper((unsigned char)j->wild[site_of(j, row)]);
-}
-
-static void write_name(const job *j, size_t row, char out[NAME]) {
-    if (row == 0)
-        strcpy(out, "WT");
-    else
-        snprintf(out, NAME, "%c%ld%c", toupper((unsigned char)j->wild[site_of(j, row)]),
-                 j->first + (long)site_of(j, row), letter_of(j, row));
-}
-
-/* Cells side by side, each of `size` bytes with its NUL. */
-static void write_cells(const job *j, const size_t *row, size_t count, size_t size, char *cells) {
-    for (size_t i = 0; i < count; ++i) {
-        char *cell = cells + i * size;
-        if (j->by_name) {
-            write_name(j, row[i], cell);
-            continue;
-        }
-        memcpy(cell, j->wild, j->sites + 1);
-        if (row[i] > 0) cell[site_of(j, row[i])] = letter_of(j, row[i]);
-    }
-}
-
-static int make_table(job *j, const size_t *row, size_t count, lth_table **out) {
-    size_t size = j->by_name ? NAME : j->sites + 1;
-    char *cells = calloc(count, size);
-    const char **text = calloc(count, sizeof *text);
-    lth_error err = {0};
-    int code = cells && text ? EXIT_DONE : out_of_memory();
-    if (!code) {
-        write_cells(j, row, count, size, cells);
-        for (size_t i = 0; i < count; ++i) text[i] = cells + i * size;
-        if (lth_table_from_texts(j->session.ctx, j->column, text, NULL, count, out, &err) != LTH_OK)
-            code = session_fail(&j->session, &err);
-    }
-    free(cells);
-    free(text);
+static int open_mutations(job *j) {
+    const options *o = j->options;
+    const char *letters = o->letters || j->as == AS_HTML ? o->letters : amino_acids;
+    char *wild = NULL;
+    int code = o->wild_type ? session_read_wild(&j->session, o->wild_type, &wild) : EXIT_DONE;
+    if (!code && !mutations_open(&j->of, j->model, wild, letters)) code = out_of_memory();
+    j->of.first += j->offset;
+    free(wild);
     return code;
 }
 
-/* ---- Writing ---- */
+/* ---- Lines ---- */
 
-/* What the mutation adds to the first target. */
-static double effect_of(const job *j, const prediction *p, size_t i) {
-    return p->values.mean[i] - j->of_wild[0];
-}
-
-static void write_row(job *j, const prediction *p, size_t row, size_t i) {
-    char name[NAME];
-    write_name(j, row, name);
-    long site = row > 0 ? j->first + (long)site_of(j, row) : 0;
-    char wild[2] = {row > 0 ? (char)toupper((unsigned char)j->wild[site_of(j, row)]) : 0};
-    char letter[2] = {row > 0 ? letter_of(j, row) : 0};
-    if (j->options->json) {
-        json_writer w = {.to = j->out.stream};
-        json_begin_result(&w, NULL);
-        json_put_text(&w, "mutation", name);
-        if (row > 0) {
-            json_put_double(&w, "site", (double)site);
-            json_put_text(&w, "wild", wild);
-            json_put_text(&w, "letter", letter);
-        }
-        if (p->values.mean) json_put_double(&w, "effect", effect_of(j, p, i));
-        json_put_values(&w, p, i);
-        json_end(&w);
+static void write_line(job *j, const prediction *p, size_t row, size_t i) {
+    FILE *to = j->out.stream;
+    char name[MUTATION_NAME];
+    if (j->as == AS_JSON) {
+        json_writer w = {.to = to};
+        json_put_mutation(&w, &j->of, p, row, i);
         return;
     }
-    fprintf(j->out.stream, "%s\t", name);
-    if (row > 0) fprintf(j->out.stream, "%ld", site);
-    fprintf(j->out.stream, "\t%s\t%s", wild, letter);
-    if (p->values.mean) putc('\t', j->out.stream);
-    if (p->values.mean) write_tsv_double(j->out.stream, effect_of(j, p, i));
-    write_prediction(j->out.stream, p, i);
-    putc('\n', j->out.stream);
+    fputs(mutation_name(&j->of, row, name), to);
+    if (row > 0)
+        fprintf(to, "\t%ld\t%c\t%c", j->of.first + (long)mutation_site(&j->of, row), name[0],
+                mutation_letter(&j->of, row));
+    else
+        fputs("\t\t\t", to);
+    if (mutation_has_effect(p)) {
+        putc('\t', to);
+        write_tsv_double(to, mutation_effect(&j->of, p, i));
+    }
+    write_prediction(to, p, i);
+    putc('\n', to);
 }
 
-static int begin(job *j, const prediction *p) {
+static int begin_lines(job *j, const prediction *p) {
     int code = text_open(&j->out, j->options->output);
-    j->of_wild = calloc(p->targets + 1, sizeof *j->of_wild);
-    if (!code && !j->of_wild) code = out_of_memory();
-    for (size_t t = 0; !code && p->values.mean && t < p->targets; ++t)
-        j->of_wild[t] = p->values.mean[t * p->rows];
-    if (code || j->options->json) return code;
-    fputs(p->values.mean ? "mutation\tsite\twild\tletter\teffect" : "mutation\tsite\twild\tletter",
+    if (code || j->as == AS_JSON) return code;
+    fputs(mutation_has_effect(p) ? "mutation\tsite\twild\tletter\teffect"
+                                 : "mutation\tsite\twild\tletter",
           j->out.stream);
     write_prediction_names(j->out.stream, p);
     putc('\n', j->out.stream);
     return code;
 }
 
-static int predict_slice(job *j, const size_t *row, size_t count) {
-    lth_table *table = NULL;
-    prediction p = {0};
-    lth_error err = {0};
-    int code = make_table(j, row, count, &table);
-    if (!code && prediction_make(j->model, table, j->options->latent, &p, &err) != LTH_OK)
-        code = session_fail(&j->session, &err);
-    if (!code) code = session_check_interrupt(&j->session);
-    if (!code && !j->out.stream) code = begin(j, &p);
-    for (size_t i = 0; i < count && !code; ++i) write_row(j, &p, row[i], i);
-    prediction_free(&p);
-    lth_table_free(table);
+static bool write_lines(void *user, const prediction *p, const size_t *row, size_t count) {
+    job *j = user;
+    j->code = session_check_interrupt(&j->session);
+    if (!j->code && !j->out.stream) j->code = begin_lines(j, p);
+    for (size_t i = 0; i < count && !j->code; ++i) write_line(j, p, row[i], i);
+    return !j->code;
+}
+
+static int draw_mutations(job *j) {
+    const options *o = j->options;
+    char *title = o->title ? strdup(o->title) : report_title(o->arguments[0]);
+    if (!title) return out_of_memory();
+    int code = write_mutations_page(&j->session, j->model, &j->of, title, o->output);
+    free(title);
     return code;
 }
 
-static int predict_all(job *j) {
-    size_t row[SLICE], used = 0;
-    int code = EXIT_DONE;
-    for (size_t i = 0; i < j->count && !code; ++i) {
-        if (!is_none(j, i)) row[used++] = i;
-        if (used < SLICE && i + 1 < j->count) continue;
-        code = predict_slice(j, row, used);
-        used = 0;
-    }
-    int closed = text_close(&j->out, !code);
-    return code ? code : closed;
+static int list_mutations(job *j) {
+    lth_error err = {0};
+    if (mutations_predict(&j->of, &j->session, j->model, j->options->latent, write_lines, j,
+                          &err) != LTH_OK)
+        j->code = session_fail(&j->session, &err);
+    int closed = text_close(&j->out, !j->code);
+    return j->code ? j->code : closed;
 }
 
 int run_mutate(const options *o) {
     job j = {.options = o};
-    int code = o->output ? check_output(o->output) : EXIT_DONE;
+    int code = choose_format(&j);
+    if (!code && o->output) code = check_output(o->output);
     if (!code) code = session_open(&j.session, o);
     if (!code) code = session_load_model(&j.session, o->arguments[0], &j.model);
-    if (!code) code = find_column(&j);
-    if (!code) code = find_wild(&j);
-    if (!code) code = count_rows(&j);
-    if (!code) code = predict_all(&j);
-    free(j.wild);
-    free(j.of_wild);
+    if (!code) code = check_usage(&j);
+    if (!code) code = open_mutations(&j);
+    if (!code && j.as == AS_HTML)
+        code = draw_mutations(&j);
+    else if (!code)
+        code = list_mutations(&j);
+    mutations_close(&j.of);
     lth_model_free(j.model);
     session_close(&j.session);
     return code;

@@ -25,7 +25,8 @@ typedef struct job {
 } job;
 
 static int check_usage(const options *o) {
-    if (strcmp(o->arguments[0], "-") == 0 && strcmp(o->arguments[1], "-") == 0)
+    list tables = tables_from(o, 1);
+    if (strcmp(o->arguments[0], "-") == 0 && names_stdin(&tables))
         return usage_error(o->command, "only one of M and TABLE can be standard input");
     if (o->score && o->latent)
         return usage_error(o->command, "--score judges what is seen; it does not go with --latent");
@@ -59,8 +60,8 @@ static int open_rows(job *j) {
     if (j->options->score) score_columns(j->model, &more);
     for (size_t i = 0; i < j->given.count && !j->options->score; ++i)
         columns[more.count++] = j->given.at[i];
-    return session_open_rows(&j->session, j->options->arguments[1], lth_model_kernel(j->model),
-                             &more, &j->rows);
+    list tables = tables_from(j->options, 1);
+    return session_open_rows(&j->session, &tables, lth_model_kernel(j->model), &more, &j->rows);
 }
 
 static int open_inputs(job *j) {

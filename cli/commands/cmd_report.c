@@ -9,16 +9,19 @@ typedef struct job {
     const options *options;
     lth_model *model;
     held_out data;
+    char *wild; /* the sequence of --wild-type */
 } job;
 
 static int check_usage(const options *o) {
     if (!o->output) return usage_error(o->command, "where to write the page? Give -o FILE");
-    if (!o->data && o->where.count > 0)
+    if (o->data.count == 0 && o->where.count > 0)
         return usage_error(o->command, "--where chooses rows of --data TABLE, which is not given");
-    if (!o->data && o->target.count > 0)
+    if (o->data.count == 0 && o->array.count > 0)
+        return usage_error(o->command, "--array stands beside --data TABLE, which is not given");
+    if (o->data.count == 0 && o->target.count > 0)
         return usage_error(o->command,
                            "--target names columns of --data TABLE, which is not given");
-    if (o->data && strcmp(o->data, "-") == 0 && strcmp(o->arguments[0], "-") == 0)
+    if (names_stdin(&o->data) && strcmp(o->arguments[0], "-") == 0)
         return usage_error(o->command, "only one of M and TABLE can be standard input");
     return EXIT_DONE;
 }
@@ -48,7 +51,7 @@ static int use_vectors(job *j) {
 }
 
 static int read_data(job *j) {
-    j->data.path = j->options->data;
+    j->data.path = j->options->data.at[0];
     int code = choose_targets(j);
     if (!code) code = use_vectors(j);
     if (code) return code;
@@ -57,8 +60,8 @@ static int read_data(job *j) {
     list own = model_columns(j->model, room), more = {columns, targets->count + own.count};
     memcpy(columns, targets->at, targets->count * sizeof *columns);
     memcpy(columns + targets->count, own.at, own.count * sizeof *columns);
-    return session_read_table(&j->session, j->data.path, lth_model_kernel(j->model), &more,
-                              &j->data.table);
+    return session_read_tables(&j->session, &j->options->data, lth_model_kernel(j->model), &more,
+                               &j->data.table);
 }
 
 char *report_title(const char *path) {
@@ -69,15 +72,29 @@ char *report_title(const char *path) {
     return title;
 }
 
+static int read_wild(job *j) {
+    const options *o = j->options;
+    const char *other = mutations_obstacle(j->model);
+    if (other)
+        return usage_error(o->command,
+                           "--wild-type is for models of one column of sequences; this one reads "
+                           "%s",
+                           other);
+    int code = mutations_check_wild(o, j->model);
+    return code ? code : session_read_wild(&j->session, o->wild_type, &j->wild);
+}
+
 static int run_job(job *j) {
     const options *o = j->options;
     int code = check_output(o->output);
     if (!code) code = session_load_model(&j->session, o->arguments[0], &j->model);
-    if (!code && o->data) code = read_data(j);
+    bool judged = o->data.count > 0;
+    if (!code && o->wild_type) code = read_wild(j);
+    if (!code && judged) code = read_data(j);
     if (code) return code;
     char *title = o->title ? strdup(o->title) : report_title(o->arguments[0]);
     if (!title) return out_of_memory();
-    code = write_report(&j->session, j->model, title, o->data ? &j->data : NULL, o->output);
+    code = write_report(&j->session, j->model, title, judged ? &j->data : NULL, j->wild, o->output);
     free(title);
     return code;
 }
@@ -90,6 +107,7 @@ int run_report(const options *o) {
     if (!code) code = run_job(&j);
     lth_table_free(j.data.table);
     free(j.data.targets.at);
+    free(j.wild);
     lth_model_free(j.model);
     session_close(&j.session);
     return code;

@@ -77,12 +77,13 @@ static int fill_options(job *j) {
 static int encode(job *j) {
     session *s = &j->session;
     const char *path = j->options->arguments[0];
+    list tables = tables_from(j->options, 0);
     const options *o = j->options;
     int code = session_parse_kernel(s, o->kernel, &j->kernel);
     if (!code && o->noise_kernel)
         code = session_parse_more(s, o->kernel, NULL, o->noise_kernel, &j->kernel);
     if (!code) code = session_check_vectors(s, j->kernel);
-    if (!code) code = session_read_table(s, path, j->kernel, NULL, &j->table);
+    if (!code) code = session_read_tables(s, &tables, j->kernel, NULL, &j->table);
     if (!code) code = session_resolve_kernel(s, path, j->table, &j->kernel);
     if (code) return code;
     lth_error err = {0};

@@ -17,7 +17,8 @@ void free_folds(folds *f) {
 
 static int bad_table(session *s, const lth_table *table, size_t row, const char *what) {
     lth_error err = {.status = LTH_EFORMAT};
-    snprintf(err.file, sizeof err.file, "%s", lth_table_name(table));
+    snprintf(err.file, sizeof err.file, "%s",
+             row == LTH_NONE ? lth_table_name(table) : lth_table_file(table, row));
     if (row != LTH_NONE) err.line = lth_table_line(table, row);
     snprintf(err.message, sizeof err.message, "%s", what);
     return session_fail(s, &err);

@@ -68,8 +68,8 @@ static int print_json(const lth_gp_plan *p) {
 int print_plan(learning *l) {
     lth_error err = {0};
     lth_gp_plan p;
-    if (lth_gp_plan_fit(l->session.ctx, l->options->kernel, l->table, l->targets.at,
-                        l->targets.count, &l->gp_options, &p, sizeof p, &err) != LTH_OK)
+    if (lth_gp_plan_fit(l->session.ctx, l->expression, l->table, l->targets.at, l->targets.count,
+                        &l->gp_options, &p, sizeof p, &err) != LTH_OK)
         return learning_fail(l, &err);
     if (l->options->json) return print_json(&p);
     print_text(&p);

@@ -22,6 +22,7 @@ void score_free(score *s) {
     free(s->truth);
     free(s->predicted);
     free(s->probability);
+    free(s->decision);
 }
 
 /* ---- Room ---- */
@@ -53,6 +54,8 @@ static bool make_room(score *s, size_t more, const model_prediction *v) {
     if (v->probability)
         ok = ok &&
              widen((void **)&s->probability, sizeof(double), 1, s->room * stride, room * stride);
+    if (v->score && model_scores(s->model) == 1)
+        ok = ok && widen((void **)&s->decision, sizeof(double), 1, s->room, room);
     if (ok) s->room = room;
     return ok;
 }
@@ -73,6 +76,7 @@ static void keep_labels(score *s, const prediction *p) {
     size_t known = p->classes, stride = known + 1;
     const char *column = lth_model_target(s->model, 0);
     truth_read_labels(s->model, p->table, column, s->truth + s->rows * stride, &s->strange);
+    if (s->decision) memcpy(s->decision + s->rows, p->values.score, p->rows * sizeof *s->decision);
     for (size_t i = 0; i < p->rows; ++i) {
         size_t at = (s->rows + i) * stride;
         memcpy(s->predicted + at, p->values.has + i * known, known * sizeof(bool));
@@ -169,10 +173,11 @@ static lth_status judge_labels(score *s, figures *out, lth_error *err) {
     const char *names[classes];
     for (size_t c = 0; c < classes; ++c) names[c] = lth_model_class(s->model, c);
     if (!s->strange) narrow(s, classes);
+    bool by_score = s->decision && !s->probability;
     lth_label_metrics m;
-    lth_status status = lth_label_metrics_with(
-        s->truth, s->predicted, s->probability, s->strange ? NULL : names, s->rows,
-        classes + s->strange, lth_model_is_multi_label(s->model), &m, sizeof m, err);
+    lth_status status = (by_score ? lth_label_metrics_scored : lth_label_metrics_with)(
+        s->truth, s->predicted, by_score ? s->decision : s->probability, s->strange ? NULL : names,
+        s->rows, classes + s->strange, lth_model_is_multi_label(s->model), &m, sizeof m, err);
     if (status == LTH_OK) *out = figures_of_labels(&m, NAN);
     return status;
 }

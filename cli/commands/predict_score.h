@@ -14,6 +14,7 @@ typedef struct score {
     double *numbers[SCORE_NUMBERS]; /* [target][room]; see predict_score.c     */
     bool *truth, *predicted;        /* [row * (classes + 1) + class]           */
     double *probability;            /* likewise; NULL = there are none         */
+    double *decision;               /* by row, of an SVM and two classes       */
     bool strange;                   /* some label is none that the model knows */
 } score;
 

@@ -86,10 +86,10 @@ int fill_svm_options(learning *l) {
     lth_svm_options *to = &l->svm_options;
     lth_svm_options_init(to);
     l->svm = o->model && strcmp(o->model, "svm") == 0;
-    if (o->task >= 0) to->task = (lth_task)o->task;
+    to->task = asked_task(o);
     if (o->solver >= 0) to->solver = (lth_svm_solver)o->solver;
     to->nu_svm = o->svm == 1;
-    to->one_vs_rest = o->multi == 1;
+    to->one_vs_rest = o->multi < 0 ? !to->nu_svm : o->multi == 1;
     to->probability = o->probability;
     to->class_weights = o->class_weights;
     to->gram = o->gram;

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "model.h"
+#include "report/mutations.h"
 
 /* Rows with labels that the model is judged on. */
 typedef struct held_out {
@@ -22,19 +22,33 @@ typedef struct report {
     size_t charts;        /* drawn so far */
     double *left_out;     /* see report_left_out() */
     size_t *left_rows;    /* likewise: of each target how many, then their numbers */
+    mutations mutations;  /* of which sequence; none where it has no sites         */
+    mutation_scan scan;   /* what is expected of them                              */
+    const char *which;    /* what that sequence is                                 */
+    bool unscanned;       /* it would have been too much                           */
 } report;
 
-/* The page, beside and renamed; "-" is standard output. */
+/* The page, beside and renamed; "-" is standard output. `wild`: a sequence whose mutations are
+ * shown, NULL = the kernel's own, or what the training rows have in common. */
 int write_report(session *s, lth_model *m, const char *title, const held_out *data,
-                 const char *path);
+                 const char *wild, const char *path);
 
 /* The page in memory, freed with free(). */
-int make_report(session *s, lth_model *m, const char *title, const held_out *data, char **page,
-                size_t *size);
+int make_report(session *s, lth_model *m, const char *title, const held_out *data, const char *wild,
+                char **page, size_t *size);
+/* A page about these mutations alone. */
+int write_mutations_page(session *s, lth_model *m, const mutations *of, const char *title,
+                         const char *path);
 /* "Model score", from the last part of the path; freed with free(), NULL = out of memory. */
 char *report_title(const char *path);
 
 /* ---- What the sections share ---- */
+
+/* From the doctype into the <header>, behind its <h1>. */
+void open_report_page(report *r);
+/* Closes what it is written to as well; `code` so far becomes that of the page. */
+int close_report_page(report *r, int code);
+int write_page_file(const char *path, const char *page, size_t size);
 
 /* A figure: its caption (and a line below it), the chart, then the numbers behind it, folded away.
  */
@@ -76,6 +90,7 @@ bool has_string_kernel(const report *r), has_tree_gaps(const report *r);
 bool has_symbols(const report *r), has_trend(const report *r);
 bool has_likelihood(const report *r);
 bool has_steps(const report *r), has_left_out(const report *r);
+bool has_sites(const report *r), has_mutations(const report *r);
 bool has_labels(const report *r), has_grid(const report *r), has_held_out(const report *r);
 
 void write_cards(report *r);
@@ -88,6 +103,10 @@ int write_string_kernel(report *r);
 int write_tree_gaps(report *r);
 int write_symbols(report *r);
 int write_trend(report *r);
+int write_sites(report *r);
+/* Sets what write_mutations() shows. */
+int find_mutations(report *r, const char *wild);
+int write_mutations(report *r);
 int write_steps(report *r);
 int write_leave_one_out(report *r);
 int write_classes(report *r);

@@ -14,6 +14,8 @@ static const section sections[] = {
     {"hyperparameters", "Hyperparameters", is_always, write_hyperparameters},
     {"likelihood", "What is seen of the function", has_likelihood, write_likelihood},
     {"sequences", "What the string kernel counts", has_string_kernel, write_string_kernel},
+    {"sites", "How much each site counts", has_sites, write_sites},
+    {"mutations", "Single mutations", has_mutations, write_mutations},
     {"fragments", "What the tree kernel counts", has_tree_gaps, write_tree_gaps},
     {"symbols", "Symbols of trees", has_symbols, write_symbols},
     {"mean", "The mean", has_trend, write_trend},
@@ -106,11 +108,22 @@ static void write_contents(report *r) {
     fputs("</ul></nav>\n", r->out);
 }
 
-static int write_page(report *r) {
+void open_report_page(report *r) {
     html_open(r->out, r->title);
     fputs("<header>\n<h1>", r->out);
     html_string(r->out, r->title);
     fputs("</h1>\n", r->out);
+}
+
+int close_report_page(report *r, int code) {
+    html_close(r->out);
+    bool lost = ferror(r->out) != 0;
+    if ((fclose(r->out) != 0 || lost) && !code) code = out_of_memory();
+    return code;
+}
+
+static int write_page(report *r) {
+    open_report_page(r);
     write_cards(r);
     write_contents(r);
     fputs("</header>\n", r->out);
@@ -125,11 +138,10 @@ static int write_page(report *r) {
         fputs("</section>\n", r->out);
         if (!code) code = session_check_interrupt(r->session);
     }
-    html_close(r->out);
-    return code;
+    return close_report_page(r, code);
 }
 
-static int write_file(const char *path, const char *page, size_t size) {
+int write_page_file(const char *path, const char *page, size_t size) {
     text_file file;
     hold_interrupts();
     int code = text_open(&file, path);
@@ -141,15 +153,15 @@ static int write_file(const char *path, const char *page, size_t size) {
     return code;
 }
 
-int make_report(session *s, lth_model *m, const char *title, const held_out *data, char **page,
-                size_t *size) {
+int make_report(session *s, lth_model *m, const char *title, const held_out *data, const char *wild,
+                char **page, size_t *size) {
     char *text = NULL;
     report r = {.session = s, .model = m, .title = title, .data = data};
-    r.out = open_memstream(&text, size); /* a page that fails half-way is never seen */
-    if (!r.out) return out_of_memory();
-    int code = write_page(&r);
-    bool lost = ferror(r.out) != 0;
-    if ((fclose(r.out) != 0 || lost) && !code) code = out_of_memory();
+    int code = find_mutations(&r, wild);
+    if (!code) r.out = open_memstream(&text, size); /* what fails half-way is never seen */
+    if (!code) code = r.out ? write_page(&r) : out_of_memory();
+    mutations_close(&r.mutations);
+    mutation_scan_close(&r.scan);
     free(r.left_out);
     free(r.left_rows);
     if (code)
@@ -160,11 +172,11 @@ int make_report(session *s, lth_model *m, const char *title, const held_out *dat
 }
 
 int write_report(session *s, lth_model *m, const char *title, const held_out *data,
-                 const char *path) {
+                 const char *wild, const char *path) {
     char *page = NULL;
     size_t size = 0;
-    int code = make_report(s, m, title, data, &page, &size);
-    if (!code) code = write_file(path, page, size);
+    int code = make_report(s, m, title, data, wild, &page, &size);
+    if (!code) code = write_page_file(path, page, size);
     free(page);
     return code;
 }

@@ -97,16 +97,34 @@ static void draw_y_axis(svg_chart *c, double step) {
 
 /* ---- Charts ---- */
 
-static void open_picture(FILE *out, size_t number, double width, double height, const char *title,
-                         const char *description) {
+static void put_names(FILE *out, size_t number, const char *title, const char *description) {
     fprintf(out,
-            "<svg viewBox=\"0 0 %.0f %.0f\" role=\"img\" aria-labelledby=\"chart-%zu-title "
-            "chart-%zu-text\">\n<title id=\"chart-%zu-title\">",
-            width, height, number, number, number);
+            " role=\"img\" aria-labelledby=\"chart-%zu-title chart-%zu-text\">\n<title "
+            "id=\"chart-%zu-title\">",
+            number, number, number);
     html_string(out, title);
     fprintf(out, "</title>\n<desc id=\"chart-%zu-text\">", number);
     html_string(out, description);
     fputs("</desc>\n", out);
+}
+
+static void open_picture(FILE *out, size_t number, double width, double height, const char *title,
+                         const char *description) {
+    fprintf(out, "<svg viewBox=\"0 0 %.0f %.0f\"", width, height);
+    put_names(out, number, title, description);
+}
+
+void svg_open_plain(FILE *out, size_t number, double width, double height, const char *title,
+                    const char *description) {
+    fprintf(out,
+            "<div class=\"scroll\" tabindex=\"0\"><svg class=\"sites\" viewBox=\"0 0 %.0f %.0f\" "
+            "style=\"width:%.0fpx\"",
+            width, height, width);
+    put_names(out, number, title, description);
+}
+
+void svg_close_plain(FILE *out) {
+    fputs("</svg></div>\n", out);
 }
 
 void svg_open(svg_chart *c) {

@@ -37,6 +37,11 @@ void svg_spans(svg_chart *c, const double *x, const double *lo, const double *hi
 /* From the axis to y, between two places. */
 void svg_column(svg_chart *c, double x0, double x1, double y);
 
+/* A picture without axes, whose units are pixels of the page; a narrow screen scrolls it. */
+void svg_open_plain(FILE *out, size_t number, double width, double height, const char *title,
+                    const char *description);
+void svg_close_plain(FILE *out);
+
 /* A whole picture of its own: a bar to the right for each name, from 0 to `most`. */
 void svg_bars(FILE *out, size_t number, const char *title, const char *description,
               const char *const *names, const double *values, size_t count, double most);

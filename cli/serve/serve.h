@@ -89,8 +89,12 @@ bool answer_predict(worker *w, const serve_columns *columns, const serve_rows *r
 bool answer_explain(worker *w, const serve_columns *columns, const serve_rows *rows,
                     const explain_query *query, FILE *out, problem *why);
 
+/* All single mutations of the sequence that the row has, or of the model's wild type. `letters`
+ * NULL = those of the alphabet. */
+bool answer_mutate(worker *w, const serve_rows *rows, const char *letters, FILE *out, problem *why);
+
 /* The live page; its script runs by `nonce` alone. */
-void write_live_page(FILE *out, const char *title, const serve_columns *columns, const lth_model *m,
+void write_live_page(FILE *out, const char *title, const serve_columns *columns, lth_model *m,
                      const char *nonce);
 
 /* ---- The server ---- */

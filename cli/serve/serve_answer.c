@@ -1,8 +1,10 @@
-/* Answers: what predict --json and explain --json print, for the rows of a request. */
+/* Answers: what predict --json, explain --json and mutate --json print, for the rows of a request.
+ */
 #include <stdlib.h>
 #include <string.h>
 
 #include "prediction.h"
+#include "report/mutations.h"
 #include "report/reasons.h"
 #include "serve/serve.h"
 
@@ -157,5 +159,77 @@ bool answer_explain(worker *w, const serve_columns *columns, const serve_rows *r
                 predict(w, table, rows, &a.prediction, why) && explain_all(&a, why);
     prediction_free(&a.prediction);
     lth_table_free(table);
+    return good;
+}
+
+/* ---- Mutations ---- */
+
+/* A request may take a few seconds of one core. */
+enum { MOST_MUTATIONS = 20000 };
+static const double most_work = 2e10;
+
+static bool refuse(problem *why, const char *what) {
+    set_problem(why, 400, "%s", what);
+    return false;
+}
+
+static bool check_mutable(worker *w, const serve_rows *rows, const char *letters, problem *why) {
+    if (mutations_obstacle(w->model))
+        return refuse(why, "mutations are for models of one column of sequences");
+    if (rows->count != 1) return refuse(why, "one sequence is mutated at a time");
+    if (letters && !mutations_are_letters(letters))
+        return refuse(why, "letters wants plain letters, such as ACGT");
+    bool own = lth_kernel_wild_type(lth_model_kernel(w->model)) != NULL;
+    if (own || (mutations_are_letters(rows->text[0]) && strlen(rows->text[0]) == rows->length[0]))
+        return true;
+    return refuse(why, "a sequence has plain letters alone");
+}
+
+static bool check_work(const mutations *m, lth_model *model, problem *why) {
+    if (m->rows - 1 > MOST_MUTATIONS) {
+        set_problem(why, 400, "%zu sites with %zu letters each are more than %d mutations",
+                    m->sites, m->letter_count, (int)MOST_MUTATIONS);
+        return false;
+    }
+    return mutations_work(m, model) <= most_work ||
+           refuse(why, "all mutations of this sequence would take too long; luthier mutate has "
+                       "the time");
+}
+
+typedef struct mutating {
+    const mutations *of;
+    json_writer json;
+} mutating;
+
+static bool write_slice(void *user, const prediction *p, const size_t *row, size_t count) {
+    mutating *to = user;
+    for (size_t i = 0; i < count; ++i) json_put_mutation(&to->json, to->of, p, row[i], i);
+    return true;
+}
+
+static bool write_mutations(worker *w, mutations *m, const serve_rows *rows, FILE *out,
+                            problem *why) {
+    lth_error err = {0};
+    mutating to = {.of = m, .json = {.to = out}};
+    json_begin_object(&to.json, NULL);
+    json_put_text(&to.json, "target", lth_model_target(w->model, 0));
+    json_put_text(&to.json, "sequence", m->wild);
+    json_put_double(&to.json, "first", (double)m->first);
+    json_put_text(&to.json, "letters", m->letters);
+    json_begin_list(&to.json, "rows");
+    if (mutations_predict(m, &w->session, w->model, false, write_slice, &to, &err) != LTH_OK)
+        return fail(&err, rows, why);
+    json_end(&to.json);
+    json_end(&to.json);
+    return true;
+}
+
+bool answer_mutate(worker *w, const serve_rows *rows, const char *letters, FILE *out,
+                   problem *why) {
+    mutations m = {0};
+    if (!check_mutable(w, rows, letters, why)) return false;
+    if (!mutations_open(&m, w->model, rows->text[0], letters)) return lack_memory(why);
+    bool good = check_work(&m, w->model, why) && write_mutations(w, &m, rows, out, why);
+    mutations_close(&m);
     return good;
 }

@@ -231,7 +231,7 @@ static bool get_report(server *s, request *r, FILE *out, problem *why) {
     if (!s->report) {
         worker *w = take_worker(s, why);
         if (w) {
-            if (make_report(&w->session, w->model, s->options.title, NULL, &s->report,
+            if (make_report(&w->session, w->model, s->options.title, NULL, NULL, &s->report,
                             &s->report_size))
                 set_problem(why, was_interrupted() ? 503 : 500, "the report could not be made");
             pool_give(s->options.pool, w);
@@ -282,6 +282,18 @@ static bool post_explain(server *s, request *r, FILE *out, problem *why) {
     return good;
 }
 
+static bool post_mutate(server *s, request *r, FILE *out, problem *why) {
+    const char *letters =
+        http.lookup_connection_value(r->connection, MHD_GET_ARGUMENT_KIND, "letters");
+    serve_rows rows;
+    if (!read_rows(s->options.columns, r->body, r->size, &rows, why)) return false;
+    worker *w = take_worker(s, why);
+    bool good = w && answer_mutate(w, &rows, letters, out, why);
+    if (w) pool_give(s->options.pool, w);
+    free_rows(&rows);
+    return good;
+}
+
 #define STYLES "; style-src 'unsafe-inline'"
 #define SCRIPT STYLES "; img-src data:; connect-src 'self'; script-src 'nonce-"
 
@@ -291,6 +303,7 @@ static const route routes[] = {
     {"/health", "GET", "application/json", NULL, get_health},
     {"/predict", "POST", "application/json", NULL, post_predict},
     {"/explain", "POST", "application/json", NULL, post_explain},
+    {"/mutate", "POST", "application/json", NULL, post_mutate},
 };
 
 /* ---- Requests ---- */

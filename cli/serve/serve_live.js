@@ -165,6 +165,84 @@
     reasons.replaceChildren();
   }
 
+  // ---- Mutations: the picture of the report, with its classes ----
+
+  const mutations = document.getElementById("mutations");
+  const perRow = 60, cell = 14, left = 30;
+
+  function drawn(name, attributes, ...children) {
+    const made = document.createElementNS("http://www.w3.org/2000/svg", name);
+    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+    made.append(...children.map(c => c instanceof Node ? c : visible(c)));
+    return made;
+  }
+
+  // The number that is shown: the first target's, of classes the last of two, else that of the sequence itself.
+  function shownKey(wild) {
+    const keys = Object.keys(wild);
+    const of = keys.find(key => key === "mean" || key.endsWith(".mean"));
+    if (of) return of;
+    const each = keys.filter(key => /^(p\[|score)/.test(key));
+    const own = `p[${wild.label}]`;
+    return each.length > 2 && each.includes(own) ? own : each[each.length - 1];
+  }
+
+  function heatMap(answer, row) {
+    const [wild, ...rows] = answer.rows, key = shownKey(wild), letters = [...answer.letters];
+    if (!key) return [element("p", {class: "note"}, "The model tells labels without a number for them.")];
+    const spread = key.replace(/mean$/, "sd"), most = Math.max(...rows.map(r => Math.abs(r[key] - wild[key])), 0);
+    const tall = 16 + cell * letters.length + 28, sites = answer.sequence.length;
+    const wide = left + cell * Math.min(sites, perRow) + 4, high = tall * Math.ceil(sites / perRow);
+    const of = key === "mean" ? answer.target : key.replace(/\.mean$/, "");
+    const said = `What each mutation ${Object.values(row).includes(answer.sequence) ? "" : "of the wild type "}adds to ${of}`;
+    const picture = drawn("svg", {class: "sites", viewBox: `0 0 ${wide} ${high}`, role: "img",
+      "aria-label": said});
+    picture.style.width = `${wide}px`;
+    const x = site => left + cell * (site % perRow), top = site => tall * Math.floor(site / perRow);
+    const text = (kind, at, y, letters) => picture.append(drawn("text", {class: kind, x: at, y}, letters));
+    for (let site = 0; site < sites; ++site) {
+      const own = answer.sequence[site], number = answer.first + site, y = top(site);
+      if (site % perRow === 0) {
+        letters.forEach((letter, i) => text("mid name", left - 12, y + 16 + cell * i + 10.5, letter));
+        picture.append(drawn("rect", {class: "ground", x: left - 1, y: y + 15, height: cell * letters.length + 1,
+          width: cell * Math.min(perRow, sites - site) + 1}));
+      }
+      if (number % 10 === 0) text("mid", x(site) + 7, y + 11, String(number));
+      text("mid name", x(site) + 7, y + tall - 16, own);
+      letters.forEach((letter, i) => {
+        if (letter.toUpperCase() === own.toUpperCase())
+          picture.append(drawn("circle", {class: "own", cx: x(site) + 6.5, cy: y + 16 + cell * i + 6.5, r: 2.5}));
+      });
+    }
+    for (const one of rows) {
+      const site = one.site - answer.first, adds = one[key] - wild[key];
+      const doubt = spread !== key && one[spread] !== undefined ? ` ± ${number(one[spread])}` : "";
+      picture.append(drawn("rect", {class: adds < 0 ? "down" : "up", x: x(site), width: 13, height: 13,
+        y: top(site) + 16 + cell * letters.indexOf(one.letter), "fill-opacity": most > 0 ? (Math.abs(adds) / most).toFixed(3) : 0},
+      drawn("title", {}, `${one.mutation}: ${number(one[key])}${doubt}, ${signed(adds)}`)));
+    }
+    return [element("figure", {}, element("figcaption", {}, said),
+      element("div", {class: "scroll", tabindex: "0"}, picture),
+      element("p", {class: "key"}, element("span", {}, `−${number(most)}`, element("i", {class: "ramp"}), `+${number(most)}`),
+        element("span", {}, `● as it is: ${number(wild[key])}`)))];
+  }
+
+  async function mutate() {
+    const button = mutations.querySelector("button"), place = mutations.querySelector("div"), row = typed();
+    button.disabled = true;
+    try {
+      const response = await fetch("/mutate", {method: "POST", headers: {"Content-Type": "application/json"},
+        body: JSON.stringify(row)});
+      const answer = await response.json();
+      if (JSON.stringify(row) === JSON.stringify(typed()))
+        place.replaceChildren(...response.ok ? heatMap(answer, row) : [element("p", {class: "note"}, answer.error)]);
+    } catch (failure) {
+      place.replaceChildren(element("p", {class: "note"}, "The server does not answer."));
+    }
+    button.disabled = false;
+  }
+  if (mutations) mutations.querySelector("button").addEventListener("click", mutate);
+
   // ---- Asking ----
 
   let asked = null, timer = 0;
@@ -199,6 +277,7 @@
   }
 
   for (const box of boxes) box.addEventListener("input", () => {
+    if (mutations) mutations.querySelector("div").replaceChildren();
     clearTimeout(timer);
     timer = setTimeout(ask, wait);
   });

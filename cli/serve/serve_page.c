@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "report/html.h"
+#include "report/mutations.h"
 #include "serve/serve.h"
 #include "serve_live.h"
 
@@ -28,6 +29,9 @@ static const char head[] =
     "padding:.9rem 1rem;font-size:1rem;line-height:2;white-space:pre-wrap;max-width:none}\n"
     "#reasons h3{margin-top:1.5rem}.classes td.w{width:70%;min-width:9rem}\n"
     ".note mark{color:var(--fg)}\n"
+    "button{font:inherit;color:var(--a);background:var(--card);border:1px solid var(--mute);"
+    "border-radius:.6rem;padding:.5rem .9rem;cursor:pointer}button:disabled{opacity:.55}\n"
+    "button:focus-visible{outline:2px solid var(--a);outline-offset:2px}\n"
     "@media (max-width:30rem){#reasons td.w{min-width:7rem}#reasons th,#reasons td"
     "{padding-right:.5rem;font-size:.85rem}}\n"
     "@media (prefers-reduced-motion:no-preference){#reasons{transition:opacity .15s}}\n"
@@ -68,7 +72,7 @@ static void write_lead(FILE *out, const lth_model *m) {
           out);
 }
 
-void write_live_page(FILE *out, const char *title, const serve_columns *columns, const lth_model *m,
+void write_live_page(FILE *out, const char *title, const serve_columns *columns, lth_model *m,
                      const char *nonce) {
     html_open_with(out, title, head);
     fputs("<header>\n<h1>", out);
@@ -81,6 +85,10 @@ void write_live_page(FILE *out, const char *title, const serve_columns *columns,
           "<noscript><p>This page needs JavaScript; POST /predict and POST /explain do not."
           "</p></noscript>\n<div id=\"reasons\"></div>\n",
           out);
+    if (mutations_are_wanted(m))
+        fputs("<section id=\"mutations\"><h2>Single mutations</h2>\n<p><button type=\"button\">"
+              "Try every letter at every site</button></p><div></div></section>\n",
+              out);
     fprintf(out,
             "<footer>Served by luthier %s. What you type goes to this server alone.</footer>\n",
             lth_version());

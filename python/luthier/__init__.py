@@ -13,8 +13,10 @@ from .gp import GPClassifier, GPRegressor
 from .kernel import Kernel
 from .model import load
 from .quality import label_metrics, metrics
+from .read import read_table
 from .svm import SVC, SVR
 
 __version__ = _lib.lth_version().decode()
 __all__ = ["GPClassifier", "GPRegressor", "Kernel", "SVC", "SVR", "Explanation", "Error",
-           "LuthierWarning", "NotFittedError", "label_metrics", "load", "metrics", "rank"]
+           "LuthierWarning", "NotFittedError", "label_metrics", "load", "metrics", "rank",
+           "read_table"]

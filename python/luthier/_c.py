@@ -35,7 +35,10 @@ class CtxOptions(Structure):
 class TableOptions(Structure):
     _fields_ = [("size", c_size_t), ("format", Enum), ("columns", POINTER(c_char_p)),
                 ("column_count", c_size_t), ("where", POINTER(c_char_p)),
-                ("where_count", c_size_t), ("optional", c_char_p)]
+                ("where_count", c_size_t), ("optional", c_char_p),
+                ("more", POINTER(c_char_p)), ("more_count", c_size_t),
+                ("file_column", c_char_p), ("arrays", POINTER(c_char_p)),
+                ("array_count", c_size_t)]
 
 
 class Column(Structure):
@@ -43,6 +46,12 @@ class Column(Structure):
     _fields_ = [("name", c_char_p), ("text", c_void_p), ("length", c_void_p),
                 ("numbers", c_void_p), ("stride", c_size_t), ("vectors", c_void_p),
                 ("units", c_void_p), ("dimension", c_size_t)]
+
+
+class KernelSettings(Structure):
+    _fields_ = [("size", c_size_t), ("wild_type", c_char_p), ("offset", c_int),
+                ("fold_case", c_bool), ("arrays", POINTER(c_char_p)),
+                ("array_count", c_size_t)]
 
 
 class Argument(Structure):
@@ -192,7 +201,7 @@ class SvmPoint(Structure):
 
 class SvmPrediction(Structure):
     _fields_ = [("value", c_void_p), ("label", c_void_p), ("has", c_void_p),
-                ("probability", c_void_p), ("decision", c_void_p)]
+                ("probability", c_void_p), ("decision", c_void_p), ("score", c_void_p)]
 
 
 class ExplainOptions(Structure):
@@ -278,8 +287,11 @@ FUNCTIONS = {
     "lth_table_find": (c_size_t, [_object, c_char_p]),
     "lth_table_cell": (c_void_p, [_object, c_size_t, c_size_t, POINTER(c_size_t)]),
     "lth_table_line": (c_size_t, [_object, c_size_t]),
+    "lth_table_file": (c_char_p, [_object, c_size_t]),
     "lth_table_number": (c_size_t, [_object, c_size_t]),
     "lth_kernel_parse": (Status, [_object, c_char_p, _out, _error]),
+    "lth_kernel_settings_init": (None, [POINTER(KernelSettings)]),
+    "lth_kernel_parse_with": (Status, [_object, c_char_p, POINTER(KernelSettings), _out, _error]),
     "lth_kernel_free": (None, [_object]),
     "lth_kernel_print": (c_size_t, [_object, c_char_p, c_size_t]),
     "lth_kernel_column": (c_char_p, [_object, c_size_t]),
@@ -368,6 +380,8 @@ FUNCTIONS = {
                                     POINTER(ClassMetrics), c_size_t]),
     "lth_label_metrics_with": (Status, [_array, _array, _array, _names, c_size_t, c_size_t, c_bool,
                                         POINTER(LabelMetrics), c_size_t, _error]),
+    "lth_label_metrics_scored": (Status, [_array, _array, _array, _names, c_size_t, c_size_t,
+                                          c_bool, POINTER(LabelMetrics), c_size_t, _error]),
     "lth_folds_stratified": (Status, [c_uint64, _object, c_char_p, Enum, c_size_t, _array,
                                       _error]),
     "lth_validation_free": (None, [_object]),
@@ -463,6 +477,7 @@ FUNCTIONS = {
 # luthier.h's name of each structure and callback above; what the header test goes by.
 STRUCTURES = {
     "lth_error": Error, "lth_ctx_options": CtxOptions, "lth_table_options": TableOptions,
+    "lth_kernel_settings": KernelSettings,
     "lth_column": Column, "lth_param": Param, "lth_argument": Argument, "lth_family": Family,
     "lth_gp_step": GpStep, "lth_gp_options": GpOptions, "lth_class_rows": ClassRows,
     "lth_gp_param": GpParam, "lth_gp_symbol": GpSymbol, "lth_trend_weight": TrendWeight,

@@ -67,7 +67,16 @@ def _decided(probability, multi):
     return np.arange(probability.shape[1]) == probability.argmax(axis=1)[:, None]
 
 
-def label_metrics(y, predicted=None, proba=None, classes=None):
+def _scores(score, proba, truth, multi):
+    score = np.ascontiguousarray(score, dtype=np.float64)
+    if proba is not None:
+        raise Error("label_metrics wants proba or score, not both")
+    if multi or truth.shape[1] != 2 or score.shape != truth.shape[:1]:
+        raise Error(f"score wants one number for each of {len(truth)} rows, and two classes")
+    return score
+
+
+def label_metrics(y, predicted=None, proba=None, classes=None, score=None):
     """Quality of predicted labels.
 
     Parameters
@@ -81,6 +90,8 @@ def label_metrics(y, predicted=None, proba=None, classes=None):
     classes : array-like, optional
         In the order of `proba`, as a model's `classes_`. Otherwise those of `y` and `predicted`,
         sorted. Of two classes the second one counts as positive.
+    score : array-like of shape (rows,), optional
+        Of two classes, instead of `proba`: decision values, higher for the second class.
 
     Returns
     -------
@@ -104,10 +115,13 @@ def label_metrics(y, predicted=None, proba=None, classes=None):
     found = np.ascontiguousarray(_decided(proba, multi)) if predicted is None else \
         _has(predicted, classes, "predicted", len(y))
     names, _ = model.strings([str(c) for c in classes.tolist()], "classes")
+    judge, known = lib.lth_label_metrics_with, proba
+    if score is not None:
+        judge, known = lib.lth_label_metrics_scored, _scores(score, proba, truth, multi)
     out, error = _c.LabelMetrics(), _c.Error()
-    status = lib.lth_label_metrics_with(
-        truth.ctypes.data, found.ctypes.data, None if proba is None else proba.ctypes.data, names,
-        *truth.shape, multi, byref(out), sizeof(out), byref(error))
+    status = judge(truth.ctypes.data, found.ctypes.data,
+                   None if known is None else known.ctypes.data, names, *truth.shape, multi,
+                   byref(out), sizeof(out), byref(error))
     if status:
         raise from_c(error)
     return _as_dict(out)

@@ -1,6 +1,6 @@
 """Support vector machines: classification and regression."""
 
-from ctypes import byref, c_size_t, sizeof
+from ctypes import byref, sizeof
 
 import numpy as np
 
@@ -104,8 +104,8 @@ class SVC(ClassifierMixin, model.Classes, _SVM):
         Folds of the training rows by which the points of a grid are judged.
     class_weight : "balanced" or dict, optional
         Factors of C by label.
-    multi_class : {"ovo", "ovr"}
-        Several classes: a problem for each pair, or for each class against the rest.
+    multi_class : {"ovr", "ovo"}, optional
+        More than two classes: a problem for each class against the rest (default), or for each pair (default with nu).
     probability : bool
         Calibrate probabilities, for `predict_proba`.
     solver : {"auto", "kernel", "linear", "origin"}
@@ -130,7 +130,7 @@ class SVC(ClassifierMixin, model.Classes, _SVM):
     """
 
     def __init__(self, kernel="ssk(text)", *, C=1.0, nu=None, grid=None, inner_folds=3,
-                 class_weight=None, multi_class="ovo", probability=False, solver="auto",
+                 class_weight=None, multi_class=None, probability=False, solver="auto",
                  features=None, vectors=None, n_jobs=None, random_state=None, verbose=0, precision="double",
                  device="cpu", cluster="none"):
         self.kernel = kernel
@@ -153,15 +153,16 @@ class SVC(ClassifierMixin, model.Classes, _SVM):
 
     def fit(self, X, y):
         """Learn from rows and their labels."""
-        if self.multi_class not in ("ovo", "ovr"):
-            raise Error(f'multi_class wants "ovo" or "ovr", not {self.multi_class!r}')
+        if self.multi_class not in (None, "ovo", "ovr"):
+            raise Error(f'multi_class wants "ovr" or "ovo", not {self.multi_class!r}')
+        rest = self.nu is None if self.multi_class is None else self.multi_class == "ovr"
         context, parsed, columns = self._begin(X)
         rows = next(iter(columns.values())).count
         self._labels, targets = labels.labels(y, rows, columns.keys(), self)
         weights = self._weights(self._labels)
         lists = {"C": self.C} if self.nu is None else {"nu": self.nu}
         return self._fit(context, parsed, columns, targets, lists, task=_CLASSIFICATION,
-                         nu_svm=self.nu is not None, one_vs_rest=self.multi_class == "ovr",
+                         nu_svm=self.nu is not None, one_vs_rest=rest,
                          probability=bool(self.probability), class_weights=weights)
 
     def _weights(self, known):
@@ -212,37 +213,16 @@ class SVC(ClassifierMixin, model.Classes, _SVM):
         return self._spread(self._predict(X, probability=((len(self._order),), np.float64)))
 
     def decision_function(self, X):
-        """Decision values: one for two classes, else one for each class.
+        """Decision values: one for two classes, above 0 for `classes_[1]`, else one for each class.
 
         For several classes in pairs they are the votes, with the sums of the pairs' decision values
         breaking ties, as in scikit-learn.
         """
-        values = self._predict(X, decision=((self._pointer and self._report["problems"],),
-                                            np.float64))
-        first, second = c_size_t(), c_size_t()
-        sides = []
-        for i in range(values.shape[1]):
-            lib.lth_svm_problem_at(self._pointer, i, byref(first), byref(second))
-            sides.append(tuple(_c.NONE if side.value == _c.NONE else int(self._order[side.value])
-                               for side in (first, second)))
-        if len(self.classes_) == 2 and not self._multi:
-            return values[:, 0] if sides[0][0] == 1 else -values[:, 0]
-        if all(negative == _c.NONE for _, negative in sides):
-            out = np.zeros((len(values), len(self.classes_)))
-            out[:, [positive for positive, _ in sides]] = values
-            return out
-        return _votes(values, sides, len(self.classes_))
-
-
-def _votes(values, sides, classes):
-    votes = np.zeros((len(values), classes))
-    sums = np.zeros_like(votes)
-    for value, (positive, negative) in zip(values.T, sides):
-        votes[value > 0, positive] += 1
-        votes[value <= 0, negative] += 1
-        sums[:, positive] += value
-        sums[:, negative] -= value
-    return votes + sums / (3 * (np.abs(sums) + 1))
+        one = self._pointer and len(self._order) == 2 and not self._multi
+        score = self._predict(X, score=(() if one else (len(self._order),), np.float64))
+        if not one:
+            return self._spread(score)
+        return score if self._order[1] == 1 else -score
 
 
 class SVR(RegressorMixin, _SVM):
@@ -312,4 +292,6 @@ def estimator_of(pointer, context, **given):
             setattr(out, name, out.best_params_.get(name, getattr(out, name)))
     if kind is SVC:
         out.probability = out._report["probability"]
+        if len(out.classes_) > 2 and not out._multi:
+            out.multi_class = "ovr" if out._report["one_vs_rest"] else "ovo"
     return out

@@ -1,10 +1,11 @@
 /* NumPy's .npy files: a magic text, a version, a header that is a Python dictionary
  *     {'descr': '<f8', 'fortran_order': False, 'shape': (3, 4), }
  * padded so that the data begin at a multiple of 64, and the data. */
+#include "data/npy.h"
+
 #include <errno.h>
 #include <string.h>
 
-#include "base/file.h"
 #include "base/memory.h"
 #include "luthier.h"
 
@@ -13,11 +14,6 @@ enum { MAX_RANK = 3, MAX_HEADER = 65536, ALIGNMENT = 64 };
 enum { TRUSTED_VALUES = 8 << 20, VALUES_AT_ONCE = 1 << 20 };
 
 static const char magic[6] = {'\x93', 'N', 'U', 'M', 'P', 'Y'};
-
-typedef struct array {
-    size_t shape[MAX_RANK], rank, count;
-    size_t width; /* bytes of a value: 8 or 4 */
-} array;
 
 /* The number of values, or false when their bytes as doubles could not be counted. */
 static bool count_values(const size_t *shape, size_t rank, size_t *out) {
@@ -137,7 +133,7 @@ static bool take_size(const char **at, size_t *out) {
 }
 
 /* A tuple of sizes. Those past MAX_RANK are only counted. */
-static bool take_shape(const char **at, array *a) {
+static bool take_shape(const char **at, lth__npy *a) {
     if (!skip_char(at, '(')) return false;
     for (;;) {
         size_t size;
@@ -149,7 +145,7 @@ static bool take_shape(const char **at, array *a) {
     }
 }
 
-static lth_status take_type(const char *file, const char **at, array *a, lth_error *err) {
+static lth_status take_type(const char *file, const char **at, lth__npy *a, lth_error *err) {
     const char *text = "";
     size_t length = 0;
     bool simple = take_string(at, &text, &length);
@@ -166,7 +162,7 @@ static lth_status fail_header(const char *file, lth_error *err) {
 }
 
 /* One "'key': value" of the header; each of the three keys once. */
-static lth_status take_entry(const char *file, const char **at, array *a, unsigned *seen,
+static lth_status take_entry(const char *file, const char **at, lth__npy *a, unsigned *seen,
                              lth_error *err) {
     static const char *const keys[] = {"descr", "fortran_order", "shape"};
     const char *key;
@@ -184,7 +180,7 @@ static lth_status take_entry(const char *file, const char **at, array *a, unsign
     return skip_word(at, "False") ? LTH_OK : fail_header(file, err);
 }
 
-static lth_status parse_header(const char *file, const char *text, array *a, lth_error *err) {
+static lth_status parse_header(const char *file, const char *text, lth__npy *a, lth_error *err) {
     unsigned seen = 0;
     if (!skip_char(&text, '{')) return fail_header(file, err);
     while (!skip_char(&text, '}')) {
@@ -214,7 +210,7 @@ static lth_status header_bytes(lth__input *in, void *bytes, size_t count, lth_er
                         "the file ends inside the .npy header");
 }
 
-static lth_status read_header(lth__input *in, array *a, lth_error *err) {
+static lth_status read_header(lth__input *in, lth__npy *a, lth_error *err) {
     const char *file = lth__input_name(in);
     unsigned char start[8], size[4] = {0};
     LTH_TRY(header_bytes(in, start, sizeof start, err));
@@ -242,19 +238,48 @@ static lth_status read_header(lth__input *in, array *a, lth_error *err) {
 
 /* Up to `count` values. Floats go into the far half of their place first: widened from the front,
  * no double is written over a float still to be read. */
-static lth_status read_values(lth__input *in, size_t width, double *out, size_t count, size_t *got,
-                              lth_error *err) {
+static lth_status read_values(lth__npy *n, double *out, size_t count, size_t *got, lth_error *err) {
     size_t bytes;
-    char *raw = (char *)out + count * (sizeof *out - width);
-    LTH_TRY(lth__input_bytes(in, raw, count * width, &bytes, err));
-    *got = bytes / width;
-    if (width == sizeof *out) return LTH_OK;
+    char *raw = (char *)out + count * (sizeof *out - n->width);
+    LTH_TRY(lth__input_bytes(n->in, raw, count * n->width, &bytes, err));
+    *got = bytes / n->width;
+    if (n->width == sizeof *out) return LTH_OK;
     for (size_t i = 0; i < *got; i++) {
         float value;
         memcpy(&value, raw + i * sizeof value, sizeof value);
         out[i] = value;
     }
     return LTH_OK;
+}
+
+lth_status lth__npy_open(const lth__relay *relay, const char *path, lth__npy *n, lth_error *err) {
+    *n = (lth__npy){0};
+    LTH_TRY(check_byte_order(err));
+    LTH_TRY(lth__input_open(relay, path, &n->in, err));
+    return read_header(n->in, n, err);
+}
+
+lth_status lth__npy_next(lth__npy *n, double *out, size_t count, lth_error *err) {
+    size_t got;
+    LTH_TRY(read_values(n, out, count, &got, err));
+    n->done += got;
+    if (got == count) return LTH_OK;
+    return lth__fail_at(err, LTH_EFORMAT, lth__input_name(n->in), 0, 0,
+                        "the file ends after %zu of %zu values", n->done, n->count);
+}
+
+lth_status lth__npy_end(lth__npy *n, lth_error *err) {
+    const char *ahead;
+    size_t left;
+    LTH_TRY(lth__input_peek(n->in, 1, &ahead, &left, err));
+    if (left == 0) return LTH_OK;
+    return lth__fail_at(err, LTH_EFORMAT, lth__input_name(n->in), 0, 0,
+                        "the file goes on after its %zu values", n->count);
+}
+
+void lth__npy_close(lth__npy *n) {
+    lth__input_close(n->in);
+    n->in = NULL;
 }
 
 static lth_status grow(double **data, size_t count, lth_error *err) {
@@ -266,49 +291,38 @@ static lth_status grow(double **data, size_t count, lth_error *err) {
     return LTH_OK;
 }
 
-static lth_status read_data(lth__input *in, const array *a, double **data, lth_error *err) {
-    size_t have = 0, room = a->count < TRUSTED_VALUES ? a->count : TRUSTED_VALUES;
+static lth_status read_data(lth__npy *n, double **data, lth_error *err) {
+    size_t room = n->count < TRUSTED_VALUES ? n->count : TRUSTED_VALUES;
     *data = lth__alloc(room, sizeof **data);
     if (!*data) return lth__fail_memory(err, room * sizeof **data);
-    while (have < a->count) {
-        if (have == room) {
-            room = a->count;
+    while (n->done < n->count) {
+        if (n->done == room) {
+            room = n->count;
             LTH_TRY(grow(data, room, err));
         }
-        size_t part = room - have < VALUES_AT_ONCE ? room - have : VALUES_AT_ONCE, got;
-        LTH_TRY(read_values(in, a->width, *data + have, part, &got, err));
-        have += got;
-        if (got < part)
-            return lth__fail_at(err, LTH_EFORMAT, lth__input_name(in), 0, 0,
-                                "the file ends after %zu of %zu values", have, a->count);
+        size_t left = room - n->done;
+        LTH_TRY(
+            lth__npy_next(n, *data + n->done, left < VALUES_AT_ONCE ? left : VALUES_AT_ONCE, err));
     }
-    const char *ahead;
-    size_t left;
-    LTH_TRY(lth__input_peek(in, 1, &ahead, &left, err));
-    if (left == 0) return LTH_OK;
-    return lth__fail_at(err, LTH_EFORMAT, lth__input_name(in), 0, 0,
-                        "the file goes on after its %zu values", a->count);
+    return lth__npy_end(n, err);
 }
 
 lth_status lth_npy_read(const char *path, double **data, size_t shape[3], size_t *rank,
                         lth_error *err) {
-    LTH_TRY(check_byte_order(err));
     if (!path || !data || !shape || !rank)
         return lth__fail(err, LTH_EARG, "a path and places for data, shape and rank are needed");
-    array a = {0};
+    lth__npy n;
     double *values = NULL;
-    lth__input *in;
-    LTH_TRY(lth__input_open(NULL, path, &in, err));
-    lth_status status = read_header(in, &a, err);
-    if (status == LTH_OK) status = read_data(in, &a, &values, err);
-    lth__input_close(in);
+    lth_status status = lth__npy_open(NULL, path, &n, err);
+    if (status == LTH_OK) status = read_data(&n, &values, err);
+    lth__npy_close(&n);
     if (status != LTH_OK) {
         lth__free(values);
         return status;
     }
     *data = values;
-    memcpy(shape, a.shape, sizeof a.shape);
-    *rank = a.rank;
+    memcpy(shape, n.shape, sizeof n.shape);
+    *rank = n.rank;
     return LTH_OK;
 }
 

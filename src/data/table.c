@@ -65,9 +65,30 @@ void lth_table_free(lth_table *table) {
     lth__free(table->marks);
     lth__free(table->stored);
     lth__free(table->numbers);
+    for (size_t i = 0; i < table->file_count; i++) lth__free(table->files[i].name);
+    lth__free(table->files);
+    lth__free(table->values);
     lth__symbols_free(table->columns);
     lth__free(table->name);
     lth__free(table);
+}
+
+lth_status lth__table_begin_file(lth_table *table, const char *name, lth_error *err) {
+    if (!lth__reserve((void **)&table->files, &table->file_capacity, table->file_count + 1,
+                      sizeof *table->files))
+        return lth__fail_memory(err, 0);
+    char *copy = lth__strndup(name, strlen(name));
+    if (!copy) return lth__fail_memory(err, 0);
+    table->files[table->file_count++] =
+        (lth__table_file){.name = copy, .row = table->rows, .line = table->last_line};
+    return LTH_OK;
+}
+
+/* The file that a row is from; NULL = the first. */
+static const lth__table_file *file_of(const lth_table *table, size_t row) {
+    size_t i = table->file_count;
+    while (i > 0 && table->files[i - 1].row > row) i--;
+    return i > 0 ? &table->files[i - 1] : NULL;
 }
 
 void lth__table_trim(lth_table *table) {
@@ -115,6 +136,7 @@ lth_status lth__table_append(lth_table *table, size_t line, const lth__field *fi
                              const size_t *pick, lth_error *err) {
     size_t cells = cells_of_a_row(table);
     if (table->rows == 0) table->stride = rows_per_mark(cells);
+    if (table->file_count > 0) line += table->files[table->file_count - 1].line;
     size_t delta = line - table->last_line;
     size_t need = varint_size(delta);
     for (size_t j = 0; j < cells; j++) {
@@ -194,7 +216,13 @@ size_t lth_table_number(const lth_table *table, size_t row) {
 size_t lth_table_line(const lth_table *table, size_t row) {
     size_t line = 0;
     if (row < table->rows) find_row(table, row, &line);
-    return line;
+    const lth__table_file *file = file_of(table, row);
+    return line > 0 && file ? line - file->line : line;
+}
+
+const char *lth_table_file(const lth_table *table, size_t row) {
+    const lth__table_file *file = file_of(table, row);
+    return file ? file->name : table->name;
 }
 
 const char *lth_table_name(const lth_table *table) {
@@ -286,7 +314,7 @@ lth_status lth__table_number(const lth_table *table, size_t row, size_t column, 
         return LTH_OK;
     }
     int shown = shown_length(cell, length);
-    return lth__fail_at(err, LTH_EFORMAT, table->name, lth_table_line(table, row), 0,
+    return lth__fail_at(err, LTH_EFORMAT, lth_table_file(table, row), lth_table_line(table, row), 0,
                         "\"%.*s%s\" in column \"%s\" is not a number", shown, cell,
                         (size_t)shown < length ? "..." : "", lth_table_column_name(table, column));
 }

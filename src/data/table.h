@@ -38,6 +38,12 @@ typedef struct lth__table_mark {
     size_t line;
 } lth__table_mark;
 
+/* Of a table of several files: where the rows of one begin. Lines count on from file to file. */
+typedef struct lth__table_file {
+    char *name;
+    size_t row, line; /* the first row, and the lines before the file */
+} lth__table_file;
+
 struct lth_table {
     char *name;            /* for messages; "" when it came from memory   */
     lth__symbols *columns; /* names of the kept columns, in order         */
@@ -53,7 +59,11 @@ struct lth_table {
     size_t cells;    /* texts of a row, where there are such columns */
     size_t *numbers; /* of the rows in the file, from 1; NULL = all were kept */
     size_t number_capacity;
-    size_t before; /* rows of the file before the first, where all were kept */
+    size_t before;          /* rows of the file before the first, where all were kept */
+    lth__table_file *files; /* from the second on */
+    size_t file_count, file_capacity;
+    double *values; /* of arrays beside the table: where its stored numbers are */
+    size_t value_capacity;
 };
 
 /* One cell before it is packed, and the place in the file where it began. */
@@ -69,6 +79,8 @@ lth_status lth__table_create(const char *name, lth_table **out, lth_error *err);
  * fields[pick[j]], or fields[j] when pick is NULL. Columns without texts have no cell. */
 lth_status lth__table_append(lth_table *table, size_t line, const lth__field *fields,
                              const size_t *pick, lth_error *err);
+/* Rows from here on are of another file, and their lines begin again. */
+lth_status lth__table_begin_file(lth_table *table, const char *name, lth_error *err);
 /* Give back the unused end of the last chunk. */
 void lth__table_trim(lth_table *table);
 

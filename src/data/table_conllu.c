@@ -92,7 +92,7 @@ static lth_status place_values(lth__reader *r, const sentence *s, lth_error *err
         const comment *c = &s->comments[i];
         const char *key = s->text.bytes + c->key;
         lth__symbol column = lth__symbols_find(r->header, key, c->key_length);
-        if (column == LTH__NO_SYMBOL) continue;
+        if (column == LTH__NO_SYMBOL || column >= r->own) continue;
         lth__field *field = &r->fields[column];
         if (field->line > 0)
             return lth__fail_at(err, LTH_EFORMAT, lth__input_name(r->in), c->line, c->column,
@@ -106,7 +106,7 @@ static lth_status place_values(lth__reader *r, const sentence *s, lth_error *err
 }
 
 static lth_status take_row(lth__reader *r, const sentence *s, lth_error *err) {
-    size_t columns = lth__symbols_count(r->header);
+    size_t columns = r->own;
     if (r->needed[0]) LTH_TRY(check_words(r, s, err));
     lth__reader_clear(r);
     LTH_TRY(lth__reader_add(r, s->words.bytes, s->words.length, s->line, 1, err));

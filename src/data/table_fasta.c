@@ -129,7 +129,8 @@ static void place_values(lth__reader *reader, const record *r) {
         const pair *p = &r->pairs[i];
         lth__symbol column =
             lth__symbols_find(reader->header, r->head.bytes + p->key, p->key_length);
-        if (column == LTH__NO_SYMBOL || column < FIXED || reader->fields[column].line > 0) continue;
+        if (column == LTH__NO_SYMBOL || column < FIXED || column >= reader->own) continue;
+        if (reader->fields[column].line > 0) continue;
         lth__field *field = &reader->fields[column];
         field->text = r->head.bytes + p->value;
         field->length = p->value_length;
@@ -139,7 +140,7 @@ static void place_values(lth__reader *reader, const record *r) {
 
 static lth_status take_row(lth__reader *reader, const record *r, lth_error *err) {
     const char *head = r->head.bytes ? r->head.bytes : "";
-    size_t columns = lth__symbols_count(reader->header), line = r->line;
+    size_t columns = reader->own, line = r->line;
     lth__reader_clear(reader);
     LTH_TRY(lth__reader_add(reader, head, r->id_length, line, 2, err));
     LTH_TRY(lth__reader_add(reader, head + r->description, r->head.length - r->description, line, 2,

@@ -70,7 +70,7 @@ static lth_status take_row(lth__reader *r, const json_t *object, lth_error *err)
     const char *file = lth__input_name(r->in);
     size_t line = lth__input_line_number(r->in);
     lth__reader_clear(r);
-    for (size_t i = 0; i < lth__symbols_count(r->header); i++) {
+    for (size_t i = 0; i < r->own; i++) {
         size_t start = r->text.length;
         if (r->needed[i]) {
             const char *key = lth__symbols_text(r->header, (lth__symbol)i, NULL);

@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "data/table.h"
+#include "data/table_arrays.h"
 
 typedef struct lth__filter {
     size_t column;      /* of the header                                        */
@@ -14,17 +15,22 @@ typedef struct lth__filter {
 typedef struct lth__reader {
     lth__input *in;
     const lth_table_options *options;
-    lth_table *table;     /* of the rows in hand; NULL before the header           */
-    size_t most;          /* rows that it may have                                 */
-    size_t bytes;         /* of its cells                                          */
-    lth__symbols *header; /* column names in file order                            */
+    lth_table *table;      /* of the rows in hand; NULL before the header           */
+    size_t most;           /* rows that it may have                                 */
+    size_t bytes;          /* of its cells                                          */
+    lth__symbols *header;  /* column names in file order, and that of the file's name */
+    size_t own;            /* of these, those that the file has                     */
+    lth__arrays arrays;    /* whose columns are the last of the header              */
+    const char *file_name; /* of the file in hand, not NUL-terminated; borrowed     */
+    size_t file_name_length;
     bool has_header, ended;
     size_t rows;  /* read so far, kept or not                              */
     bool *needed; /* for each header column: is it kept or filtered by?    */
     size_t *kept; /* header column of each kept one                        */
     size_t kept_count;
-    lth__filter *filters; /* options->where_count                                  */
-    lth__field *fields;   /* of the record in hand; no more than one past the header's are stored */
+    lth__symbols *columns; /* their names, which are the first file's               */
+    lth__filter *filters;  /* options->where_count                                  */
+    lth__field *fields; /* of the record in hand; no more than one past the header's are stored */
     size_t field_count, field_capacity;
     lth__string text; /* texts of the fields, for formats that rewrite them    */
 } lth__reader;
@@ -35,6 +41,13 @@ bool lth__reader_full(const lth__reader *r);
 /* The next line, known to be UTF-8 without NUL, less a byte-order mark at the start and '\r' at the
  * end; NULL at the end of the input. */
 lth_status lth__reader_line(lth__reader *r, const char **line, size_t *length, lth_error *err);
+
+/* The failure for a column that is not there. */
+lth_status lth__fail_no_column(const lth__symbols *names, const char *column, const char *file,
+                               size_t line, lth_error *err);
+/* Add one to a growing list of columns. */
+lth_status lth__columns_push(size_t value, size_t **array, size_t *count, size_t *capacity,
+                             lth_error *err);
 
 /* Start a record: no fields, no texts. */
 void lth__reader_clear(lth__reader *r);
@@ -58,5 +71,8 @@ lth_status lth__read_csv(lth__reader *r, lth_error *err);
 lth_status lth__read_jsonl(lth__reader *r, lth_error *err);
 lth_status lth__read_conllu(lth__reader *r, lth_error *err);
 lth_status lth__read_fasta(lth__reader *r, lth_error *err);
+lth_status lth__read_sst(lth__reader *r, lth_error *err);
+lth_status lth__read_klp(lth__reader *r, lth_error *err);
+lth_status lth__read_svmlight(lth__reader *r, lth_error *err);
 
 #endif

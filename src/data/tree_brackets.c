@@ -46,12 +46,12 @@ static bool is_escape(const char *at, const char *end) {
     return *at == '\\' && end - at > 1 && (is_bracket(at[1]) || at[1] == '\\');
 }
 
-static const char *skip_space(const char *at, const char *end) {
+const char *lth__brackets_skip_space(const char *at, const char *end) {
     while (at < end && is_space(*at)) at++;
     return at;
 }
 
-static const char *skip_word(const char *at, const char *end) {
+const char *lth__brackets_skip_word(const char *at, const char *end) {
     while (at < end && !is_space(*at) && !is_bracket(*at)) at += is_escape(at, end) ? 2 : 1;
     return at;
 }
@@ -99,9 +99,9 @@ static lth_status open_bracket(parser *p, lth_error *err) {
     if (!lth__reserve((void **)&p->stack, &p->capacity, p->depth + 1, sizeof *p->stack))
         return lth__fail_memory(err, 0);
     p->stack[p->depth++] = (bracket){.open = open};
-    const char *label = skip_space(open + 1, p->end);
+    const char *label = lth__brackets_skip_space(open + 1, p->end);
     if (label < p->end && *label == ')') return fail_at(p, open, "an empty bracket", err);
-    p->at = skip_word(label, p->end);
+    p->at = lth__brackets_skip_word(label, p->end);
     if (p->trace == 0 && is_trace(p, label, p->at)) p->trace = p->depth;
     return LTH_OK;
 }
@@ -115,8 +115,9 @@ static lth_status close_bracket(parser *p, lth_error *err) {
         if (p->depth < p->trace) p->trace = 0;
         return LTH_OK;
     }
-    const char *label = skip_space(b.open + 1, close), *end = skip_word(label, close);
-    bool was_leaf = skip_space(end, close) == close;
+    const char *label = lth__brackets_skip_space(b.open + 1, close),
+               *end = lth__brackets_skip_word(label, close);
+    bool was_leaf = lth__brackets_skip_space(end, close) == close;
     if (b.children == 0 && !was_leaf) return LTH_OK;
     if (label == end && p->complete) {
         static const char root[] = "ROOT";
@@ -130,7 +131,7 @@ static lth_status take_word(parser *p, lth_error *err) {
     const char *word = p->at;
     if (p->depth == 0)
         return fail_at(p, word, p->complete ? "text after the tree" : "a tree begins with (", err);
-    p->at = skip_word(word, p->end);
+    p->at = lth__brackets_skip_word(word, p->end);
     if (p->trace > 0 || is_trace(p, word, p->at)) return LTH_OK;
     return add_node(p, word, p->at, 0, word, p->at, err);
 }
@@ -154,7 +155,7 @@ static lth_status settle_root(parser *p, lth_error *err) {
 
 static lth_status parse(parser *p, lth_error *err) {
     for (;;) {
-        p->at = skip_space(p->at, p->end);
+        p->at = lth__brackets_skip_space(p->at, p->end);
         if (p->at == p->end) break;
         switch (*p->at) {
         case '(': LTH_TRY(open_bracket(p, err)); break;

@@ -16,6 +16,10 @@ lth_status lth__tree_check_length(size_t length, lth_error *err);
 /* The length of a label up to the first of `marks` that is not its first character. */
 size_t lth__label_cut(const char *text, size_t length, const char *marks);
 
+/* Behind white space, or behind a word with its backslashes, of a tree in brackets. */
+const char *lth__brackets_skip_space(const char *at, const char *end);
+const char *lth__brackets_skip_word(const char *at, const char *end);
+
 lth_status lth__tree_read_brackets(const char *text, size_t length, unsigned strip,
                                    lth__symbols *labels, lth__tree *out, lth_error *err);
 lth_status lth__tree_read_conllu(const char *text, size_t length, lth__tree_format format,

@@ -22,8 +22,9 @@ extern "C" {
 #endif
 
 enum {
-    LTH__DEVICE_VERSION = 4,
-    LTH__DEVICE_ORDERS = 16, /* longest subsequence that a device compares */
+    LTH__DEVICE_VERSION = 5,
+    LTH__DEVICE_ORDERS = 16,  /* longest subsequence that a device compares */
+    LTH__DEVICE_LETTERS = 64, /* of sequences that are aligned */
     LTH__DEVICE_THETA = 3,
     LTH__DEVICE_GPUS = 16,   /* of one context            */
     LTH__DEVICE_HANDLES = 2, /* opened on each of them    */
@@ -68,6 +69,33 @@ typedef struct lth__device_ssk {
     const double *W;
     double *value_sums, *tangent_sum;
 } lth__device_ssk;
+
+/* Parameters of local alignments, and what is known of a sequence with itself: log Z, and its
+ * derivatives by the first three. */
+enum { LTH__ALIGN_BETA, LTH__ALIGN_OPEN, LTH__ALIGN_EXTEND, LTH__ALIGN_POWER, LTH__ALIGN_PARAMS };
+typedef struct lth__device_self {
+    double log_sum, slope[LTH__ALIGN_POWER];
+} lth__device_self;
+
+/* Local alignments of all pairs of a panel, with Z of kernel/string/local_alignment.h:
+ *
+ *     k(x,y) = (Z(x,y) / sqrt(Z(x,x) Z(y,y)))^power
+ *
+ * which is 0 where one is empty, and 1 where they are the same, to the bit. Letters are numbers
+ * below LTH__DEVICE_LETTERS. What is NULL is not wanted. */
+typedef struct lth__device_la {
+    const lth__device_strings *rows, *cols;
+    lth__panel panel;
+    double theta[LTH__ALIGN_PARAMS];
+    const double *score; /* of letters a and b: score[a * LTH__DEVICE_LETTERS + b], on the host */
+    const lth__device_self *row_self, *col_self; /* by item, on the host */
+    double *K;                                   /* on the device */
+    size_t ld;
+    /* The pull-back of weights W (on the device, as K): derivatives by each parameter, on the host.
+     */
+    const double *W;
+    double *sums;
+} lth__device_la;
 
 /* Trees by their complete subtrees, which are numbered with children before parents. Tree i of a
  * side has feature[start[i]]
@@ -142,6 +170,8 @@ typedef struct lth__device_table {
                           size_t count, lth__device_strings **out, lth_error *err);
     void (*strings_free)(lth__device *d, lth__device_strings *s);
     lth_status (*ssk)(lth__device *d, const lth__device_ssk *job, lth_error *err);
+    /* NULL = the CPU aligns. */
+    lth_status (*la)(lth__device *d, const lth__device_la *job, lth_error *err);
 
     lth_status (*trees)(lth__device *d, const lth__device_forest *forest, lth__device_trees **out,
                         lth_error *err);

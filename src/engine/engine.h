@@ -123,15 +123,51 @@ enum {
  * place. */
 typedef void lth__gapped_count(const lth__gapped_job *job, uint64_t *count);
 
+/* The same where windows have weights: weight[d] of one whose middle is d/2 letters from that of
+ * its sequence. A pair of windows counts as often as their weights multiplied. */
+typedef void lth__gapped_weigh(const lth__gapped_job *job, const uint64_t *weight, uint64_t *count);
+
 /* The sum of worth[e] over all pairs of windows, for windows of fewer than LTH__WORTHS letters. */
 typedef uint64_t lth__gapped_sum(const lth__gapped_job *job, const uint8_t *worth);
+
+/* ---- Sequences of letters ---- */
+
+/* Local alignments of one sequence with `lanes` others. Letters of the others lie as the strings
+ * above do, with LTH__ALIGN_PAD more before and after them: the last of the `slots` letters, whose
+ * factors with all are 0, and which fills up shorter ones. Tables are quads: [letter of the shared
+ * one / 4][letter of another][the first % 4]. */
+typedef struct lth__align_job {
+    size_t rows, cols; /* letters of the shared sequence, and of the longest other */
+    bool mirrored;     /* the others are x, not y                                  */
+    const uint32_t *shared, *letter;
+    const double *factor, *score; /* the second for slopes only                    */
+    size_t slots;                 /* letters there are, LTH__ALIGN_LETTERS at most */
+    double open, extend;          /* factors of what is skipped                    */
+    void *scratch;                /* align_scratch() bytes, 64-byte aligned        */
+} lth__align_job;
+
+enum { LTH__ALIGN_BEYOND = 2, LTH__ALIGN_PAD = 1, LTH__ALIGN_LETTERS = 68 };
+#define LTH__ALIGN_LEVEL 780
+
+/* Loops over letters, in doubles. */
+typedef struct lth__letters {
+    size_t lanes;
+    size_t (*align_scratch)(const lth__align_job *job, bool slopes);
+
+    /* sum[lane] 2^(780 level[lane]) = Z; a level of LTH__ALIGN_BEYOND: it cannot be said. With
+     * `slope` not NULL means over alignments: slope[lane] of their scores of pairs,
+     * slope[lanes + lane] of runs, slope[2 lanes + lane] of letters skipped after the first. */
+    void (*align)(const lth__align_job *job, double *sum, int *level, double *slope);
+} lth__letters;
 
 typedef struct lth__engine {
     const char *name;
     bool (*usable)(void);
     const lth__lanes *lanes[2]; /* by lth_precision */
     lth__gapped_count *gapped;
+    lth__gapped_weigh *gapped_weigh;
     lth__gapped_sum *gapped_sum; /* NULL = it has none that is faster */
+    const lth__letters *letters;
 } lth__engine;
 
 /* The best engine of this CPU, or the one named; NULL if it is unknown or cannot run here. */

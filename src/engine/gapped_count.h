@@ -1,5 +1,5 @@
 /* Counts pairs of windows by how many letters they have in common at the same place. A stub defines
- * BYTES, the width of its vectors, and GAPPED, and includes this.
+ * BYTES, the width of its vectors, GAPPED and WEIGHED, and includes this.
  *
  * The windows at (i, j) and (i+1, j+1) share all letters but one at each end, so along a diagonal
  * one comparison comes and one goes. `same` is what all letters of the next window but its last
@@ -12,6 +12,9 @@
  * are compared with paddings, and not counted.
  */
 #include <string.h>
+#ifdef __AVX2__
+#include <immintrin.h>
+#endif
 
 #include "engine/engine.h"
 
@@ -108,5 +111,66 @@ void GAPPED(const lth__gapped_job *job, uint64_t *count) {
     case 5: sweep(job, rows, cols, 5, count); break;
     case 6: sweep(job, rows, cols, 6, count); break;
     default: sweep(job, rows, cols, kinds, count);
+    }
+}
+
+/* ---- By weights ---- */
+
+/* Twice the distance from the middle. */
+static inline size_t from_middle(ptrdiff_t at, ptrdiff_t windows) {
+    ptrdiff_t twice = 2 * at - (windows - 1);
+    return (size_t)(twice < 0 ? -twice : twice);
+}
+
+/* A bit for each byte that is 255, the others being 0. */
+static inline uint64_t bits_of(bytes v) {
+#if BYTES == 64 && defined __AVX512BW__
+    return _mm512_movepi8_mask((__m512i)v);
+#elif BYTES == 32 && defined __AVX2__
+    return (uint32_t)_mm256_movemask_epi8((__m256i)v);
+#else
+    uint64_t eight[BYTES / 8], bits = 0;
+    memcpy(eight, &v, sizeof v);
+    for (size_t i = 0; i < BYTES / 8; i++)
+        bits |= ((eight[i] & UINT64_C(0x0101010101010101)) * UINT64_C(0x0102040810204080) >> 56)
+                << 8 * i;
+    return bits;
+#endif
+}
+
+/* Few windows count, so these are taken one by one. The i-th of the row and those from the j-th of
+ * the column on; `hit` is 255 where they do. */
+static inline void weigh_hits(const lth__gapped_job *job, ptrdiff_t i, ptrdiff_t j, bytes all,
+                              bytes hit, const uint64_t *weight, uint64_t *count) {
+    uint64_t rest = bits_of(hit);
+    if (rest == 0) return;
+    uint8_t same[BYTES];
+    memcpy(same, &all, sizeof all);
+    ptrdiff_t last = (ptrdiff_t)job->width - 1, cols = (ptrdiff_t)job->cols - last;
+    uint64_t row = weight[from_middle(i, (ptrdiff_t)job->rows - last)];
+    for (; rest != 0; rest &= rest - 1) {
+        ptrdiff_t lane = __builtin_ctzll(rest);
+        count[same[lane] - job->least] += row * weight[from_middle(j + lane, cols)];
+    }
+}
+
+void WEIGHED(const lth__gapped_job *job, const uint64_t *weight, uint64_t *count);
+
+/* As sweep(). */
+void WEIGHED(const lth__gapped_job *job, const uint64_t *weight, uint64_t *count) {
+    ptrdiff_t last = (ptrdiff_t)job->width - 1;
+    ptrdiff_t rows = (ptrdiff_t)job->rows - last, cols = (ptrdiff_t)job->cols - last;
+    const uint8_t *x = job->row, *inside = mark_columns(job, cols);
+    bytes least = all_of((uint8_t)job->least);
+    for (ptrdiff_t d = 1 - rows; d < cols; d += BYTES) {
+        ptrdiff_t i = first_row(d), end = cols - d < rows ? cols - d : rows;
+        const uint8_t *y = job->col + d;
+        bytes same = begin(x + i, y + i, last);
+        for (; i < end; i++) {
+            bytes all = same - equal(load(y + i + last), all_of(x[i + last]));
+            same = all + equal(load(y + i), all_of(x[i]));
+            bytes hit = (bytes)(all >= least) & load(inside + d + i);
+            weigh_hits(job, i, d + i, all, hit, weight, count);
+        }
     }
 }

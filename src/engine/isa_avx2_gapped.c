@@ -1,5 +1,6 @@
 #define BYTES 32
 #define GAPPED lth__gapped_avx2
+#define WEIGHED lth__gapped_weigh_avx2
 #include "engine/gapped_count.h"
 
 #include <immintrin.h>

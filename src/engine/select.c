@@ -13,6 +13,8 @@
 
 extern const lth__lanes lth__lanes_portable_f64, lth__lanes_portable_f32;
 extern lth__gapped_count lth__gapped_portable;
+extern lth__gapped_weigh lth__gapped_weigh_portable;
+extern const lth__letters lth__letters_portable;
 
 static bool always(void) {
     return true;
@@ -22,7 +24,9 @@ static bool always(void) {
 extern const lth__lanes lth__lanes_avx2_f64, lth__lanes_avx2_f32;
 extern const lth__lanes lth__lanes_avx512_f64, lth__lanes_avx512_f32;
 extern lth__gapped_count lth__gapped_avx2, lth__gapped_avx512;
+extern lth__gapped_weigh lth__gapped_weigh_avx2, lth__gapped_weigh_avx512;
 extern lth__gapped_sum lth__gapped_sum_avx2;
+extern const lth__letters lth__letters_avx2, lth__letters_avx512;
 
 static bool has_avx2(void) {
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
@@ -41,18 +45,24 @@ static const lth__engine engines[] = {
      has_avx512,
      {&lth__lanes_avx512_f64, &lth__lanes_avx512_f32},
      lth__gapped_avx512,
-     NULL},
+     lth__gapped_weigh_avx512,
+     NULL,
+     &lth__letters_avx512},
     {"avx2",
      has_avx2,
      {&lth__lanes_avx2_f64, &lth__lanes_avx2_f32},
      lth__gapped_avx2,
-     lth__gapped_sum_avx2},
+     lth__gapped_weigh_avx2,
+     lth__gapped_sum_avx2,
+     &lth__letters_avx2},
 #endif
     {"portable",
      always,
      {&lth__lanes_portable_f64, &lth__lanes_portable_f32},
      lth__gapped_portable,
-     NULL},
+     lth__gapped_weigh_portable,
+     NULL,
+     &lth__letters_portable},
 };
 enum { ENGINES = sizeof engines / sizeof *engines };
 

@@ -34,6 +34,7 @@ static const char *const kernels[] = {
     "normalize(ssk(text, order=3, sim=exp, rarity=0.01))",
     "ssk(text, order=12, sim=exp, gap=0.4)",
     "rq(normalize(ssk(text, order=2, sim=exp, ard=8)))",
+    "normalize(ssk(text, order=3, sim=matrix, matrix=identity)) + ssk(kind, sim=matrix, gap=0.4)",
     "rq(normalize(ssk(text, order=3)))",
     "wd(text, order=4, shift=2) + normalize(oligo(text, k=2))",
     "rbf(normalize(ssk(text, order=2, sim=arccos)))",
@@ -48,6 +49,10 @@ static const char *const kernels[] = {
     "linear(bow(text)) + 0.5 * normalize(tfidf(text))",
     "normalize(sstk(tree)) * normalize(ssk(text, order=2))",
     "2 * normalize(sstk(tree, symbols=all)) + rbf(f1..f2) * normalize(ssk(text, order=3)) + 0.3",
+    "la(seq)",
+    "la(seq, matrix=identity, beta=0.2, open=4) + ssk(seq, units=chars, order=2)",
+    "rbf(la(seq, matrix=pam250, beta=0.05, open=3, extend=0.4, power=0.6))",
+    "la(seq, beta=3, open=40, extend=30, power=0.1)",
     "normalize(ptk(tree))",
     "coregion(kind, tasks=[above,below,third]) * normalize(ssk(text, order=2))",
 };
@@ -135,13 +140,19 @@ static void judge(const comparison *c, const char *what, const double *want, con
                        c->expression, single ? " in f32" : "", off, allowed);
 }
 
+/* Local alignments are logarithms, thousands of them, of which the difference is taken. */
+static double tolerance_of(const comparison *c, double usual) {
+    return strstr(c->expression, "la(") ? 100 * usual : usual;
+}
+
 /* A kernel with cancellation is judged by its largest value, not pair by pair. */
 static void judge_values(const comparison *c, const char *what, const double *want,
                          const double *got, const double *rough, size_t count) {
     bool cancels =
         lth_kernel_needs_vectors(c->want->side.kernel) || strstr(c->expression, "arccos");
     double scale = cancels ? largest(want, count) : 0;
-    judge(c, what, want, got, error_of(want, rough, count, scale), count, scale, 1e-12);
+    judge(c, what, want, got, error_of(want, rough, count, scale), count, scale,
+          tolerance_of(c, 1e-12));
 }
 
 static void judge_gradient(const comparison *c, const double *want, const double *got,
@@ -155,7 +166,7 @@ static void judge_gradient(const comparison *c, const double *want, const double
     }
     for (size_t p = 0; p < params; p++)
         judge(c, lth_kernel_param(kernel, p)->path, &want[p], &got[p], own, 1, fabs(want[p]) + size,
-              1e-11);
+              tolerance_of(c, 1e-11));
 }
 
 static void compare(const comparison *c) {
@@ -292,6 +303,7 @@ static void check_models(const contexts *c, const conformance_options *o,
         {.expression = "normalize(ssk(text, order=2))",
          .target = "kind",
          .likelihood = LTH_SOFTMAX},
+        {.expression = "la(seq, beta=0.1) + rbf(f1..f2)", .target = "y"},
         {.expression = "normalize(ssk(text, order=3))",
          .target = "y",
          .posterior = LTH_POSTERIOR_CG},

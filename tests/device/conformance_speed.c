@@ -5,13 +5,13 @@
 
 #include "conformance.h"
 
-static double time_gram(lth_ctx *ctx, const char *expression, size_t count, unsigned length,
-                        double *work) {
+static double time_gram(lth_ctx *ctx, const char *expression, const char *letters, size_t count,
+                        unsigned length, double *work) {
     char *text = malloc((size_t)length + 1);
     const char **texts = malloc(count * sizeof *texts);
     for (size_t i = 0; i < count; i++) {
         for (unsigned k = 0; k < length; k++)
-            text[k] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"[conformance_below(52)];
+            text[k] = letters[conformance_below((unsigned)strlen(letters))];
         text[length] = 0;
         texts[i] = strdup(text);
     }
@@ -40,9 +40,30 @@ static double time_gram(lth_ctx *ctx, const char *expression, size_t count, unsi
 }
 
 static void measure(lth_ctx *ctx, const char *precision, size_t count, unsigned length) {
-    double work, best = time_gram(ctx, "ssk(text, units=chars, order=5)", count, length, &work);
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+    double work, best;
+    best = time_gram(ctx, "ssk(text, units=chars, order=5)", letters, count, length, &work);
     printf("%s: lth_gram of %zu strings of %u: %.1f ms, %.3g cell-orders/s\n", precision, count,
            length, 1e3 * best, work / best);
+}
+
+/* Local alignments, beside all cores of the CPU. */
+static void measure_alignments(lth_ctx *gpu, unsigned length, size_t count) {
+    enum { FEWER = 8, SUMS = 3 }; /* sums of a cell, each of which counts */
+    static const char letters[] = "ACDEFGHIKLMNPQRSTVWY";
+    lth_error err = {0};
+    lth_ctx *cpu = conformance_context("cpu", LTH_F64, 0, &err);
+    if (!cpu) {
+        conformance_fail("speed", &err);
+        return;
+    }
+    double work, best = time_gram(gpu, "la(text)", letters, count, length, &work);
+    double rate = work / SUMS / best;
+    double slow = time_gram(cpu, "la(text)", letters, count / FEWER, length, &work);
+    printf("la: lth_gram of %zu sequences of %u: %.1f ms, %.3g cells/s, %.0f times the CPU's\n",
+           count, length, 1e3 * best, rate, rate / (work / SUMS / slow));
+    fflush(stdout);
+    lth_ctx_free(cpu);
 }
 
 /* A matrix at once, and in panels: there the copies to the host should cost next to nothing, since
@@ -161,6 +182,9 @@ void conformance_speed(const conformance_options *o) {
         measure(both[i], i == 0 ? "f64" : "f32", 1500, 100);
         measure(both[i], i == 0 ? "f64" : "f32", 600, 700);
     }
+    measure_alignments(both[0], 30, 6000);
+    measure_alignments(both[0], 300, 2000);
+    measure_alignments(both[0], 1000, 600);
     measure_panels(o, both[0]);
     measure_fits(both[0], o);
     lth_ctx_free(both[0]), lth_ctx_free(both[1]);

@@ -268,6 +268,13 @@ class Numbers(unittest.TestCase):
         found = nodes("(3 (2 not) (1 (2 so) (0 bad)))")
         self.assertEqual(found, [("2", "not"), ("2", "so"), ("0", "bad"), ("1", "so bad"), ("3", "not so bad")])
 
+    def test_sentences(self):
+        from sentiment import binary, without
+
+        trees = ["(0 (2 a) (1 b))", "(2 c)", "(4 (3 d) (2 e))", "(3 f)"]
+        self.assertEqual(without(trees, ["(2 c)", "(3 f)"]), [trees[0], trees[2]])
+        self.assertEqual(binary(trees), ["(negative (2 a) (1 b))", "(positive (3 d) (2 e))", "(positive f)"])
+
     def test_training_sets_contain_smaller_ones(self):
         from scale import parted, training
 

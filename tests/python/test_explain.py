@@ -163,7 +163,10 @@ def test_support_vector_machines(texts, scores, moods, three):
     for x, value in zip(m.explain(NEW), m.decision_function(NEW)):
         assert abs(x.mean) == pytest.approx(abs(value)) and math.isnan(x.sd)
         assert total(x) == pytest.approx(x.mean, abs=1e-9)
-    several = lt.SVC("normalize(ssk(text, order=2))").fit(texts, three)
+    rest = lt.SVC("normalize(ssk(text, order=2))").fit(texts, three)
+    for x, label, values in zip(rest.explain(NEW), rest.predict(NEW), rest.decision_function(NEW)):
+        assert x.label == label and x.mean == pytest.approx(max(values))
+    several = lt.SVC("normalize(ssk(text, order=2))", multi_class="ovo").fit(texts, three)
     values = several.predict(NEW)
     for x, label in zip(several.explain(NEW), values):
         assert label in (x.label, x.against)

@@ -116,6 +116,30 @@ def test_decision_values(texts, multi_class):
     np.testing.assert_array_equal(model.classes_[values.argmax(axis=1)], model.predict(texts))
     two = lt.SVC(KERNEL).fit(texts, y == "c")
     np.testing.assert_array_equal(two.decision_function(texts) > 0, two.predict(texts))
+    numbers = lt.SVC(KERNEL).fit(texts, np.where(y == "c", 10, 9))  # "10" comes before "9" by name
+    np.testing.assert_array_equal(numbers.decision_function(texts) > 0,
+                                  numbers.predict(texts) == numbers.classes_[1])
+    np.testing.assert_allclose(numbers.decision_function(texts), two.decision_function(texts),
+                               atol=0.01)
+    judged = lt.label_metrics(y == "c", two.predict(texts), score=two.decision_function(texts))
+    assert judged["auc"] == judged["auprc"] == 1 and np.isnan(judged["log_loss"])
+    with pytest.raises(lt.Error, match="one number for each of 24 rows"):
+        lt.label_metrics(y == "c", two.predict(texts), score=np.zeros(3))
+
+
+def test_each_class_against_the_rest(texts, tmp_path):
+    y = np.array(["c", "a", "b", "d", "e"] * 4 + ["c"] * 4)
+    default, rest, pairs = (lt.SVC(KERNEL, **how).fit(texts, y)
+                            for how in ({}, {"multi_class": "ovr"}, {"multi_class": "ovo"}))
+    values = default.decision_function(texts)
+    np.testing.assert_array_equal(values, rest.decision_function(texts))
+    assert (values != pairs.decision_function(texts)).any()
+    counts = [m._report["problems"] for m in (default, pairs, lt.SVC(KERNEL, nu=0.2).fit(texts, y))]
+    assert counts == [5, 10, 10]
+    pairs.save(tmp_path / "m")
+    assert lt.load(tmp_path / "m").multi_class == "ovo"
+    with pytest.raises(lt.Error, match='multi_class wants "ovr" or "ovo"'):
+        lt.SVC(KERNEL, multi_class="auto").fit(texts, y)
 
 
 @pytest.mark.parametrize("kind", [lt.GPClassifier, lt.SVC])

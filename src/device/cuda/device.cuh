@@ -33,6 +33,7 @@ lth_status make_strings(lth__device *d, const uint32_t *symbols, const size_t *s
                         lth__device_strings **out, lth_error *err);
 void free_strings(lth__device *d, lth__device_strings *s);
 lth_status ssk(lth__device *d, const lth__device_ssk *job, lth_error *err);
+lth_status la(lth__device *d, const lth__device_la *job, lth_error *err);
 
 void set_trees(lth__device_table *t);
 void set_elementwise(lth__device_table *t);

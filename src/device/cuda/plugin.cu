@@ -130,6 +130,7 @@ extern "C" __attribute__((visibility("default"))) const lth__device_table *lth__
     table.strings = luthier::on<luthier::make_strings>;
     table.strings_free = luthier::on<luthier::free_strings>;
     table.ssk = luthier::on<luthier::ssk>;
+    table.la = luthier::on<luthier::la>;
     luthier::set_trees(&table);
     luthier::set_elementwise(&table);
     luthier::set_linear_algebra(&table);

@@ -6,13 +6,6 @@
 #include "device.cuh"
 #include "ssk.cuh"
 
-struct lth__device_strings {
-    size_t count = 0;
-    std::vector<uint32_t> length, order; // order: items, the longest first
-    luthier::Room<uint32_t> symbols, rank;
-    luthier::Room<uint64_t> start;
-};
-
 namespace luthier {
 
 namespace {
@@ -81,14 +74,6 @@ class Launcher {
         return LTH_OK;
     }
 
-    static std::vector<uint32_t> by_length(const lth__device_strings *s, size_t first, size_t count) {
-        std::vector<uint32_t> items;
-        items.reserve(count);
-        for (uint32_t i : s->order)
-            if (i >= first && i - first < count) items.push_back(i);
-        return items;
-    }
-
     Shape shape_for(uint32_t length, double pairs, double mean) const {
         Shape best{};
         double least = -1, threads = double(d->processors) * 1024;
@@ -127,18 +112,14 @@ class Launcher {
         Room<uint32_t> col_list;
         LTH_DO(col_list.put(cols.data(), cols.size(), err));
         Job<T> j{};
-        j.row_symbols = job.rows->symbols;
-        j.row_start = job.rows->start;
-        j.col_symbols = job.cols->symbols;
-        j.col_start = job.cols->start;
-        j.rank = job.rows->rank;
-        j.row_list = job.only_diagonal ? col_list : row_list;
-        j.col_list = col_list;
-        j.cols = uint32_t(cols.size());
-        j.pairs = job.only_diagonal ? cols.size() : uint64_t(rows.size()) * cols.size();
-        j.symmetric = job.panel.symmetric && !job.only_diagonal;
-        j.only_diagonal = job.only_diagonal;
-        j.panel = job.panel;
+        static_cast<Pairs &>(j) = pairs_of(job, row_list, rows.size(), col_list, cols.size());
+        if (job.only_diagonal) {
+            j.only_diagonal = true;
+            j.symmetric = false;
+            j.row_list = col_list;
+            j.pairs = cols.size();
+            j.ld = 1;
+        }
         j.lanes = shape.lanes;
         j.order = job.order;
         j.gap = T(job.gap);
@@ -146,11 +127,8 @@ class Launcher {
         j.slope = static_cast<const T *>(job.slope);
         j.stride = uint32_t(job.stride);
         std::copy(job.nu, job.nu + LTH__DEVICE_ORDERS, j.nu);
-        j.K = job.K;
-        j.ld = job.only_diagonal ? 1 : job.ld;
         j.planes = job.planes;
         j.tangents = job.tangents;
-        j.W = job.W;
         if (j.pairs == 0) return LTH_OK;
 
         const void *kernel = shape.variant.kernel;
@@ -198,6 +176,8 @@ lth_status make_strings(lth__device *, const uint32_t *symbols, const size_t *st
     std::vector<uint64_t> begin(count + 1);
     for (size_t i = 0; i <= count; i++) begin[i] = start[i] - start[0];
     for (size_t i = 0; i < count; i++) s->length.push_back(uint32_t(begin[i + 1] - begin[i]));
+    for (size_t k = start[0]; k < start[count]; k++)
+        if (symbols[k] < 64) s->letters |= uint64_t(1) << symbols[k];
     std::vector<uint32_t> rank(count);
     for (size_t i = 0; i < count; i++) s->order.push_back(uint32_t(i));
     std::stable_sort(s->order.begin(), s->order.end(),

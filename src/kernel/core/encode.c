@@ -205,9 +205,11 @@ void lth__reading_close(lth__reading *r) {
     lth_encoder_free(r->encoder);
 }
 
-static void free_features(lth_items *items) {
+/* All, or those alone that were asked for. */
+static void free_features(lth_items *items, bool all) {
     for (size_t n = 0; n < items->encoder->kernel->node_count; n++) {
         lth__features *f = &items->features[n];
+        if (!all && !f->made) continue;
         lth__free(f->start);
         lth__free(f->feature);
         lth__free(f->weight);
@@ -223,11 +225,26 @@ void lth_items_free(lth_items *items) {
         lth__free(items->fields[f].start);
         lth__free(items->fields[f].numbers);
     }
-    if (owns) free_features(items);
+    free_features(items, owns);
     lth__free(items->fields);
     lth__free(items->features);
     lth__items_unstore(items);
     lth__free(items);
+}
+
+lth_status lth__items_ask_features(lth_items *items, lth_error *err) {
+    const lth_kernel *kernel = items->encoder->kernel;
+    for (size_t n = 0; n < kernel->node_count; n++) {
+        lth__features *f = &items->features[n];
+        if (!kernel->nodes[n]->family->features || f->start) continue;
+        LTH_TRY(kernel->nodes[n]->family->features(kernel->nodes[n], items, f, err));
+        f->made = true;
+    }
+    return LTH_OK;
+}
+
+void lth__items_drop_features(lth_items *items) {
+    free_features(items, false);
 }
 
 size_t lth_items_count(const lth_items *items) {
@@ -250,6 +267,7 @@ lth_status lth__items_slice(const lth_items *items, size_t first, size_t count, 
     for (size_t n = 0; n < items->encoder->kernel->node_count; n++) {
         lth__features f = items->features[n];
         if (f.start) f.start += first;
+        f.made = false;
         (*out)->features[n] = f;
     }
     return LTH_OK;
@@ -303,12 +321,12 @@ lth_status lth__items_learn(lth_items *items, const size_t *item, size_t count, 
     lth_items *some = NULL;
     if (items->stored || !lth__kernel_learns_from_rows(e->kernel)) return LTH_OK;
     LTH_TRY(lth__items_pick(items, item, count, &some, err));
-    free_features(some);
+    free_features(some, true);
     e->has_encoded = false;
     lth_status status = make_features(some, NULL, err);
     e->has_encoded = true;
     lth_items_free(some);
     LTH_TRY(status);
-    free_features(items);
+    free_features(items, true);
     return make_features(items, NULL, err);
 }

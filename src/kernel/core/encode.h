@@ -25,11 +25,24 @@ static inline size_t lth__sequence_length(const lth__sequences *s, size_t i) {
     return s->start ? s->start[i + 1] - s->start[i] : 0;
 }
 
+/* Cells of the tables of all pairs: each once, where both are the same sequences. */
+static inline double lth__sequences_cells(const lth__sequences *s, const lth__sequences *t) {
+    double cells =
+        (double)(s->start[s->count] - s->start[0]) * (double)(t->start[t->count] - t->start[0]);
+    if (s != t) return cells;
+    for (size_t i = 0; i < s->count; i++) {
+        double length = (double)lth__sequence_length(s, i);
+        cells += length * length;
+    }
+    return cells / 2;
+}
+
 /* Sparse features: item i has those from start[i] to start[i + 1] - 1, by ascending number. */
 typedef struct lth__features {
     size_t *start; /* count + 1 entries */
     uint32_t *feature;
     double *weight;
+    bool made; /* these items asked for them: theirs even where they borrow all else */
 } lth__features;
 
 struct lth_items {
@@ -107,6 +120,11 @@ void lth__reading_close(lth__reading *r);
  * are weighed. */
 lth_status lth__items_create(lth_encoder *encoder, size_t count, lth_items **out, lth_error *err);
 lth_status lth__items_features(lth_items *items, lth_error *err);
+
+/* The features of families that make them when they are asked for (lth__family.features); and
+ * without them again. */
+lth_status lth__items_ask_features(lth_items *items, lth_error *err);
+void lth__items_drop_features(lth_items *items);
 
 /* What an encoder has learned from all its first items (how frequent features and words are, the
  * moments of columns), it learns again from item[0 .. count-1] of them alone, and these first items

@@ -10,6 +10,7 @@
     X(wd)                                                                                          \
     X(oligo)                                                                                       \
     X(gkm)                                                                                         \
+    X(mismatch)                                                                                    \
     X(sstk)                                                                                        \
     X(stk)                                                                                         \
     X(ptk)                                                                                         \
@@ -26,6 +27,7 @@
     X(bow)                                                                                         \
     X(tfidf)                                                                                       \
     X(ngrams)                                                                                      \
+    X(gappy)                                                                                       \
     X(intersection)                                                                                \
     X(approx_ssk)                                                                                  \
     X(semantic)                                                                                    \

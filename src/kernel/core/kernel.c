@@ -494,11 +494,19 @@ static lth_status build(lth_kernel *kernel, const lth__expr *expr, const lth__no
 
 lth_status lth_kernel_parse(lth_ctx *ctx, const char *expression, lth_kernel **out,
                             lth_error *err) {
+    return lth_kernel_parse_with(ctx, expression, NULL, out, err);
+}
+
+lth_status lth_kernel_parse_with(lth_ctx *ctx, const char *expression,
+                                 const lth_kernel_settings *settings, lth_kernel **out,
+                                 lth_error *err) {
     lth_kernel *kernel = lth__calloc(1, sizeof *kernel);
     if (!kernel) return lth__fail_memory(err, sizeof *kernel);
     kernel->ctx = ctx;
     const lth__expr *noise = NULL;
     lth_status status = lth__expr_parse(expression, &kernel->pool, &kernel->expr, &noise, err);
+    if (status == LTH_OK && settings)
+        status = lth__expr_fill(ctx, settings, &kernel->pool, &kernel->expr, &noise, err);
     if (status == LTH_OK) status = build(kernel, kernel->expr, NULL, &kernel->root, err);
     if (status == LTH_OK && noise) status = build(kernel, noise, NULL, &kernel->noise, err);
     if (status == LTH_OK && kernel->field_count == 0)

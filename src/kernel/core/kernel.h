@@ -23,6 +23,7 @@ typedef struct lth__eval lth__eval;
 typedef struct lth__field_type lth__field_type;
 typedef struct lth__device_eval lth__device_eval;
 struct lth__panel;
+struct lth__features;
 
 /* ---- Parameters: one row for each scalar, in the order of every gradient ---- */
 
@@ -101,6 +102,10 @@ lth_status lth__node_integer(const lth__node *node, const char *name, long lo, l
 /* A number above 0 that is never learned: printed with "!" whether it was written so or not. */
 lth_status lth__node_constant(const lth__node *node, const char *name, double standard, double *out,
                               lth_error *err);
+
+/* The syntax trees with what holds for all of them; `noise` may point to NULL. */
+lth_status lth__expr_fill(const lth_ctx *ctx, const lth_kernel_settings *settings, lth__pool *pool,
+                          const lth__expr **kernel, const lth__expr **noise, lth_error *err);
 
 /* As if the expression gave the argument this value, in the place of what it gives. */
 lth_status lth__node_rewrite(lth_kernel *kernel, lth__node *node, const char *name,
@@ -215,7 +220,8 @@ typedef enum lth__rule {
     LTH__RULE_PRODUCT,   /* their product                                        */
     LTH__RULE_SCALE,     /* its first parameter times its input                  */
     LTH__RULE_NORMALIZE, /* its input divided by the lengths of the two items    */
-    LTH__RULE_FEATURES,  /* the inner product of items->features[node->index]    */
+    LTH__RULE_FEATURES,  /* the inner product of items->features[node->index], once they are asked
+                            for where the family has `features`                  */
     LTH__RULE_COLUMNS    /* that of its number columns                           */
 } lth__rule;
 
@@ -237,6 +243,10 @@ struct lth__family {
     /* Optional for these: whether the weights of features, or which there are, depend on the first
      * items. */
     bool (*learns)(const lth__node *node);
+    /* Optional, families that compare items without features: these for whoever asks for them
+     * (lth__items_ask_features), at the present values of the parameters. */
+    lth_status (*features)(const lth__node *node, const lth_items *items, struct lth__features *out,
+                           lth_error *err);
 
     /* Optional: make the state for one evaluation, and free it. On failure nothing is left behind.
      */
@@ -329,6 +339,9 @@ struct lth__family {
                                     const double *share, double *unit, lth_error *err);
     size_t (*feature_units)(const lth__node *node, const struct lth_encoder *encoder,
                             uint32_t feature, uint32_t *unit, size_t most);
+    /* In its place where a feature is more than units side by side: as text. */
+    lth_status (*feature_text)(const lth__node *node, const struct lth_encoder *encoder,
+                               uint32_t feature, lth__string *out, lth_error *err);
 
     /* Tree kernels: tells `take` of the fragments f with the largest and the smallest weight,
      * `count` of each: what one f in a row adds to sum_c W_c K_c, or, with `of_row`, what all of

@@ -105,13 +105,18 @@ static lth_status parts(const lth__lexicon *l, const lth__sequences *s, const lt
     return status;
 }
 
+/* Of more numbers than this, people are told so many. */
+enum { MOST_WRITTEN = 64 };
+
 static void write(const lth__lexicon *l, const lth__sequences *s, size_t item, lth__string *out) {
     (void)l;
-    for (size_t c = 0; c < s->width; c++) {
+    size_t most = s->width < MOST_WRITTEN ? s->width : MOST_WRITTEN;
+    for (size_t c = 0; c < most; c++) {
         char number[32];
         lth__print_double(s->numbers[item * s->width + c], number);
         lth__string_format(out, "%s%s", c > 0 ? " " : "", number);
     }
+    if (most < s->width) lth__string_format(out, " ... (%zu numbers)", s->width);
 }
 
 const lth__field_type lth__field_numbers = {

@@ -23,7 +23,7 @@ static const double *values_of(const lth__sequences *s, size_t item) {
 
 static lth_status fail_row(const lth_table *table, size_t row, const char *what, double a, double b,
                            lth_error *err) {
-    return lth__fail_at(err, LTH_EFORMAT, lth_table_name(table), lth_table_line(table, row), 0,
+    return lth__fail_at(err, LTH_EFORMAT, lth_table_file(table, row), lth_table_line(table, row), 0,
                         "the matrix is not symmetric: %s %.10g and %.10g", what, a, b);
 }
 

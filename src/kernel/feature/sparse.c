@@ -1,4 +1,4 @@
-/* Sparse features of a text by counting: bow, tfidf, ngrams.
+/* Sparse features of a text by counting: bow, tfidf, ngrams; gappy has tuples with gaps (gappy.c).
  *
  * A feature is a unit of the text or a tuple of units next to one another, and its weight depends
  * on how often the text has it: count, presence = 1, log = 1 + ln count; in tfidf, and with
@@ -17,7 +17,6 @@
 #include "data/units.h"
 
 enum { COUNT, PRESENCE, LOG }; /* weightings */
-enum { MAX_N = 32 };
 
 typedef lth__sparse_config config;
 
@@ -33,10 +32,27 @@ typedef struct collector {
     size_t feature_capacity, weight_capacity;
 } collector;
 
+static lth_status take_tuple(void *user, const lth__symbol *tuple, const size_t *place,
+                             lth_error *err) {
+    (void)place;
+    collector *c = user;
+    lth__symbols *grams = c->space->grams;
+    lth__symbol feature = *tuple;
+    if (grams)
+        feature = lth__symbols_intern(grams, (const char *)tuple, c->config->to * sizeof *tuple);
+    if (feature == LTH__NO_SYMBOL) return lth__fail_memory(err, 0);
+    if (!lth__reserve((void **)&c->found, &c->found_capacity, c->count + 1, sizeof *c->found))
+        return lth__fail_memory(err, c->count * sizeof *c->found);
+    c->found[c->count++] = feature;
+    return LTH_OK;
+}
+
 static lth_status find_features(collector *c, const lth__symbol *unit, size_t length,
                                 lth_error *err) {
     lth__symbols *grams = c->space->grams;
     c->count = 0;
+    if (c->config->window > 0)
+        return lth__gappy_tuples(c->config, unit, length, take_tuple, c, err);
     for (size_t n = c->config->from; n <= c->config->to && n <= length; n++) {
         size_t tuples = length - n + 1;
         if (!lth__reserve((void **)&c->found, &c->found_capacity, c->count + tuples,
@@ -205,7 +221,8 @@ static const lth_argument ngrams_arguments[] = {N_ARGUMENT,
 
 static bool whole_number(const lth__value *v, size_t *out) {
     if (v->kind != LTH__VALUE_NUMBER || !v->given || v->tag) return false;
-    if (v->number != floor(v->number) || v->number < 1 || v->number > MAX_N) return false;
+    if (v->number != floor(v->number) || v->number < 1 || v->number > LTH__SPARSE_MOST)
+        return false;
     *out = (size_t)v->number;
     return true;
 }
@@ -221,7 +238,7 @@ static lth_status read_n(const lth__node *node, config *c, lth_error *err) {
     if (ok && c->from <= c->to) return LTH_OK;
     return lth__fail_at(err, LTH_EFORMAT, NULL, 0, v->column,
                         "n of ngrams is a whole number from 1 to %d, or a range such as [2,4]",
-                        MAX_N);
+                        LTH__SPARSE_MOST);
 }
 
 lth_status lth__sparse_configure(lth_kernel *kernel, lth__node *node, config *c, int standard_units,
@@ -230,7 +247,7 @@ lth_status lth__sparse_configure(lth_kernel *kernel, lth__node *node, config *c,
     int units, lower;
     long min_count;
     LTH_TRY(lth__node_choice(node, "units", standard_units, &units, err));
-    bool lowers = units == LTH__WORDS || units == LTH__TOKENS;
+    bool lowers = units == LTH__WORDS || units == LTH__TOKENS || c->folds;
     LTH_TRY(lth__node_choice(node, "lower", lowers, &lower, err));
     LTH_TRY(lth__node_integer(node, "min_count", 1, 1000000000, 1, &min_count, err));
     LTH_TRY(lth__node_choice(node, "weighting", COUNT, &c->weighting, err));

@@ -4,9 +4,13 @@
 
 #include "kernel/core/field.h"
 
+enum { LTH__SPARSE_MOST = 32 }; /* units of a tuple */
+
 /* How units and tuples of units are counted and weighed; a node's config begins with it. */
 typedef struct lth__sparse_config {
-    size_t from, to; /* units in a tuple */
+    size_t from, to; /* units in a tuple                                                       */
+    size_t window;   /* units that a tuple is taken from, with gaps; 0 = they are neighbours   */
+    bool folds;      /* characters are lower-cased unless the expression says otherwise        */
     int weighting;
     bool idf;
     size_t min_count;
@@ -17,6 +21,13 @@ lth_status lth__sparse_configure(lth_kernel *kernel, lth__node *node, lth__spars
                                  int standard_units, lth_error *err);
 /* The features of the items, and with the first ones, what they say of all features. */
 lth_status lth__sparse_encode(const lth__node *node, lth_items *items, lth_error *err);
+/* Every different tuple of `size` units, in their order and with gaps, of every window of a text:
+ * unit[place[0]], unit[place[1]], ...; stops when `take` fails (gappy.c). */
+typedef lth_status lth__gappy_take(void *user, const lth__symbol *tuple, const size_t *place,
+                                   lth_error *err);
+lth_status lth__gappy_tuples(const lth__sparse_config *c, const lth__symbol *unit, size_t length,
+                             lth__gappy_take *take, void *user, lth_error *err);
+
 /* Whether weights depend on the first items: by idf or min_count. */
 bool lth__sparse_learns(const lth__node *node);
 /* Whether min_count leaves it out. */

@@ -10,6 +10,7 @@
 
 const lth__node *lth__node_map(const lth__node *node) {
     if (!node->family->attribute) return NULL;
+    if (node->family->features) return NULL; /* they are not there unless someone asks */
     if (node->family->features_to_units) return node;
     bool over_map = node->input_count == 1 && node->inputs[0]->family->features_to_units;
     return over_map ? node->inputs[0] : NULL;
@@ -95,36 +96,62 @@ static size_t find_feature(const lth__features *f, size_t item, lth__symbol feat
     return found ? low - f->start[item] : LTH_NONE;
 }
 
-/* place[i] counts the places of feature i; then each unit of a place gets its part. */
-static void visit_places(const lth__node *node, const lth_items *items, size_t item,
-                         const double *share, double *places, double *unit) {
-    const lth__sparse_config *c = node->config;
-    const lth__features *f = &items->features[node->index];
-    const lth__sequences *texts = &items->fields[node->field];
-    const lth__symbols *grams = items->encoder->spaces[node->index].grams;
-    const lth__symbol *text = lth__sequence_symbols(texts, item);
-    size_t length = lth__sequence_length(texts, item);
-    for (size_t n = c->from; n <= c->to && n <= length; n++) {
-        for (size_t k = 0; k + n <= length; k++) {
-            lth__symbol feature = text[k];
-            if (grams)
-                feature = lth__symbols_find(grams, (const char *)(text + k), n * sizeof *text);
-            size_t at = find_feature(f, item, feature);
-            if (at == LTH_NONE) continue;
-            if (!unit) places[at]++;
-            for (size_t u = 0; unit && u < n; u++)
-                unit[k + u] += share[at] / (places[at] * (double)n);
-        }
+/* The places of a text's tuples are counted; then each unit of a place gets its part. */
+typedef struct visit {
+    const lth__features *features;
+    const lth__symbols *grams;
+    size_t item, size; /* size: of a tuple */
+    const double *share;
+    double *places; /* of each feature */
+    double *unit;   /* NULL = count    */
+} visit;
+
+static lth_status visit_tuple(void *user, const lth__symbol *tuple, const size_t *place,
+                              lth_error *err) {
+    (void)err;
+    const visit *v = user;
+    lth__symbol feature = *tuple;
+    if (v->grams)
+        feature = lth__symbols_find(v->grams, (const char *)tuple, v->size * sizeof *tuple);
+    size_t at = find_feature(v->features, v->item, feature);
+    if (at == LTH_NONE) return LTH_OK;
+    if (!v->unit) v->places[at]++;
+    for (size_t u = 0; v->unit && u < v->size; u++)
+        v->unit[place[u]] += v->share[at] / (v->places[at] * (double)v->size);
+    return LTH_OK;
+}
+
+static void visit_neighbours(visit *v, const lth__symbol *text, size_t length) {
+    size_t place[LTH__SPARSE_MOST];
+    for (size_t k = 0; k + v->size <= length; k++) {
+        for (size_t u = 0; u < v->size; u++) place[u] = k + u;
+        visit_tuple(v, text + k, place, NULL);
     }
+}
+
+static lth_status visit_all(const lth__sparse_config *c, visit *v, const lth__symbol *text,
+                            size_t length, lth_error *err) {
+    v->size = c->to;
+    if (c->window > 0) return lth__gappy_tuples(c, text, length, visit_tuple, v, err);
+    for (v->size = c->from; v->size <= c->to; v->size++) visit_neighbours(v, text, length);
+    return LTH_OK;
 }
 
 lth_status lth__sparse_features_to_units(const lth__node *node, const lth_items *items, size_t item,
                                          const double *share, double *unit, lth_error *err) {
-    size_t features = lth__node_parts(node, items, item);
-    double *places = lth__calloc(features, sizeof *places);
-    if (!places) return lth__fail_memory(err, features * sizeof *places);
-    visit_places(node, items, item, share, places, NULL);
-    visit_places(node, items, item, share, places, unit);
-    lth__free(places);
-    return LTH_OK;
+    const lth__sequences *texts = &items->fields[node->field];
+    const lth__symbol *text = lth__sequence_symbols(texts, item);
+    size_t features = lth__node_parts(node, items, item),
+           length = lth__sequence_length(texts, item);
+    visit v = {.features = &items->features[node->index],
+               .grams = items->encoder->spaces[node->index].grams,
+               .item = item,
+               .share = share,
+               .places = lth__calloc(features, sizeof *v.places)};
+    if (!v.places) return lth__fail_memory(err, features * sizeof *v.places);
+    lth_status status = visit_all(node->config, &v, text, length, err);
+    v.unit = unit;
+    if (status == LTH_OK) status = visit_all(node->config, &v, text, length, err);
+    lth__free(v.places);
+    return status;
 }

@@ -28,7 +28,7 @@ static lth_status open_reader(reader *r, const lth__field_def *def, const lth_ta
 static lth_status take_cell(const reader *r, size_t row, const char **text, size_t *length) {
     *text = lth_table_cell(r->table, row, r->column, length);
     if (*length > 0) return LTH_OK;
-    return lth__fail_at(r->err, LTH_EFORMAT, lth_table_name(r->table),
+    return lth__fail_at(r->err, LTH_EFORMAT, lth_table_file(r->table, row),
                         lth_table_line(r->table, row), 0,
                         "this row has no task: its cell of column \"%s\" is empty", r->name);
 }
@@ -48,7 +48,7 @@ static lth_status collect(const reader *r) {
         if (lth__symbols_intern(r->tasks, text, length) == LTH__NO_SYMBOL)
             return lth__fail_memory(r->err, length);
         if (lth__symbols_count(r->tasks) <= MOST_TASKS) continue;
-        return lth__fail_at(r->err, LTH_EFORMAT, lth_table_name(r->table),
+        return lth__fail_at(r->err, LTH_EFORMAT, lth_table_file(r->table, i),
                             lth_table_line(r->table, i), 0,
                             "column \"%s\" has over %d different values: too many to be tasks",
                             r->name, (int)MOST_TASKS);
@@ -98,7 +98,7 @@ static lth_status fail_unknown(const reader *r, size_t row, lth__names known, co
         lth__string_format(&list, "%s%s", i > 0 ? ", " : "", known.name[i]);
     if (known.count > LISTED) lth__string_format(&list, ", ... (%zu in all)", known.count);
     lth_status status = lth__fail_at(
-        r->err, LTH_EFORMAT, lth_table_name(r->table), lth_table_line(r->table, row), 0,
+        r->err, LTH_EFORMAT, lth_table_file(r->table, row), lth_table_line(r->table, row), 0,
         "unknown task \"%.*s\"; the model knows %s", length > LONGEST ? LONGEST : (int)length, text,
         list.failed || !list.bytes ? "others" : list.bytes);
     lth__string_free(&list);

@@ -8,28 +8,30 @@
  * of them. On both strands a sequence has the k-mers of x and of its reverse complement x', each
  * with a weight of 1/sqrt(2): S_k(x,y) + S_k(x',y), as x' with y' is x with y.
  *
- * No S_k depends on weights: what learning asks for again is kept (memo).
+ * With centre=H the l-mer at place i of n - l + 1 counts w(d) times, and a pair of them w w times,
+ * where d = |i - (n - l) / 2| is how far it is from the middle, and
+ *
+ *     w(d) = (1 + 50 2^(-d/H)) / 51      to the nearest multiple of 1/4096
+ *
+ * These are the weights of wgkm of LS-GKM but for its rounding and a factor. They are the same on
+ * both strands, and S_k is still an inner product.
+ *
+ * No S_k depends on a parameter: what learning asks for again is kept (memo).
  */
-#include <ctype.h>
 #include <math.h>
 #include <string.h>
 
 #include "base/parallel.h"
 #include "data/units.h"
-#include "engine/engine.h"
-#include "kernel/core/encode.h"
 #include "kernel/core/field.h"
+#include "kernel/string/gkm.h"
+#include "kernel/string/text_field.h"
 
-enum { MOST = LTH__MOST_WIDTH, LEAST_K = 6, PAD = LTH__LETTER_PAD };
+enum { MOST = LTH__MOST_WIDTH, LEAST_K = 6, MOST_HALF = 1000000 };
 
-typedef struct config {
-    size_t width;                      /* l                              */
-    size_t least, most;                /* k                              */
-    bool dna, both;                    /* the alphabet; both strands     */
-    double choose[MOST + 1][MOST + 1]; /* [k][e]                       */
-    bool in_bytes;                     /* one k, and bytes hold all C(e, k) */
-    uint8_t worth[LTH__WORTHS];        /* then these, by e */
-} config;
+typedef lth__gkm_config config;
+typedef lth__gkm_sequence sequence;
+typedef lth__gkm_bench bench;
 
 static size_t orders_of(const config *c) {
     return c->most - c->least + 1;
@@ -78,7 +80,8 @@ static void fill_choose(config *c) {
 
 static void fill_worth(config *c) {
     const double *worth = c->choose[c->least];
-    c->in_bytes = c->least == c->most && c->width < LTH__WORTHS && worth[c->width] <= UINT8_MAX;
+    c->in_bytes = c->least == c->most && c->width < LTH__WORTHS && worth[c->width] <= UINT8_MAX &&
+                  c->half == 0;
     for (size_t e = 0; c->in_bytes && e <= c->width; e++) c->worth[e] = (uint8_t)worth[e];
 }
 
@@ -101,6 +104,7 @@ static lth_status configure_field(lth_kernel *kernel, lth__node *node, config *c
                             .type = &lth__field_text,
                             .units = units,
                             .lower = lower == 1};
+    LTH_TRY(lth__text_read_wild(kernel, node, &field, err));
     return lth__kernel_field(kernel, &field, &node->field, err);
 }
 
@@ -109,9 +113,11 @@ static lth_status configure(lth_kernel *kernel, lth__node *node, lth_error *err)
     if (!c) return lth__fail_memory(err, sizeof *c);
     *c = (config){0};
     node->config = c;
-    long width;
+    long width, half;
     LTH_TRY(lth__node_integer(node, "l", 1, MOST, 10, &width, err));
+    LTH_TRY(lth__node_integer(node, "centre", 1, MOST_HALF, 0, &half, err));
     c->width = (size_t)width;
+    c->half = (double)half;
     fill_choose(c);
     LTH_TRY(read_k(node, c, err));
     fill_worth(c);
@@ -119,98 +125,17 @@ static lth_status configure(lth_kernel *kernel, lth__node *node, lth_error *err)
     return lth__node_param(kernel, node, "weights", orders_of(c), 1, false, err);
 }
 
-/* ---- State: letters as bytes ---- */
-
-/* A sequence: letters, or where there are more of them than a byte can tell apart, symbols. */
-typedef struct sequence {
-    const uint8_t *letter;
-    const lth__symbol *symbol;
-    size_t length;
-} sequence;
-
-typedef struct letters {
-    const lth__sequences *from;
-    uint8_t *letter; /* of all items, each between paddings; NULL = symbols are compared */
-} letters;
+/* ---- State ---- */
 
 typedef struct state {
-    letters rows, cols;
-    size_t longest;          /* of the rows and columns               */
-    double weight[MOST + 1]; /* by k                                  */
-    double worth[MOST + 1];  /* of two l-mers with e equal units      */
+    lth__gkm_sides sides;
+    double weight[MOST + 1]; /* by k                             */
+    double worth[MOST + 1];  /* of two l-mers with e equal units */
 } state;
-
-static size_t place_of(const lth__sequences *s, size_t item) {
-    return s->start[item] + (item + 1) * PAD;
-}
-
-static sequence sequence_at(const letters *l, size_t item) {
-    return (sequence){.letter = l->letter ? l->letter + place_of(l->from, item) : NULL,
-                      .symbol = lth__sequence_symbols(l->from, item),
-                      .length = lth__sequence_length(l->from, item)};
-}
-
-/* A, C, G and T (or U) are 0 to 3, so that 3 less a letter is its complement; other codes of IUPAC
- * and gaps equal nothing. -1: no letter of DNA. */
-static int dna_letter(const char *text, size_t length) {
-    static const char known[] = "acgt", other[] = "nryswkmbdhv-.";
-    int lower = length == 1 ? tolower((unsigned char)*text) : 0;
-    if (lower == 0) return -1;
-    if (lower == 'u') lower = 't';
-    const char *at = strchr(known, lower);
-    if (at) return (int)(at - known);
-    return strchr(other, lower) ? LTH__NO_LETTER : -1;
-}
-
-static lth_status fail_letter(const lth__lexicon *l, lth__symbol symbol, size_t item, size_t at,
-                              lth_error *err) {
-    size_t length;
-    const char *text = lth__symbols_text(l->symbols, symbol, &length);
-    return lth__fail(err, LTH_EFORMAT,
-                     "row %zu has \"%.*s\" at place %zu of \"%s\", which is no letter of DNA",
-                     item + 1, length > 8 ? 8 : (int)length, text, at + 1, l->def->column);
-}
-
-static lth_status letter_of(const config *c, const lth__lexicon *l, lth__symbol symbol, size_t item,
-                            size_t at, uint8_t *out, lth_error *err) {
-    int letter = (int)symbol;
-    if (c->dna) {
-        size_t length;
-        const char *text = lth__symbols_text(l->symbols, symbol, &length);
-        letter = dna_letter(text, length);
-        if (letter < 0) return fail_letter(l, symbol, item, at, err);
-    }
-    *out = (uint8_t)letter;
-    return LTH_OK;
-}
-
-static bool fits_bytes(const lth__sequences *s) {
-    lth__symbol most = 0;
-    for (size_t i = 0; i < s->start[s->count]; i++)
-        most = s->symbols[i] > most ? s->symbols[i] : most;
-    return most < LTH__NO_ROW_LETTER;
-}
-
-static lth_status read_letters(const lth__node *node, const lth_items *items, letters *out,
-                               lth_error *err) {
-    const lth__sequences *s = out->from;
-    const lth__lexicon *l = &items->encoder->lexicons[node->field];
-    size_t size = s->start[s->count] + (s->count + 1) * PAD;
-    out->letter = lth__alloc(size, 1);
-    if (!out->letter) return lth__fail_memory(err, size);
-    memset(out->letter, LTH__NO_LETTER, size);
-    for (size_t i = 0; i < s->count; i++) {
-        uint8_t *to = out->letter + place_of(s, i);
-        for (size_t p = 0; p < lth__sequence_length(s, i); p++)
-            LTH_TRY(letter_of(node->config, l, lth__sequence_symbols(s, i)[p], i, p, &to[p], err));
-    }
-    return LTH_OK;
-}
 
 static void release(void *p) {
     state *s = p;
-    if (s->cols.letter != s->rows.letter) lth__free(s->cols.letter);
-    lth__free(s->rows.letter);
+    lth__gkm_sides_free(&s->sides);
     lth__free(s);
 }
 
@@ -222,140 +147,22 @@ static void read_weights(const lth__node *node, const lth__eval *eval, state *s)
     }
 }
 
-static lth_status make_state(const lth__node *node, const lth__eval *eval, state *s,
-                             lth_error *err) {
-    const config *c = node->config;
-    s->rows.from = &eval->rows->fields[node->field];
-    s->cols.from = &eval->cols->fields[node->field];
-    s->longest = s->rows.from->longest > s->cols.from->longest ? s->rows.from->longest
-                                                               : s->cols.from->longest;
-    read_weights(node, eval, s);
-    if (!c->dna && !(fits_bytes(s->rows.from) && fits_bytes(s->cols.from))) return LTH_OK;
-    LTH_TRY(read_letters(node, eval->rows, &s->rows, err));
-    if (eval->cols != eval->rows) return read_letters(node, eval->cols, &s->cols, err);
-    s->cols.letter = s->rows.letter;
-    return LTH_OK;
-}
-
 static lth_status prepare(const lth__node *node, lth__eval *eval, void **out, lth_error *err) {
     state *s = lth__calloc(1, sizeof *s);
     if (!s) return lth__fail_memory(err, sizeof *s);
-    lth_status status = make_state(node, eval, s, err);
+    read_weights(node, eval, s);
+    lth_status status = lth__gkm_sides_make(node, eval, &s->sides, err);
     if (status == LTH_OK)
         *out = s;
     else
-        release(s);
+        lth__free(s);
     return status;
 }
-
-/* ---- Window by window, where symbols are no bytes and where places matter ---- */
-
-static bool equal(const sequence *x, size_t i, const sequence *y, size_t j) {
-    if (!x->letter) return x->symbol[i] == y->symbol[j];
-    return x->letter[i] == y->letter[j] && x->letter[i] != LTH__NO_LETTER;
-}
-
-/* Told of the windows at i and j with `same` equal units, c->least at the least. */
-typedef void window_fn(void *user, size_t i, size_t j, size_t same);
-
-static void walk_diagonal(const config *c, const sequence *x, size_t i, const sequence *y, size_t j,
-                          window_fn *take, void *user) {
-    size_t last = c->width - 1, same = 0;
-    for (size_t t = 0; t < last; t++) same += equal(x, i + t, y, j + t);
-    for (; i + last < x->length && j + last < y->length; i++, j++) {
-        same += equal(x, i + last, y, j + last);
-        if (same >= c->least) take(user, i, j, same);
-        same -= equal(x, i, y, j);
-    }
-}
-
-static void walk(const config *c, const sequence *x, const sequence *y, window_fn *take,
-                 void *user) {
-    if (x->length < c->width || y->length < c->width) return;
-    for (size_t i = x->length - c->width; i > 0; i--) walk_diagonal(c, x, i, y, 0, take, user);
-    for (size_t j = 0; j + c->width <= y->length; j++) walk_diagonal(c, x, 0, y, j, take, user);
-}
-
-/* ---- Counting ---- */
-
-typedef struct counts {
-    const config *c;
-    uint64_t n[MOST + 1]; /* by e - least */
-} counts;
-
-static void count_window(void *user, size_t i, size_t j, size_t same) {
-    (void)i, (void)j;
-    counts *n = user;
-    n->n[same - n->c->least]++;
-}
-
-/* One row, ready to be compared with columns: itself and its other strand. */
-typedef struct bench {
-    const config *c;
-    lth__gapped_count *count;
-    lth__gapped_sum *sum; /* where there is one k, and bytes for what windows are worth; or NULL */
-    uint8_t *block;       /* of all that follows */
-    uint8_t *strand[2], *scratch;
-    sequence row;
-} bench;
 
 static lth_status open_bench(const lth__node *node, const lth__eval *eval, bench *b,
                              lth_error *err) {
     const state *s = eval->state[node->index];
-    size_t size = 3 * s->longest + 2 * PAD;
-    const lth__engine *engine = eval->ctx->engine;
-    *b = (bench){.c = node->config, .count = engine->gapped, .block = lth__alloc(size, 1)};
-    if (b->c->in_bytes) b->sum = engine->gapped_sum;
-    if (!b->block) return lth__fail_memory(err, size);
-    b->strand[0] = b->block;
-    b->strand[1] = b->block + s->longest;
-    b->scratch = b->block + 2 * s->longest;
-    return LTH_OK;
-}
-
-static void set_row(bench *b, sequence row) {
-    b->row = row;
-    for (size_t i = 0; row.letter && i < row.length; i++) {
-        uint8_t x = row.letter[i];
-        bool none = x == LTH__NO_LETTER;
-        b->strand[0][i] = none ? LTH__NO_ROW_LETTER : x;
-        b->strand[1][row.length - 1 - i] = none ? LTH__NO_ROW_LETTER : (uint8_t)(3 - x);
-    }
-}
-
-static lth__gapped_job job_of(const bench *b, size_t strand, const sequence *col) {
-    return (lth__gapped_job){.width = b->c->width,
-                             .least = b->c->least,
-                             .row = b->strand[strand],
-                             .col = col->letter,
-                             .rows = b->row.length,
-                             .cols = col->length,
-                             .scratch = b->scratch};
-}
-
-/* S_k of the row and a column: to[(k - least) * step]. */
-static void compare(const bench *b, sequence col, double *to, size_t step) {
-    const config *c = b->c;
-    counts n = {.c = c};
-    bool any = b->row.length >= c->width && col.length >= c->width;
-    uint64_t whole = 0;
-    if (!col.letter) walk(c, &b->row, &col, count_window, &n);
-    for (size_t s = 0; col.letter && any && s < (c->both ? 2 : 1); s++) {
-        lth__gapped_job job = job_of(b, s, &col);
-        if (b->sum)
-            whole += b->sum(&job, c->worth);
-        else
-            b->count(&job, n.n);
-    }
-    if (col.letter && b->sum) {
-        *to = (double)whole;
-        return;
-    }
-    for (size_t k = c->least; k <= c->most; k++) {
-        double sum = 0;
-        for (size_t e = k; e <= c->width; e++) sum += (double)n.n[e - c->least] * c->choose[k][e];
-        to[(k - c->least) * step] = sum;
-    }
+    return lth__gkm_bench_open(node->config, &s->sides, eval->ctx, b, err);
 }
 
 /* ---- Tiles ---- */
@@ -367,11 +174,12 @@ static lth_status fill_planes(const lth__node *node, const lth__eval *eval, cons
     bench b;
     LTH_TRY(open_bench(node, eval, &b, err));
     for (size_t r = 0; r < tile->rows; r++) {
-        set_row(&b, sequence_at(&s->rows, tile->row[r]));
+        lth__gkm_bench_row(&b, lth__gkm_sequence_at(&s->sides.rows, tile->row[r]));
         for (size_t j = 0; j < tile->cols; j++)
-            compare(&b, sequence_at(&s->cols, tile->col[j]), planes + r * tile->cols + j, pairs);
+            lth__gkm_compare(&b, lth__gkm_sequence_at(&s->sides.cols, tile->col[j]),
+                             planes + r * tile->cols + j, pairs);
     }
-    lth__free(b.block);
+    lth__gkm_bench_close(&b);
     return LTH_OK;
 }
 
@@ -444,7 +252,7 @@ enum { ITEMS_TO_A_JOB = 64 };
 typedef struct self_job {
     const lth__node *node;
     const lth__eval *eval;
-    const letters *items;
+    const lth__gkm_letters *items;
     double *a, *slope; /* slope: of the node's first parameter, or NULL */
 } self_job;
 
@@ -457,15 +265,15 @@ static lth_status fill_selves(void *user, size_t index, unsigned worker, lth_err
     LTH_TRY(open_bench(job->node, job->eval, &b, err));
     for (size_t i = first; i < count && i < first + ITEMS_TO_A_JOB; i++) {
         double S[MOST + 1];
-        set_row(&b, sequence_at(job->items, i));
-        compare(&b, b.row, S, 1);
+        lth__gkm_bench_row(&b, lth__gkm_sequence_at(job->items, i));
+        lth__gkm_compare(&b, b.row, S, 1);
         job->a[i] = 0;
         for (size_t k = b.c->least; k <= b.c->most; k++) {
             job->a[i] += s->weight[k] * S[k - b.c->least];
             if (job->slope) job->slope[(k - b.c->least) * count + i] = S[k - b.c->least];
         }
     }
-    lth__free(b.block);
+    lth__gkm_bench_close(&b);
     return LTH_OK;
 }
 
@@ -474,7 +282,7 @@ static lth_status diagonal(const lth__node *node, const lth__eval *eval, const l
     const state *s = eval->state[node->index];
     self_job job = {.node = node,
                     .eval = eval,
-                    .items = items == eval->rows ? &s->rows : &s->cols,
+                    .items = items == eval->rows ? &s->sides.rows : &s->sides.cols,
                     .a = a,
                     .slope = slope ? slope + node->first_param * items->count : NULL};
     size_t jobs = (items->count + ITEMS_TO_A_JOB - 1) / ITEMS_TO_A_JOB;
@@ -503,7 +311,7 @@ static lth_status guess(const lth__node *node, const lth__eval *eval, double sca
 /* ---- Explanations: equal units share evenly what two windows are worth ---- */
 
 typedef struct sharing {
-    const config *c;
+    const bench *b;
     const state *s;
     const sequence *x, *y;
     bool reversed; /* x is the other strand */
@@ -512,10 +320,11 @@ typedef struct sharing {
 
 static void share_window(void *user, size_t i, size_t j, size_t same) {
     const sharing *h = user;
-    double part = h->W * h->s->worth[same] / (double)same;
-    for (size_t t = 0; t < h->c->width; t++) {
+    double times = h->b->once * (double)lth__gkm_pair_weight(h->b, i, h->y->length, j);
+    double part = h->W * times * h->s->worth[same] / (double)same;
+    for (size_t t = 0; t < h->b->c->width; t++) {
         size_t at = h->reversed ? h->x->length - 1 - i - t : i + t;
-        if (equal(h->x, i + t, h->y, j + t)) h->share[at] += part;
+        if (lth__gkm_equal(h->x, i + t, h->y, j + t)) h->share[at] += part;
     }
 }
 
@@ -524,22 +333,22 @@ static lth_status attribute(const lth__node *node, const lth__eval *eval, const 
     const state *s = eval->state[node->index];
     bench b;
     LTH_TRY(open_bench(node, eval, &b, err));
-    set_row(&b, sequence_at(&s->rows, *tile->row));
+    lth__gkm_bench_row(&b, lth__gkm_sequence_at(&s->sides.rows, *tile->row));
     sequence other = {.letter = b.strand[1], .length = b.row.length};
-    sharing h = {.c = b.c, .s = s, .share = share};
+    sharing h = {.b = &b, .s = s, .share = share};
     for (size_t j = 0; j < tile->cols; j++) {
-        sequence col = sequence_at(&s->cols, tile->col[j]);
+        sequence col = lth__gkm_sequence_at(&s->sides.cols, tile->col[j]);
         h.W = W[j];
         h.y = &col;
         h.x = &b.row;
         h.reversed = false;
-        walk(b.c, h.x, h.y, share_window, &h);
+        lth__gkm_walk(b.c, h.x, h.y, share_window, &h);
         if (!b.c->both) continue;
         h.x = &other;
         h.reversed = true;
-        walk(b.c, h.x, h.y, share_window, &h);
+        lth__gkm_walk(b.c, h.x, h.y, share_window, &h);
     }
-    lth__free(b.block);
+    lth__gkm_bench_close(&b);
     return LTH_OK;
 }
 
@@ -561,6 +370,11 @@ static const lth_argument arguments[] = {
      .help = "dna: A, C, G, T or U; N and other codes of IUPAC match nothing. So with strand=both",
      .initial = "any",
      .choices = "any|dna"},
+    {.name = "centre",
+     .help = "when given: windows count for less far from the middle of their sequence, half as "
+             "much after so many units, and a fifty-first at the least",
+     .initial = "",
+     .choices = "1..1000000"},
     {.name = "units",
      .help = "what a text is cut into",
      .initial = "chars",
@@ -569,6 +383,7 @@ static const lth_argument arguments[] = {
      .help = "whether lower case is the same as upper",
      .initial = "yes",
      .choices = "no|yes"},
+    LTH__WILD_ARGUMENTS,
     {.name = "weights",
      .help = "one for each k, the least first",
      .initial = "[1,...,1]",
@@ -588,6 +403,7 @@ const lth__family lth__family_gkm = {
                .arguments = arguments,
                .kind = LTH_FAMILY_STRING},
     .traits = LTH__TAKES_COLUMN,
+    .rule = LTH__RULE_FEATURES,
     .configure = configure,
     .prepare = prepare,
     .release = release,
@@ -597,4 +413,7 @@ const lth__family lth__family_gkm = {
     .memo_planes = memo_planes,
     .guess = guess,
     .attribute = attribute,
+    .features = lth__gkm_features,
+    .features_to_units = lth__gkm_features_to_units,
+    .feature_text = lth__gkm_feature_text,
 };

@@ -18,8 +18,10 @@
 #include "base/parallel.h"
 #include "data/units.h"
 #include "kernel/core/field.h"
-#include "kernel/string/local_alignment.h"
+#include "kernel/string/alignment_lanes.h"
+#include "kernel/string/la.h"
 #include "kernel/string/substitution_argument.h"
+#include "kernel/string/text_field.h"
 
 enum { BETA, OPEN, EXTEND, POWER }; /* parameters, in the order of their declaration */
 
@@ -49,6 +51,7 @@ static lth_status configure(lth_kernel *kernel, lth__node *node, lth_error *err)
     LTH_TRY(check_scores(c->matrix, err));
     lth__field_def field = {
         .column = node->expr->inputs[0]->name, .type = &lth__field_text, .units = LTH__CHARS};
+    LTH_TRY(lth__text_read_wild(kernel, node, &field, err));
     LTH_TRY(lth__kernel_field(kernel, &field, &node->field, err));
     LTH_TRY(lth__node_param(kernel, node, "beta", 0, 0.5, false, err));
     LTH_TRY(lth__node_param(kernel, node, "open", 0, 11, false, err));
@@ -61,6 +64,7 @@ static lth_status configure(lth_kernel *kernel, lth__node *node, lth_error *err)
 typedef struct side {
     const lth__sequences *of;
     uint32_t *letter;      /* of all items, one after the other */
+    size_t letters;        /* all of them are below it          */
     lth__alignments *self; /* NULL = they are not asked for     */
 } side;
 
@@ -88,6 +92,18 @@ static const uint32_t *letters_of(const side *s, size_t item) {
     return s->letter + (s->of->start[item] - s->of->start[0]);
 }
 
+static lth__letters_of sequence_of(const side *s, size_t item) {
+    return (lth__letters_of){letters_of(s, item), lth__sequence_length(s->of, item)};
+}
+
+/* For rows and columns. */
+static lth_status make_aligner(const lth__eval *eval, const state *st, const side *rows,
+                               const side *cols, bool slopes, lth__aligner **out, lth_error *err) {
+    size_t letters = rows->letters > cols->letters ? rows->letters : cols->letters;
+    size_t longest = rows->of->longest > cols->of->longest ? rows->of->longest : cols->of->longest;
+    return lth__aligner_make(eval->ctx->engine, &st->scoring, letters, longest, slopes, out, err);
+}
+
 static lth_status read_letters(const lth__node *node, const lth_items *items, side *s,
                                lth_error *err) {
     const config *c = node->config;
@@ -100,8 +116,10 @@ static lth_status read_letters(const lth__node *node, const lth_items *items, si
     for (size_t i = 0; i < items->count; i++) {
         const lth__symbol *symbol = lth__sequence_symbols(s->of, i);
         size_t length = lth__sequence_length(s->of, i);
-        for (size_t k = 0; k < length; k++)
-            LTH_TRY(lth__substitution_number(c->matrix, l, symbol[k], i, k, letter++, err));
+        for (size_t k = 0; k < length; k++, letter++) {
+            LTH_TRY(lth__substitution_number(c->matrix, l, symbol[k], i, k, letter, err));
+            if (*letter >= s->letters) s->letters = (size_t)*letter + 1;
+        }
     }
     return LTH_OK;
 }
@@ -110,20 +128,31 @@ typedef struct self_job {
     const lth__eval *eval;
     const state *state;
     const side *side;
+    lth__aligner **aligner; /* of each worker, or NULL: its memory is worth keeping */
 } self_job;
 
 static lth_status align_with_itself(void *user, size_t item, unsigned worker, lth_error *err) {
-    (void)worker;
     self_job *j = user;
-    size_t length = lth__sequence_length(j->side->of, item);
-    size_t bytes = lth__alignments_room(length);
-    void *room = lth__alloc(bytes + 1, 1);
-    if (!room) return lth__fail_memory(err, bytes);
-    const uint32_t *x = letters_of(j->side, item);
-    lth__alignments_sum(&j->state->scoring, x, length, x, length, j->eval->gradients, room,
-                        &j->side->self[item]);
-    lth__free(room);
-    return LTH_OK;
+    lth__letters_of x = sequence_of(j->side, item);
+    lth__aligner **own = &j->aligner[worker];
+    j->side->self[item] = (lth__alignments){0};
+    if (x.length == 0) return LTH_OK;
+    if (!*own)
+        LTH_TRY(make_aligner(j->eval, j->state, j->side, j->side, j->eval->gradients, own, err));
+    return lth__aligner_sum(*own, x, &x, 1, false, &j->side->self[item], err);
+}
+
+static lth_status align_all_with_themselves(const lth__eval *eval, const state *st, side *s,
+                                            size_t count, lth_error *err) {
+    unsigned workers = eval->ctx->options.threads;
+    self_job job = {.eval = eval, .state = st, .side = s};
+    job.aligner = lth__calloc(workers, sizeof *job.aligner);
+    if (!job.aligner) return lth__fail_memory(err, workers * sizeof *job.aligner);
+    lth_status status = lth__parallel_for(eval->ctx, "self-similarities", count, NULL,
+                                          align_with_itself, &job, err);
+    for (unsigned w = 0; w < workers; w++) lth__aligner_free(job.aligner[w]);
+    lth__free(job.aligner);
+    return status;
 }
 
 static lth_status make_side(const lth__node *node, const lth__eval *eval, const lth_items *items,
@@ -132,9 +161,7 @@ static lth_status make_side(const lth__node *node, const lth__eval *eval, const 
     if (eval->only_diagonal && !eval->keeps) return LTH_OK;
     s->self = lth__alloc(items->count + 1, sizeof *s->self);
     if (!s->self) return lth__fail_memory(err, items->count * sizeof *s->self);
-    self_job job = {.eval = eval, .state = st, .side = s};
-    return lth__parallel_for(eval->ctx, "self-similarities", items->count, NULL, align_with_itself,
-                             &job, err);
+    return align_all_with_themselves(eval, st, s, items->count, err);
 }
 
 static void warn_of_empty(const lth__eval *eval, const side *s) {
@@ -168,12 +195,21 @@ static lth_status make_state(const lth__node *node, const lth__eval *eval, state
 static lth_status prepare(const lth__node *node, lth__eval *eval, void **out, lth_error *err) {
     state *s = lth__calloc(1, sizeof *s);
     if (!s) return lth__fail_memory(err, sizeof *s);
+    eval->by_size = true; /* for the lanes of a vector */
     lth_status status = make_state(node, eval, s, err);
     if (status == LTH_OK)
         *out = s;
     else
         release(s);
     return status;
+}
+
+lth__la_view lth__la_look(const void *p) {
+    const state *s = p;
+    return (lth__la_view){.scoring = &s->scoring,
+                          .power = s->power,
+                          .side = {{s->rows.of, s->rows.letter, s->rows.self},
+                                   {s->cols.of, s->cols.letter, s->cols.self}}};
 }
 
 /* ---- Pairs ---- */
@@ -183,57 +219,125 @@ typedef struct pair {
     double slope[EXTEND + 1]; /* of that by beta, open and extend           */
 } pair;
 
-static pair compare(const state *s, size_t row, size_t col, bool slopes, void *room) {
-    size_t m = lth__sequence_length(s->rows.of, row), n = lth__sequence_length(s->cols.of, col);
-    const uint32_t *a = letters_of(&s->rows, row), *b = letters_of(&s->cols, col);
-    if (m == 0 || n == 0) return (pair){0};
-    if (m == n && memcmp(a, b, n * sizeof *a) == 0) return (pair){.value = 1}; /* to the bit */
-    lth__alignments both;
+/* Two sequences of which one is empty, or that are the same: to the bit. */
+static bool is_known(lth__letters_of x, lth__letters_of y, pair *out) {
+    bool same =
+        x.length == y.length && memcmp(x.letter, y.letter, x.length * sizeof *x.letter) == 0;
+    *out = (pair){.value = same && x.length > 0};
+    return same || x.length == 0 || y.length == 0;
+}
+
+static pair put_pair(const state *s, size_t row, size_t col, const lth__alignments *both) {
     const lth__alignments *x = &s->rows.self[row], *y = &s->cols.self[col];
-    lth__alignments_sum(&s->scoring, a, m, b, n, slopes, room, &both);
-    double log_ratio = both.log_sum - (x->log_sum + y->log_sum) / 2;
+    double log_ratio = both->log_sum - (x->log_sum + y->log_sum) / 2;
     pair p = {.value = exp(s->power * log_ratio), .log_ratio = log_ratio};
-    p.slope[BETA] = both.beta - (x->beta + y->beta) / 2;
-    p.slope[OPEN] = both.open - (x->open + y->open) / 2;
-    p.slope[EXTEND] = both.extend - (x->extend + y->extend) / 2;
+    p.slope[BETA] = both->beta - (x->beta + y->beta) / 2;
+    p.slope[OPEN] = both->open - (x->open + y->open) / 2;
+    p.slope[EXTEND] = both->extend - (x->extend + y->extend) / 2;
     return p;
 }
 
-/* Room for any pair of them. */
-static void *make_room(const state *s) {
-    size_t x = s->rows.of->longest, y = s->cols.of->longest;
-    return lth__alloc(lth__alignments_room(x > y ? x : y) + 1, 1);
+/* Columns that wait for others to fill the lanes; of those in which the row is x, or not. */
+typedef struct waiting {
+    lth__letters_of sequence[LTH__MAX_LANES];
+    size_t place[LTH__MAX_LANES], count; /* among the tile's columns */
+} waiting;
+
+static lth_status compare_waiting(const state *s, const lth__tile *tile, size_t row,
+                                  lth__aligner *aligner, bool swapped, waiting *w, pair *out,
+                                  lth_error *err) {
+    lth__alignments found[LTH__MAX_LANES];
+    LTH_TRY(lth__aligner_sum(aligner, sequence_of(&s->rows, row), w->sequence, w->count, swapped,
+                             found, err));
+    for (size_t i = 0; i < w->count; i++)
+        out[w->place[i]] = put_pair(s, row, tile->col[w->place[i]], &found[i]);
+    w->count = 0;
+    return LTH_OK;
+}
+
+/* A row with all columns of the tile. */
+static lth_status compare_row(const lth__eval *eval, const state *s, const lth__tile *tile,
+                              size_t row, lth__aligner *aligner, pair *out, lth_error *err) {
+    waiting all[2] = {{.count = 0}, {.count = 0}};
+    lth__letters_of x = sequence_of(&s->rows, row);
+    for (size_t c = 0; c < tile->cols; c++) {
+        lth__letters_of y = sequence_of(&s->cols, tile->col[c]);
+        if (is_known(x, y, &out[c])) continue;
+        bool swapped = lth__aligner_swaps(x, y);
+        waiting *w = &all[swapped];
+        w->sequence[w->count] = y;
+        w->place[w->count++] = c;
+        if (w->count < lth__aligner_lanes(aligner)) continue;
+        LTH_TRY(compare_waiting(s, tile, row, aligner, swapped, w, out, err));
+        LTH_TRY(lth__parallel_ask(eval->ctx));
+    }
+    for (int swapped = 0; swapped < 2; swapped++) {
+        if (all[swapped].count > 0)
+            LTH_TRY(compare_waiting(s, tile, row, aligner, swapped, &all[swapped], out, err));
+    }
+    return lth__parallel_ask(eval->ctx);
+}
+
+/* Rows one after the other: what is found of each goes to `put`. */
+typedef void put_row(void *user, size_t first_pair, const pair *found);
+
+static lth_status compare_tile(const lth__eval *eval, const state *s, const lth__tile *tile,
+                               bool slopes, put_row *put, void *user, lth_error *err) {
+    lth__aligner *aligner;
+    LTH_TRY(make_aligner(eval, s, &s->rows, &s->cols, slopes, &aligner, err));
+    pair *found = lth__alloc(tile->cols + 1, sizeof *found);
+    lth_status status = found ? LTH_OK : lth__fail_memory(err, tile->cols * sizeof *found);
+    for (size_t r = 0; r < tile->rows && status == LTH_OK; r++) {
+        status = compare_row(eval, s, tile, tile->row[r], aligner, found, err);
+        if (status == LTH_OK) put(user, r * tile->cols, found);
+    }
+    lth__free(found);
+    lth__aligner_free(aligner);
+    return status;
+}
+
+typedef struct values_of {
+    size_t cols;
+    double *K;
+} values_of;
+
+static void put_values(void *user, size_t first, const pair *found) {
+    values_of *v = user;
+    for (size_t c = 0; c < v->cols; c++) v->K[first + c] = found[c].value;
 }
 
 static lth_status tile_values(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
                               double *K, lth_error *err) {
-    const state *s = eval->state[node->index];
-    void *room = make_room(s);
-    lth_status status = room ? LTH_OK : lth__fail_memory(err, 0);
-    for (size_t i = 0; status == LTH_OK && i < tile->rows * tile->cols; i++) {
-        K[i] = compare(s, tile->row[i / tile->cols], tile->col[i % tile->cols], false, room).value;
-        status = lth__parallel_ask(eval->ctx);
+    values_of v = {.cols = tile->cols, .K = K};
+    return compare_tile(eval, eval->state[node->index], tile, false, put_values, &v, err);
+}
+
+typedef struct pulled {
+    const lth__node *node;
+    const state *state;
+    const double *W;
+    const lth__sink *sink;
+    values_of values;
+} pulled;
+
+static void pull_row(void *user, size_t first, const pair *found) {
+    pulled *p = user;
+    size_t param = p->node->first_param;
+    for (size_t c = 0; c < p->values.cols; c++) {
+        double weight = p->W[first + c] * found[c].value;
+        for (size_t q = BETA; q <= EXTEND; q++)
+            lth__sink_add(p->sink, param + q, first + c,
+                          weight * p->state->power * found[c].slope[q]);
+        lth__sink_add(p->sink, param + POWER, first + c, weight * found[c].log_ratio);
     }
-    lth__free(room);
-    return status;
+    if (p->values.K) put_values(&p->values, first, found);
 }
 
 static lth_status pull(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
                        const double *W, double *K, const lth__sink *sink, lth_error *err) {
     const state *s = eval->state[node->index];
-    void *room = make_room(s);
-    lth_status status = room ? LTH_OK : lth__fail_memory(err, 0);
-    for (size_t i = 0; status == LTH_OK && i < tile->rows * tile->cols; i++) {
-        pair p = compare(s, tile->row[i / tile->cols], tile->col[i % tile->cols], true, room);
-        double weight = W[i] * p.value;
-        for (size_t q = BETA; q <= EXTEND; q++)
-            lth__sink_add(sink, node->first_param + q, i, weight * s->power * p.slope[q]);
-        lth__sink_add(sink, node->first_param + POWER, i, weight * p.log_ratio);
-        if (K) K[i] = p.value;
-        status = lth__parallel_ask(eval->ctx);
-    }
-    lth__free(room);
-    return status;
+    pulled p = {.node = node, .state = s, .W = W, .sink = sink, .values = {tile->cols, K}};
+    return compare_tile(eval, s, tile, true, pull_row, &p, err);
 }
 
 static lth_status diagonal(const lth__node *node, const lth__eval *eval, const lth_items *items,
@@ -278,7 +382,7 @@ static lth_status guess(const lth__node *node, const lth__eval *eval, double sca
         pairs += x[pairs] != y[pairs] && lth__sequence_length(s.rows.of, x[pairs]) > 0 &&
                  lth__sequence_length(s.rows.of, y[pairs]) > 0;
     }
-    void *room = make_room(&s);
+    void *room = lth__alloc(lth__alignments_room(s.rows.of->longest) + 1, 1);
     if (!room) return lth__fail_memory(err, 0);
     double lo = log(0.01), hi = log(1);
     lth_status status = LTH_OK;
@@ -330,6 +434,7 @@ static const lth_argument arguments[] = {
      .learned = true,
      .lo = 1e-4,
      .hi = 1},
+    LTH__WILD_ARGUMENTS,
     {0},
 };
 
@@ -347,4 +452,8 @@ const lth__family lth__family_la = {
     .tile = tile_values,
     .pull = pull,
     .guess = guess,
+    .cell_orders = lth__la_cell_orders,
+    .device_able = lth__la_device_able,
+    .device_tile = lth__la_device_tile,
+    .device_pull = lth__la_device_pull,
 };

@@ -53,6 +53,7 @@ static lth_status guess(const lth__node *node, const lth__eval *eval, double sca
 static const lth_argument arguments[] = {
     {.name = "k", .help = "units in a word", .initial = "3", .choices = "1..1000"},
     LTH__POSITIONAL_ARGUMENTS,
+    LTH__WILD_ARGUMENTS,
     {.name = "sigma",
      .help = "how many places a word may be off and still count",
      .initial = "5",

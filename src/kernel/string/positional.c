@@ -22,6 +22,7 @@ lth_status lth__positional_field(lth_kernel *kernel, lth__node *node, lth_error 
                             .type = &lth__field_text,
                             .units = units,
                             .lower = lower};
+    LTH_TRY(lth__text_read_wild(kernel, node, &field, err));
     return lth__kernel_field(kernel, &field, &node->field, err);
 }
 

@@ -9,6 +9,7 @@
 #define LTH_POSITIONAL_H
 
 #include "kernel/core/encode.h"
+#include "kernel/string/text_field.h"
 
 /* The config of such a node. A word at distance t counts reach + 1 - t times where there is a count
  * for each length, else once: counts are whole numbers, the same for (x,y) and (y,x). */
@@ -22,7 +23,7 @@ typedef struct lth__positional {
 typedef void lth__positional_weigh_fn(const lth__node *node, const lth__eval *eval, size_t counts,
                                       double *weight, double *slope);
 
-/* The arguments `units` and `lower`. */
+/* The arguments `units`, `lower`, `wild_type` and `first`. */
 lth_status lth__positional_field(lth_kernel *kernel, lth__node *node, lth_error *err);
 
 lth_status lth__positional_prepare(const lth__node *node, const lth__eval *eval,

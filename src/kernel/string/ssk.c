@@ -61,7 +61,12 @@ static lth_status find_similarity(const lth__node *node, const lth__eval *eval, 
                               .dimensions = c->dimensions};
     if (c->temperature) matching.temperature = lth__node_value(node, eval, c->temperature);
     if (c->rarity) matching.rarity = lth__node_value(node, eval, c->rarity);
-    return lth__words_similarity(node, eval, matching, &st->plan.similarity, err);
+    uint32_t *number = NULL;
+    if (c->sim == LTH__SIM_MATRIX)
+        LTH_TRY(lth__ssk_letters(node, eval, &number, &matching.letters, err));
+    lth_status status = lth__words_similarity(node, eval, matching, &st->plan.similarity, err);
+    lth__free(number);
+    return status;
 }
 
 /* gap^d for every distance in the data, with 0^0 = 1, and the derivatives d gap^(d-1). */

@@ -3,12 +3,15 @@
 #define LTH_SSK_H
 
 #include "kernel/string/ssk_compare.h"
+#include "kernel/string/substitution.h"
 
 typedef struct lth__ssk_config {
     size_t order;
     lth__sim sim;
     lth__oov oov;
-    size_t temperature, rarity, relevance; /* parameters, from the node's first; 0 = none */
+    size_t temperature, rarity, relevance; /* parameters, from the node's first; 0 = none. Of
+                                              sim=matrix, temperature is the exponent */
+    lth__substitution *matrix;             /* of sim=matrix; NULL = identity */
     size_t dimensions;                     /* with a relevance each, all or 0 */
     double shrink;
 } lth__ssk_config;
@@ -46,6 +49,11 @@ lth_status lth__ssk_pull_relevance(const lth__node *node, const lth__eval *eval,
                                    lth_error *err);
 lth_status lth__ssk_diagonal_relevance(const lth__node *node, const lth__eval *eval,
                                        const lth_items *items, double *slope, lth_error *err);
+
+/* The letters of sim=matrix, where *number is the caller's to free; a unit of these rows that is
+ * none is LTH_EFORMAT (ssk_letters.c). */
+lth_status lth__ssk_letters(const lth__node *node, const lth__eval *eval, uint32_t **number,
+                            lth__letter_distances *out, lth_error *err);
 
 /* For explanations (ssk_attribute.c). */
 lth_status lth__ssk_tile_degrees(const lth__node *node, const lth__eval *eval,

@@ -4,6 +4,7 @@
 
 #include "data/units.h"
 #include "kernel/string/ssk.h"
+#include "kernel/string/substitution_argument.h"
 #include "kernel/string/text_field.h"
 
 enum { MOST_DIMENSIONS = 100000 };
@@ -20,9 +21,15 @@ const lth_argument lth__ssk_arguments[] = {
      .initial = "words",
      .choices = "words|tokens|chars|bytes"},
     {.name = "sim",
-     .help = "how units match: when equal, or by their word vectors",
+     .help = "how units match: when equal, by their word vectors, or as letters by a matrix of "
+             "scores (then units=chars)",
      .initial = "exact",
-     .choices = "exact|dot|cosine|arccos|exp"},
+     .choices = "exact|dot|cosine|arccos|exp|matrix"},
+    {.name = "matrix",
+     .help = "with sim=matrix: how far letters are from each other: the same or not, by a matrix "
+             "of scores, or a file with one",
+     .initial = "blosum62",
+     .choices = "identity|blosum45|blosum50|blosum62|blosum80|pam250|FILE"},
     {.name = "lower",
      .help = "lower-case the text first; no for chars and bytes unless given",
      .initial = "yes",
@@ -62,6 +69,14 @@ const lth_argument lth__ssk_arguments[] = {
      .learned = true,
      .lo = 1e-2,
      .hi = 100},
+    {.name = "exponent",
+     .help =
+         "with sim=matrix: letters match by exp(-exponent distance); a large one wants the same",
+     .initial = "3",
+     .choices = "",
+     .learned = true,
+     .lo = 0,
+     .hi = 1e4},
     {.name = "rarity",
      .help = "when given: a word of relative frequency p weighs rarity / (rarity + p)",
      .initial = "",
@@ -95,8 +110,13 @@ const lth_argument lth__ssk_arguments[] = {
 static lth_status configure_field(lth_kernel *kernel, lth__node *node, const lth__ssk_config *c,
                                   lth_error *err) {
     int units, lower;
-    LTH_TRY(lth__node_choice(node, "units", LTH__WORDS, &units, err));
-    bool lowers = units == LTH__WORDS || units == LTH__TOKENS, vectors = c->sim != LTH__SIM_EXACT;
+    bool matrix = c->sim == LTH__SIM_MATRIX, vectors = c->sim != LTH__SIM_EXACT && !matrix;
+    LTH_TRY(lth__node_choice(node, "units", matrix ? LTH__CHARS : LTH__WORDS, &units, err));
+    if (matrix && units != LTH__CHARS)
+        return lth__fail_at(err, LTH_EFORMAT, NULL, 0,
+                            lth__node_argument(node, "units")->value.column,
+                            "sim=matrix goes with units=chars");
+    bool lowers = units == LTH__WORDS || units == LTH__TOKENS;
     LTH_TRY(lth__node_choice(node, "lower", lowers, &lower, err));
     lth__field_def field = {.column = node->expr->inputs[0]->name,
                             .type = &lth__field_text,
@@ -121,6 +141,19 @@ static lth_status configure_temperature(lth_kernel *kernel, lth__node *node, lth
     if (c->sim != LTH__SIM_EXP) return refuse(node, "temperature", "sim=exp", err);
     c->temperature = node->param_count;
     return lth__node_param(kernel, node, "temperature", 0, 0.6, false, err);
+}
+
+static lth_status configure_matrix(lth_kernel *kernel, lth__node *node, lth__ssk_config *c,
+                                   lth_error *err) {
+    if (c->sim != LTH__SIM_MATRIX) {
+        LTH_TRY(refuse(node, "matrix", "sim=matrix", err));
+        return refuse(node, "exponent", "sim=matrix", err);
+    }
+    LTH_TRY(refuse(node, "oov", "word vectors, not with sim=matrix", err));
+    LTH_TRY(refuse(node, "rarity", "words, not with sim=matrix", err));
+    LTH_TRY(lth__substitution_argument(kernel, node, "blosum62", &c->matrix, err));
+    c->temperature = node->param_count;
+    return lth__node_param(kernel, node, "exponent", 0, 3, false, err);
 }
 
 static lth_status configure_rarity(lth_kernel *kernel, lth__node *node, lth__ssk_config *c,
@@ -151,7 +184,7 @@ static lth_status configure_relevance(lth_kernel *kernel, lth__node *node, lth__
         LTH_TRY(refuse(node, "relevance", "ard, as in ard=100", err));
         return refuse(node, "shrink", "ard, as in ard=100", err);
     }
-    if (c->sim == LTH__SIM_EXACT || c->sim == LTH__SIM_ARCCOS)
+    if (c->sim == LTH__SIM_EXACT || c->sim == LTH__SIM_ARCCOS || c->sim == LTH__SIM_MATRIX)
         return refuse(node, "ard", "sim=exp, cosine or dot", err);
     LTH_TRY(lth__node_constant(node, "shrink", 0.5, &c->shrink, err));
     c->relevance = node->param_count;
@@ -173,6 +206,7 @@ lth_status lth__ssk_configure(lth_kernel *kernel, lth__node *node, lth_error *er
     LTH_TRY(lth__node_param(kernel, node, "match", 0, 1, true, err));
     LTH_TRY(lth__node_param(kernel, node, "weights", c->order, 1, false, err));
     LTH_TRY(configure_temperature(kernel, node, c, err));
+    LTH_TRY(configure_matrix(kernel, node, c, err));
     LTH_TRY(configure_rarity(kernel, node, c, err));
     return configure_relevance(kernel, node, c, err);
 }

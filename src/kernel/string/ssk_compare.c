@@ -473,14 +473,6 @@ lth_status lth__ssk_self_similarities(const lth__ssk_plan *plan, const lth__sequ
 /* ---- Cost ---- */
 
 double lth__ssk_cell_orders(const lth__node *node, const lth_items *rows, const lth_items *cols) {
-    const lth__sequences *s = &rows->fields[node->field], *t = &cols->fields[node->field];
-    double cells = (double)s->start[s->count] * (double)t->start[t->count];
-    if (s == t) {
-        for (size_t i = 0; i < s->count; i++) {
-            double length = (double)lth__sequence_length(s, i);
-            cells += length * length;
-        }
-        cells /= 2;
-    }
+    double cells = lth__sequences_cells(&rows->fields[node->field], &cols->fields[node->field]);
     return cells * (double)node->family->orders(node);
 }

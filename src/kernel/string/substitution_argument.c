@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "kernel/string/text_field.h"
+
 /* ---- The argument ---- */
 
 /* Scores as they stand in an expression: [LETTERS, lower triangle row by row]. */
@@ -90,15 +92,6 @@ lth_status lth__substitution_argument(lth_kernel *kernel, lth__node *node, const
 
 /* ---- Letters ---- */
 
-static lth_status fail_letter(const lth__lexicon *l, lth__symbol symbol, size_t item, size_t site,
-                              lth_error *err) {
-    size_t length;
-    const char *text = lth__symbols_text(l->symbols, symbol, &length);
-    return lth__fail(err, LTH_EFORMAT,
-                     "row %zu has \"%.*s\" at site %zu of \"%s\", which is no letter of the matrix",
-                     item + 1, length > 8 ? 8 : (int)length, text, site + 1, l->def->column);
-}
-
 lth_status lth__substitution_number(const lth__substitution *matrix, const lth__lexicon *l,
                                     lth__symbol symbol, size_t item, size_t site, uint32_t *out,
                                     lth_error *err) {
@@ -109,7 +102,8 @@ lth_status lth__substitution_number(const lth__substitution *matrix, const lth__
     }
     const char *text = lth__symbols_text(l->symbols, symbol, &length);
     size_t letter = length == 1 ? lth__substitution_letter(matrix, *text) : LTH_NONE;
-    if (letter == LTH_NONE) return fail_letter(l, symbol, item, site, err);
+    if (letter == LTH_NONE)
+        return lth__text_fail_letter(l, symbol, item, "site", site, "the matrix", err);
     *out = (uint32_t)letter;
     return LTH_OK;
 }

@@ -77,8 +77,8 @@ lth_status lth__text_cell(const lth__field_def *def, const lth_table *table, siz
     room->length = 0;
     lth_status status = lth__variant_write(&def->wild, *text, *length, room, &why);
     if (status == LTH_EFORMAT)
-        return lth__fail_at(err, status, lth_table_name(table), lth_table_line(table, row), 0, "%s",
-                            why.message);
+        return lth__fail_at(err, status, lth_table_file(table, row), lth_table_line(table, row), 0,
+                            "%s", why.message);
     if (status != LTH_OK) return lth__fail_memory(err, *length);
     *text = room->length > 0 ? room->bytes : "";
     *length = room->length;
@@ -101,8 +101,9 @@ static lth_status encode_rows(const lth__lexicon *l, const lth_table *table, siz
         size_t units = lth__sequence_length(out, i);
         if (units > out->longest) out->longest = units;
         if (units > UINT32_MAX / 2) {
-            return lth__fail_at(err, LTH_EFORMAT, lth_table_name(table), lth_table_line(table, i),
-                                0, "this text is too long: %zu units", units);
+            return lth__fail_at(err, LTH_EFORMAT, lth_table_file(table, i),
+                                lth_table_line(table, i), 0, "this text is too long: %zu units",
+                                units);
         }
     }
     void *fitted = lth__realloc(out->symbols, used, sizeof *out->symbols);
@@ -190,6 +191,15 @@ void lth__units_write(const lth__lexicon *l, const lth__symbol *unit, const bool
         write_unit(text, length, units, out);
     }
     if (count == 0) lth__string_append(out, "", 0);
+}
+
+lth_status lth__text_fail_letter(const lth__lexicon *l, lth__symbol symbol, size_t item,
+                                 const char *where, size_t at, const char *of, lth_error *err) {
+    size_t length;
+    const char *text = lth__symbols_text(l->symbols, symbol, &length);
+    return lth__fail(err, LTH_EFORMAT,
+                     "row %zu has \"%.*s\" at %s %zu of \"%s\", which is no letter of %s", item + 1,
+                     length > 8 ? 8 : (int)length, text, where, at + 1, l->def->column, of);
 }
 
 static void write(const lth__lexicon *l, const lth__sequences *s, size_t item, lth__string *out) {

@@ -9,6 +9,10 @@
 void lth__units_write(const lth__lexicon *l, const lth__symbol *unit, const bool *gap, size_t count,
                       lth__string *out);
 
+/* A letter that a kernel does not know: at a "site" or "place", and none "of DNA". */
+lth_status lth__text_fail_letter(const lth__lexicon *l, lth__symbol symbol, size_t item,
+                                 const char *where, size_t at, const char *of, lth_error *err);
+
 /* Cells that are mutations of a wild type: the arguments of a family over text columns, and what
  * they say into its field. A file of it becomes part of the expression. */
 #define LTH__WILD_ARGUMENTS                                                                        \

@@ -80,6 +80,7 @@ static const lth_argument arguments[] = {
      .initial = "0",
      .choices = "0..10000"},
     LTH__POSITIONAL_ARGUMENTS,
+    LTH__WILD_ARGUMENTS,
     {.name = "weights",
      .help = "one for each length of words; (order - d + 1) / (1 + ... + order) unless given",
      .initial = "",

@@ -101,7 +101,7 @@ static lth_status report_place(const reader *r, const lth_table *table, size_t r
     lth_error inner = *r->err;
     char line[48] = "";
     if (inner.line > 0) snprintf(line, sizeof line, ", line %zu of it", inner.line);
-    return lth__fail_at(r->err, status, lth_table_name(table), lth_table_line(table, row),
+    return lth__fail_at(r->err, status, lth_table_file(table, row), lth_table_line(table, row),
                         inner.column, "%s (in a cell of column \"%s\"%s)", inner.message,
                         r->def->column, line);
 }

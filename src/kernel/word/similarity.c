@@ -25,12 +25,14 @@ static double cosine_of(double dot, bool same) {
     return same || dot > 1 ? 1 : dot < -1 ? -1 : dot;
 }
 
+/* From what is known of a pair: the inner product, or how far its letters are from each other. */
 static double shape(const lth__similarity *s, double dot, bool same) {
     switch (s->sim) {
     case LTH__SIM_DOT: return dot;
     case LTH__SIM_COSINE: return cosine_of(dot, same);
     case LTH__SIM_ARCCOS: return 1 - acos(cosine_of(dot, same)) / M_PI;
     case LTH__SIM_EXP: return exp((cosine_of(dot, same) - 1) / s->temperature);
+    case LTH__SIM_MATRIX: return exp(-s->temperature * dot);
     case LTH__SIM_EXACT: break;
     }
     return same ? 1 : 0;
@@ -58,6 +60,12 @@ static double weight_slope_of(const lth__similarity *s, uint32_t symbol) {
     return at->weight_slope[symbol];
 }
 
+static double distance_of(const lth__similarity *s, uint32_t a, uint32_t b) {
+    if (!s->letter) return a != b;
+    const lth__similarity *left = place_of(s, &a), *right = place_of(s, &b);
+    return s->letters.distance[left->letter[a] * s->letters.stride + right->letter[b]];
+}
+
 /* The similarity of symbols a and b, whose vectors have this inner product. */
 static double similarity_of(const lth__similarity *s, double dot, uint32_t a, uint32_t b) {
     bool known = is_known(s, a) && is_known(s, b);
@@ -71,8 +79,9 @@ static double part_of(const lth__similarity *s, lth__sim_part part, double x, do
                       uint32_t a, uint32_t b) {
     if (part == LTH__SIM_VALUE) return x;
     if (part == LTH__SIM_BY_RARITY) return x * (weight_slope_of(s, a) + weight_slope_of(s, b));
+    if (!is_known(s, a) || !is_known(s, b)) return 0;
     double t = s->temperature;
-    return is_known(s, a) && is_known(s, b) ? x * (1 - cosine_of(dot, a == b)) / (t * t) : 0;
+    return s->sim == LTH__SIM_MATRIX ? -dot * x : x * (1 - cosine_of(dot, a == b)) / (t * t);
 }
 
 /* ---- Tiles ---- */
@@ -94,6 +103,13 @@ static void gather_vectors(const lth__similarity *s, const uint32_t *symbols, si
     }
 }
 
+static void fill_distances(const lth__similarity *s, const uint32_t *a, size_t rows,
+                           const uint32_t *b, size_t cols, double *out, size_t ld) {
+    for (size_t r = 0; r < rows; r++) {
+        for (size_t c = 0; c < cols; c++) out[r * ld + c] = distance_of(s, a[r], b[c]);
+    }
+}
+
 lth_status lth__similarity_tile(const lth__similarity *s, lth__sim_part part, const uint32_t *a,
                                 size_t a_count, const uint32_t *b, size_t b_count, void *out,
                                 size_t ld, lth_error *err) {
@@ -110,7 +126,10 @@ lth_status lth__similarity_tile(const lth__similarity *s, lth__sim_part part, co
         for (size_t i = 0; i < a_count; i += TILE) {
             size_t rows = a_count - i < TILE ? a_count - i : TILE;
             gather_vectors(s, a + i, rows, left);
-            blas->gemm_nt(rows, cols, d, 1, left, d, right, d, 0, dots, width);
+            if (s->sim == LTH__SIM_MATRIX)
+                fill_distances(s, a + i, rows, b + j, cols, dots, width);
+            else
+                blas->gemm_nt(rows, cols, d, 1, left, d, right, d, 0, dots, width);
             for (size_t r = 0; r < rows; r++) {
                 for (size_t c = 0; c < cols; c++) {
                     double dot = dots[r * width + c];
@@ -273,12 +292,17 @@ static size_t rows_of_job(const lth__similarity *s, size_t index) {
     return s->symbols - first < TILE ? s->symbols - first : TILE;
 }
 
-/* Inner products of a few symbols with all. */
+/* Inner products of a few symbols with all, or how far they are from all. */
 static lth_status fill_dots(void *user, size_t index, unsigned worker, lth_error *err) {
     (void)worker, (void)err;
     const table_job *job = user;
     const lth__similarity *s = job->s;
     size_t first = index * TILE, d = s->dimension;
+    for (size_t r = first; s->sim == LTH__SIM_MATRIX && r < first + rows_of_job(s, index); r++) {
+        for (size_t c = 0; c < s->symbols; c++)
+            s->dots[r * s->symbols + c] = distance_of(s, (uint32_t)r, (uint32_t)c);
+    }
+    if (s->sim == LTH__SIM_MATRIX) return LTH_OK;
     job->blas->gemm_nt(rows_of_job(s, index), s->symbols, d, 1, s->vectors + first * d, d,
                        s->vectors, d, 0, s->dots + first * s->symbols, s->symbols);
     return LTH_OK;
@@ -395,8 +419,8 @@ static lth_status update(lth_ctx *ctx, lth__similarity *s, const double *relevan
     if (!s->dots || relevance) LTH_TRY(make_tables(ctx, s, err));
     table_job job = {.s = s};
     LTH_TRY(lth__parallel_for(ctx, NULL, count_jobs(s), NULL, fill_rows, &job, err));
-    bool constant = !s->weight && !s->relevance && s->sim != LTH__SIM_EXP;
-    if (constant) { /* never computed again */
+    bool shaped = s->sim == LTH__SIM_EXP || s->sim == LTH__SIM_MATRIX;
+    if (!s->weight && !s->relevance && !shaped) { /* never computed again */
         lth__free(s->dots);
         s->dots = NULL;
     }
@@ -471,6 +495,23 @@ static lth_status copy_vectors(lth__similarity *s, const lth__similarity_def *de
     return LTH_OK;
 }
 
+static lth_status copy_letters(lth__similarity *s, const lth__letter_distances *from,
+                               lth_error *err) {
+    size_t n = s->symbols - s->first;
+    s->letters = *from;
+    s->letters.number = NULL; /* the caller's */
+    for (size_t i = 0; i < n; i++) s->known[i] = true;
+    if (!from->distance) return LTH_OK;
+    s->letter = lth__calloc(n, sizeof *s->letter);
+    if (!s->letter) return lth__fail_memory(err, n * sizeof *s->letter);
+    for (size_t i = 0; i < n; i++) {
+        uint32_t number = from->number[s->first + i];
+        s->known[i] = number != LTH__NO_LETTER_NUMBER;
+        if (s->known[i]) s->letter[i] = number;
+    }
+    return LTH_OK;
+}
+
 static lth_status fill(lth__similarity *s, const lth__similarity_def *def, lth_error *err) {
     size_t n = s->symbols - s->first;
     s->vectors = lth__calloc(n * s->dimension, sizeof *s->vectors);
@@ -492,6 +533,7 @@ static lth_status fill(lth__similarity *s, const lth__similarity_def *def, lth_e
     for (size_t d = 0; s->relevance && d < s->dimension; d++) s->relevance[d] = NAN; /* not yet */
     for (size_t i = s->first; s->frequency && i < s->symbols && i < def->frequencies; i++)
         s->frequency[i - s->first] = def->frequency[i];
+    if (def->sim == LTH__SIM_MATRIX) return copy_letters(s, &def->letters, err);
     return def->sim == LTH__SIM_EXACT ? LTH_OK : copy_vectors(s, def, err);
 }
 
@@ -499,7 +541,8 @@ lth_status lth__similarity_create(lth_ctx *ctx, const lth__similarity_def *def,
                                   lth__similarity **out, lth_error *err) {
     lth__similarity *s = lth__calloc(1, sizeof *s);
     if (!s) return lth__fail_memory(err, sizeof *s);
-    size_t dimension = def->sim == LTH__SIM_EXACT ? 0 : def->vectors->dimension;
+    bool vectors = def->sim != LTH__SIM_EXACT && def->sim != LTH__SIM_MATRIX;
+    size_t dimension = vectors ? def->vectors->dimension : 0;
     *s = (lth__similarity){.owner = def->owner,
                            .sim = def->sim,
                            .oov = def->oov,
@@ -523,7 +566,7 @@ lth_status lth__similarity_create(lth_ctx *ctx, const lth__similarity_def *def,
 void lth__similarity_free(lth__similarity *s) {
     if (!s) return;
     drop_tables(s);
-    void *blocks[] = {s->vectors,      s->known,     s->frequency, s->weight,
+    void *blocks[] = {s->vectors,      s->known,     s->frequency, s->weight, s->letter,
                       s->weight_slope, s->relevance, s->plain,     s->scale};
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) lth__free(blocks[i]);
     lth__free(s);

@@ -1,9 +1,11 @@
-/* Similarities between the symbols of a vocabulary, by their word vectors and by how rare they are.
+/* Similarities between the symbols of a vocabulary: by their word vectors, by how rare they are, or
+ * as letters of a matrix.
  *
  *     dot       x_a . x_b
  *     cosine    of the angle
  *     arccos    1 - angle / pi
  *     exp       exp((cosine - 1) / temperature), of vectors centred over the vocabulary
+ *     matrix    exp(-exponent D(a,b)), with D how far two letters are from each other
  *
  * Each dimension may have a weight, its relevance: x becomes sqrt(relevance) x before all else, of
  * exp after the centring.
@@ -22,8 +24,18 @@ typedef enum lth__sim {
     LTH__SIM_DOT,
     LTH__SIM_COSINE,
     LTH__SIM_ARCCOS,
-    LTH__SIM_EXP
+    LTH__SIM_EXP,
+    LTH__SIM_MATRIX
 } lth__sim;
+
+/* The symbols of a vocabulary as letters: the same or not (distance 0 or 1), or by a matrix. */
+typedef struct lth__letter_distances {
+    const uint32_t *number; /* of each symbol in the matrix; LTH__NO_LETTER_NUMBER = it is none */
+    const double *distance; /* [letter][letter], rows `stride` apart; NULL = the same or not    */
+    size_t stride;
+} lth__letter_distances;
+
+#define LTH__NO_LETTER_NUMBER UINT32_MAX
 
 /* What a symbol without a vector matches: itself, nothing, or as the mean of its parts (which is
  * settled when vectors are read; what then remains matches itself). */
@@ -50,13 +62,17 @@ typedef struct lth__similarity {
     double *relevance;             /* at which the vectors are; NULL = dimensions have no weights */
     double *plain, *scale;         /* the vectors before they were weighed, and what then made them
                                       of unit length; with relevance                          */
-    bool *known;                   /* whether the symbol has a vector                         */
+    bool *known;                   /* whether the symbol has a vector, or is a letter         */
+    lth__letter_distances letters; /* of sim=matrix; of which `letter` are the numbers here   */
+    uint32_t *letter;
     double *frequency;             /* relative, of each symbol                                */
-    double temperature, rarity;    /* at which the tables are; rarity 0 = all weigh 1         */
+    double temperature, rarity;    /* at which the tables are; rarity 0 = all weigh 1. Of a matrix,
+                                      temperature is its exponent                             */
     double *weight, *weight_slope; /* of each symbol: w, and its derivative over w            */
     bool wanted[LTH__SIM_PARTS];   /* tables to keep                                          */
     bool by_tile;                  /* no tables: too few pairs ask for them                   */
-    double *dots;                  /* inner products, when the tables change with parameters  */
+    double *dots;                  /* inner products, or how far letters are from each other, when
+                                      the tables change with parameters                       */
     void *table[LTH__SIM_PARTS];   /* (symbols + 1)^2 reals, the last row and column 0 for
                                       padding; NULL where that is too large to keep           */
     struct lth__similarity *next;
@@ -69,6 +85,7 @@ typedef struct lth__similarity_def {
     lth__oov oov;
     const lth__vectors *vectors, *base_vectors; /* those of a base, or NULL */
     size_t centre_rows; /* of them, from the first of the base, to centre by */
+    lth__letter_distances letters;
     size_t symbols;
     const double *frequency; /* of the first `frequencies` symbols; the rest have 0 */
     size_t frequencies;

@@ -173,6 +173,7 @@ static lth_status create(const lth__node *node, const lth__eval *eval, const lth
                                .vectors = &w->vectors,
                                .base_vectors = w->base ? &w->base->vectors : NULL,
                                .centre_rows = w->centre_rows,
+                               .letters = matching.letters,
                                .symbols = lth__symbols_count(l->symbols),
                                .frequency = w->base ? w->base->frequency : w->frequency,
                                .frequencies = l->known,
@@ -211,7 +212,8 @@ lth_status lth__words_similarity(const lth__node *node, const lth__eval *eval,
                                  lth_error *err) {
     const lth__lexicon *l = &eval->rows->encoder->lexicons[node->field];
     const lth__words *w = lth__words_of(l);
-    if (matching.sim != LTH__SIM_EXACT && !w->has_vectors)
+    bool vectors = matching.sim != LTH__SIM_EXACT && matching.sim != LTH__SIM_MATRIX;
+    if (vectors && !w->has_vectors)
         return lth__fail(err, LTH_EARG, "this kernel matches words by vectors, but none were read");
     LTH_TRY(check_dimensions(w, &matching, err));
     size_t symbols = lth__symbols_count(l->symbols);

@@ -45,9 +45,10 @@ typedef struct lth__matching {
     lth__sim sim;
     lth__oov oov;
     bool learns_temperature, uses_rarity;
-    double temperature, rarity; /* at present */
-    const double *relevance;    /* of each dimension of the vectors; NULL = none is weighed */
-    size_t dimensions;          /* that it has */
+    double temperature, rarity;    /* at present */
+    const double *relevance;       /* of each dimension of the vectors; NULL = none is weighed */
+    size_t dimensions;             /* that it has */
+    lth__letter_distances letters; /* of sim=matrix; then temperature is its exponent */
 } lth__matching;
 
 /* The similarities of the symbols of a node's field, made when they are first asked for. */

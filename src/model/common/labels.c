@@ -66,7 +66,7 @@ static void trim(const char **text, size_t *length) {
 }
 
 static lth_status fail_row(const reader *r, size_t row, const char *what) {
-    return lth__fail_at(r->err, LTH_EFORMAT, lth_table_name(r->table),
+    return lth__fail_at(r->err, LTH_EFORMAT, lth_table_file(r->table, row),
                         lth_table_line(r->table, row), 0, "%s in column \"%s\"", what,
                         lth_table_column_name(r->table, r->column));
 }

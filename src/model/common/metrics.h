@@ -37,6 +37,7 @@ typedef struct lth__labelled {
     const bool *truth, *predicted;
     const double *probability;
     const double *decision; /* two classes: for class 0, by row; NULL = its probability */
+    const double *score;    /* instead of it: for class 1 */
     const char *const *name;
 } lth__labelled;
 

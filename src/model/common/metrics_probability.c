@@ -122,7 +122,7 @@ static lth_status judge_decisions(const lth__labelled *p, lth_label_metrics *m, 
     if (!positive || !score) status = lth__fail_memory(err, p->count * sizeof *score);
     for (size_t i = 0; i < p->count && status == LTH_OK; i++) {
         positive[i] = p->truth[2 * i + 1];
-        score[i] = -(p->decision ? p->decision[i] : p->probability[2 * i]);
+        score[i] = p->score ? p->score[i] : -(p->decision ? p->decision[i] : p->probability[2 * i]);
     }
     if (status == LTH_OK) status = lth__auc(positive, score, p->count, &m->auc, err);
     if (status == LTH_OK)
@@ -180,9 +180,17 @@ lth_status lth__label_metrics_judge(const lth__labelled *p, lth_label_metrics *o
         m.calibration = calibration_error(p);
     }
     bool two = p->classes == 2 && !p->multi;
-    if (two && (p->decision || p->probability)) LTH_TRY(judge_decisions(p, &m, err));
+    if (two && (p->score || p->decision || p->probability)) LTH_TRY(judge_decisions(p, &m, err));
     if (p->name && !p->multi) LTH_TRY(judge_grades(p, &m, err));
     *out = m;
+    return LTH_OK;
+}
+
+static lth_status judge_into(const lth__labelled *p, lth_label_metrics *out, size_t size,
+                             lth_error *err) {
+    lth_label_metrics m;
+    LTH_TRY(lth__label_metrics_judge(p, &m, err));
+    lth__copy_struct(out, size, &m, sizeof m);
     return LTH_OK;
 }
 
@@ -190,15 +198,26 @@ lth_status lth_label_metrics_with(const bool *truth, const bool *predicted,
                                   const double *probability, const char *const *names, size_t count,
                                   size_t classes, bool multi, lth_label_metrics *out, size_t size,
                                   lth_error *err) {
-    lth_label_metrics m;
-    LTH_TRY(lth__label_metrics_judge(&(lth__labelled){.count = count,
-                                                      .classes = classes,
-                                                      .multi = multi,
-                                                      .truth = truth,
-                                                      .predicted = predicted,
-                                                      .probability = probability,
-                                                      .name = names},
-                                     &m, err));
-    lth__copy_struct(out, size, &m, sizeof m);
-    return LTH_OK;
+    lth__labelled p = {.count = count,
+                       .classes = classes,
+                       .multi = multi,
+                       .truth = truth,
+                       .predicted = predicted,
+                       .probability = probability,
+                       .name = names};
+    return judge_into(&p, out, size, err);
+}
+
+lth_status lth_label_metrics_scored(const bool *truth, const bool *predicted, const double *score,
+                                    const char *const *names, size_t count, size_t classes,
+                                    bool multi, lth_label_metrics *out, size_t size,
+                                    lth_error *err) {
+    lth__labelled p = {.count = count,
+                       .classes = classes,
+                       .multi = multi,
+                       .truth = truth,
+                       .predicted = predicted,
+                       .score = score,
+                       .name = names};
+    return judge_into(&p, out, size, err);
 }

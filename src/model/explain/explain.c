@@ -104,7 +104,7 @@ lth_status lth__table_pick(const lth_table *table, size_t row, lth_table **out, 
     lth_table *one = NULL;
     if (row >= lth_table_rows(table))
         return lth__fail(err, LTH_EARG, "the table has no row %zu", row + 1);
-    LTH_TRY(lth__table_create(lth_table_name(table), &one, err));
+    LTH_TRY(lth__table_create(lth_table_file(table, row), &one, err));
     lth_status status = copy_row(table, row, one, err);
     if (status == LTH_OK)
         *out = one;

@@ -92,6 +92,7 @@ lth_status lth__path_leave_out(const lth__path *p, const lth__leaf *leaf, size_t
 typedef struct lth__shares {
     const lth__node *node;
     double *share;
+    bool of_features; /* of the node itself, whatever it compares items by */
 } lth__shares;
 
 /* The parts of the row of a table that was encoded into `items`, with the sum of their shares. */

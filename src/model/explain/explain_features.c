@@ -50,19 +50,29 @@ static size_t count_rows(const lth__features *f, size_t rows, const double *W, u
     return count;
 }
 
+static lth_status write_feature(const lth__node *map, const lth_encoder *encoder, uint32_t feature,
+                                lth__string *out, lth_error *err) {
+    uint32_t unit[MOST_UNITS];
+    if (map->family->feature_text) {
+        LTH_TRY(map->family->feature_text(map, encoder, feature, out, err));
+    } else {
+        size_t count = map->family->feature_units(map, encoder, feature, unit, MOST_UNITS);
+        lth__units_write(&encoder->lexicons[map->field], unit, NULL, count, out);
+    }
+    return out->failed ? lth__fail_memory(err, 0) : LTH_OK;
+}
+
 static lth_status tell_feature(lth_reasons *r, const lth__node *map, const lth_encoder *encoder,
                                uint32_t feature, double weight, const lth_items *cols,
                                const double *W, lth_error *err) {
-    uint32_t unit[MOST_UNITS];
-    size_t count = map->family->feature_units(map, encoder, feature, unit, MOST_UNITS);
     size_t rows = 0, example = LTH_NONE;
-    if (cols) rows = count_rows(&cols->features[map->index], cols->count, W, feature, &example);
+    if (cols && cols->features[map->index].start)
+        rows = count_rows(&cols->features[map->index], cols->count, W, feature, &example);
     lth__string text = {0};
-    lth__units_write(&encoder->lexicons[map->field], unit, NULL, count, &text);
-    lth_status status =
-        text.failed ? lth__fail_memory(err, 0)
-                    : lth__reasons_add_pattern(r, encoder->kernel->fields[map->field].column,
-                                               text.bytes, text.length, weight, rows, example, err);
+    lth_status status = write_feature(map, encoder, feature, &text, err);
+    if (status == LTH_OK)
+        status = lth__reasons_add_pattern(r, encoder->kernel->fields[map->field].column, text.bytes,
+                                          text.length, weight, rows, example, err);
     lth__string_free(&text);
     return status;
 }

@@ -85,7 +85,7 @@ static lth_status add_shares(builder *b, size_t field, const double *share) {
 
 /* Features hand their shares to the units of the text first. */
 static lth_status add_leaf(builder *b, const lth__shares *leaf) {
-    const lth__node *map = lth__node_map(leaf->node);
+    const lth__node *map = leaf->of_features ? leaf->node : lth__node_map(leaf->node);
     if (!map) return add_shares(b, leaf->node->field, leaf->share);
     size_t units = lth__sequence_length(&b->items->fields[map->field], 0);
     double *unit = lth__calloc(units, sizeof *unit);

@@ -55,8 +55,8 @@ static void free_weighed(weighed *x) {
     lth__free(x->w);
 }
 
-static lth_status open_weighed(const lth_svm *svm, size_t problem, const lth_items *items,
-                               weighed *x, lth_error *err) {
+static lth_status open_weighed(const lth_svm *svm, size_t problem, lth_items *items, weighed *x,
+                               lth_error *err) {
     const lth__svm_solution *s = &svm->machine.parts[problem].solution;
     LTH_TRY(lth__svm_features_make(svm->kernel, items, &x->features, err));
     x->w = lth__calloc(x->features.width, sizeof *x->w);
@@ -79,6 +79,7 @@ static lth_status find_shares(const lth_svm *svm, const lth_items *items, const 
         const lth__features *f = map->features;
         size_t count = f->start[1] - f->start[0];
         shares[m].node = node_of(svm, items, map);
+        shares[m].of_features = true;
         shares[m].share = lth__alloc(count, sizeof *shares[m].share);
         if (!shares[m].share) return lth__fail_memory(err, count * sizeof *shares[m].share);
         for (size_t i = 0; i < count; i++) {
@@ -115,7 +116,7 @@ static lth_status explain_shares(const lth_svm *svm, const lth_table *table, con
 }
 
 static lth_status explain_by_weights(const lth_svm *svm, const lth_table *table,
-                                     const lth_explain_options *options, const lth_items *items,
+                                     const lth_explain_options *options, lth_items *items,
                                      lth_reasons *out, lth_error *err) {
     weighed x = {0};
     lth_status status = open_weighed(svm, options->target, items, &x, err);
@@ -157,7 +158,7 @@ static lth_status map_patterns(const lth_svm *svm, const weighed *x, size_t m,
     const lth__svm_map *map = &x->features.maps[m];
     const lth__node *node = node_of(svm, items, map);
     size_t maps = x->features.map_count, features = x->features.width / maps;
-    double scale = mean_scale(map, svm->items ? items->count : 0);
+    double scale = mean_scale(map, items == svm->items ? items->count : 0);
     double *weight = lth__alloc(features, sizeof *weight);
     if (!weight) return lth__fail_memory(err, features * sizeof *weight);
     lth__feature_least(map->features, items->count, weight, features);
@@ -196,8 +197,9 @@ static lth_status linear_patterns(const lth_svm *svm, size_t problem, size_t cou
                                   lth_reasons *out, lth_error *err) {
     weighed x = {0};
     lth_items *made = NULL;
-    if (!svm->items) LTH_TRY(all_features(svm, problem, &made, err));
-    const lth_items *items = svm->items ? svm->items : made;
+    bool there = svm->items && !lth__svm_asks_features(svm->kernel);
+    if (!there) LTH_TRY(all_features(svm, problem, &made, err));
+    lth_items *items = there ? svm->items : made;
     lth_status status = open_weighed(svm, problem, items, &x, err);
     for (size_t m = 0; m < x.features.map_count && status == LTH_OK; m++)
         status = map_patterns(svm, &x, m, items, 2 * count, out, err);

@@ -477,7 +477,7 @@ static lth_status check_truth(const lth_gp *gp, const lth_gp_prediction *to, con
     size_t rows = lth_table_rows(table);
     for (size_t i = 0; gp->grades && to->y && i < rows * gp->target_count; i++) {
         if (lth__grade_find(gp->grades, gp->grade_count, to->y[i]) == gp->grade_count)
-            return lth__fail_at(err, LTH_EFORMAT, lth_table_name(table),
+            return lth__fail_at(err, LTH_EFORMAT, lth_table_file(table, i % rows),
                                 lth_table_line(table, i % rows), 0,
                                 "the grade %g is none of those that the model knows, %g to %g",
                                 to->y[i], gp->grades[0], gp->grades[gp->grade_count - 1]);

@@ -92,7 +92,7 @@ lth_status lth__gp_takes_labels(const lth_table *table, const char *const *targe
 
 static lth_status refuse(const lth_table *table, const char *target, size_t row, double y,
                          const char *why, lth_error *err) {
-    return lth__fail_at(err, LTH_EFORMAT, lth_table_name(table), lth_table_line(table, row), 0,
+    return lth__fail_at(err, LTH_EFORMAT, lth_table_file(table, row), lth_table_line(table, row), 0,
                         "%g in column \"%s\" %s", y, target, why);
 }
 

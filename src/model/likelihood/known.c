@@ -33,8 +33,8 @@ static lth_status read_positive(const lth_table *table, const char *name, const 
         status = lth__table_number(table, i, column, &x[i], err);
         if (status == LTH_OK && !(x[i] > 0))
             status =
-                lth__fail_at(err, LTH_EFORMAT, lth_table_name(table), lth_table_line(table, i), 0,
-                             "%s is %g in column \"%s\": it must be above 0", what, x[i], name);
+                lth__fail_at(err, LTH_EFORMAT, lth_table_file(table, i), lth_table_line(table, i),
+                             0, "%s is %g in column \"%s\": it must be above 0", what, x[i], name);
     }
     if (status == LTH_OK)
         *out = x;

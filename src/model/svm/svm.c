@@ -77,7 +77,7 @@ static lth_status keep_support(lth_svm *svm, const lth_items *all, lth_error *er
     lth_status status = place && row ? LTH_OK : lth__fail_memory(err, rows * sizeof *place);
     if (status == LTH_OK) {
         size_t count = number_support(&svm->machine, rows, place);
-        bool whole = lth__kernel_needs_all_rows(svm->kernel);
+        bool whole = svm->report.linear || lth__kernel_needs_all_rows(svm->kernel);
         svm->report.support = count;
         svm->support_at = lth__alloc(count, sizeof *svm->support_at);
         if (!svm->support_at) status = lth__fail_memory(err, 0);
@@ -188,7 +188,8 @@ static void fill_report(lth_svm *svm, const fitting *f) {
     const lth__svm_choice *c = &f->choice;
     svm->report = (lth_svm_report){.regression = f->target.y != NULL,
                                    .multi_label = f->target.labels.multi,
-                                   .one_vs_rest = f->options.one_vs_rest,
+                                   .one_vs_rest = f->options.one_vs_rest &&
+                                                  !f->target.labels.multi && c->machine.classes > 2,
                                    .probability = f->target.probability,
                                    .linear = f->gram.linear && f->gram.basis == 0,
                                    .C = c->setting.C,
@@ -258,7 +259,8 @@ static lth_status make_model(lth_svm *svm, fitting *f, const char *target, lth_e
     }
     if (svm->support) LTH_TRY(lth__prepared_create(svm->kernel, svm->support, &svm->prepared, err));
     if (svm->report.linear) drop_rows(&svm->machine);
-    if (lth__kernel_needs_all_rows(svm->kernel)) return LTH_OK;
+    lth__items_drop_features(svm->items);
+    if (svm->report.linear || lth__kernel_needs_all_rows(svm->kernel)) return LTH_OK;
     lth_items_free(svm->items);
     svm->items = NULL; /* the support rows are all there is */
     return LTH_OK;

@@ -34,8 +34,10 @@ typedef struct lth__svm_features {
 
 /* Whether the kernel is such an inner product. */
 bool lth__svm_is_linear(const lth_kernel *kernel);
-/* Of such a kernel; `items` must live as long. */
-lth_status lth__svm_features_make(const lth_kernel *kernel, const lth_items *items,
+/* Whether some of its features are only made when they are asked for: these take much memory. */
+bool lth__svm_asks_features(const lth_kernel *kernel);
+/* Of such a kernel; `items`, which are asked for them, must live as long. */
+lth_status lth__svm_features_make(const lth_kernel *kernel, lth_items *items,
                                   lth__svm_features *out, lth_error *err);
 void lth__svm_features_free(lth__svm_features *f);
 /* The squared length of a row; its product with weights; w += factor times the row. */
@@ -188,11 +190,15 @@ void lth__svm_machine_free(lth__svm_machine *m);
 lth_status lth__svm_decide_all(const lth__svm_machine *m, const lth__svm_gram *g,
                                const size_t *rows, size_t count, double *decision);
 
-/* What decision values mean: the classes of a row, and their probabilities. `votes` is room for a
- * number for each class, `room` for 2 classes * (classes + 1). */
+/* What decision values mean: the classes of a row, their probabilities and scores (see
+ * lth_svm_prediction). `votes` is room for a number for each class, `room` for 2 classes * (classes
+ * + 1). */
 void lth__svm_classify(const lth__svm_machine *m, const double *decision, size_t *votes, bool *has);
 void lth__svm_probabilities(const lth__svm_machine *m, const double *decision, double *p,
                             double *room);
+size_t lth__svm_score_count(const lth__svm_machine *m);
+void lth__svm_scores(const lth__svm_machine *m, const double *decision, double *score,
+                     double *room);
 
 /* ---- The kernels of a grid (svm_kernels.c) ---- */
 

@@ -39,6 +39,13 @@ bool lth__svm_is_linear(const lth_kernel *kernel) {
     return is_linear(kernel->root);
 }
 
+bool lth__svm_asks_features(const lth_kernel *kernel) {
+    bool any = false;
+    for (size_t n = 0; n < kernel->node_count; n++)
+        any |= kernel->nodes[n]->family->features != NULL;
+    return any;
+}
+
 /* ---- Maps ---- */
 
 typedef struct builder {
@@ -157,9 +164,10 @@ static lth_status measure_width(lth__svm_features *f, lth_error *err) {
     return lth__fail(err, LTH_EARG, "the kernel has too many features: %zu", f->width);
 }
 
-lth_status lth__svm_features_make(const lth_kernel *kernel, const lth_items *items,
+lth_status lth__svm_features_make(const lth_kernel *kernel, lth_items *items,
                                   lth__svm_features *out, lth_error *err) {
     builder b = {.kernel = kernel, .items = items, .out.rows = items->count};
+    LTH_TRY(lth__items_ask_features(items, err));
     b.out.maps = lth__calloc(kernel->node_count, sizeof *b.out.maps);
     if (!b.out.maps) return lth__fail_memory(err, 0);
     lth_status status = add_node(&b, kernel->root, err);
@@ -182,11 +190,13 @@ void lth__svm_features_free(lth__svm_features *f) {
 
 /* ---- Which way ---- */
 
-/* The points of a grid differ in arguments, not in what wraps what: one stands for all. */
-static lth_status could_be_linear(const lth__svm_kernels *k, bool *out, lth_error *err) {
+/* The points of a grid differ in arguments, not in what wraps what: one stands for all. Features
+ * that take a Gram matrix's time and more memory are for those who want them. */
+static lth_status could_be_linear(const lth__svm_kernels *k, bool wanted, bool *out,
+                                  lth_error *err) {
     lth_kernel *kernel = NULL;
     LTH_TRY(lth_kernel_parse(k->ctx, k->text[0], &kernel, err));
-    *out = lth__svm_is_linear(kernel);
+    *out = lth__svm_is_linear(kernel) && (wanted || !lth__svm_asks_features(kernel));
     lth_kernel_free(kernel);
     return LTH_OK;
 }
@@ -219,11 +229,11 @@ lth_status lth__svm_kernels_room(const lth__svm_kernels *k, const lth_svm_option
     if (o->features > 0) return dense_room(k, o, out, err);
     bool linear = false, wanted = o->solver == LTH_SVM_LINEAR;
     if ((o->solver == LTH_SVM_AUTO && !o->gram) || wanted)
-        LTH_TRY(could_be_linear(k, &linear, err));
+        LTH_TRY(could_be_linear(k, wanted, &linear, err));
     if (wanted && !linear)
         return lth__fail(err, LTH_EARG,
                          "the linear solver wants a kernel that is an inner product of sparse "
-                         "features (bow, tfidf, ngrams, approx_ssk, semantic; linear(), "
+                         "features (bow, tfidf, ngrams, approx_ssk, semantic, gkm; linear(), "
                          "normalize(), a number times and sums of these)");
     if (wanted && o->nu_svm)
         return lth__fail(err, LTH_EARG, "the linear solver has no nu-SVC and no nu-SVR");

@@ -12,6 +12,7 @@
 void lth_svm_options_init(lth_svm_options *options) {
     static const double C = 1, epsilon = 0.1, nu = 0.5;
     *options = (lth_svm_options){.size = sizeof *options,
+                                 .one_vs_rest = true,
                                  .C = &C,
                                  .C_count = 1,
                                  .epsilon = &epsilon,

@@ -349,7 +349,8 @@ static bool needs_encoding(const lth_kernel *old, const lth_kernel *new) {
     for (size_t n = 0; n < new->node_count; n++) {
         const lth__node *node = new->nodes[n];
         size_t first = node->first_param;
-        for (size_t p = first; node->family->encode && p < first + node->param_count; p++) {
+        bool any = node->family->encode || node->family->features;
+        for (size_t p = first; any && p < first + node->param_count; p++) {
             if (old->params[p].value != new->params[p].value) return true;
         }
     }

@@ -16,6 +16,7 @@ typedef struct trainer {
     size_t count;
     const lth__svm_setting *setting;
     lth__svm_machine *machine;
+    double *shared; /* decision values of all parts, then their y; NULL = each has its sigmoid */
 } trainer;
 
 void lth__svm_machine_free(lth__svm_machine *m) {
@@ -154,7 +155,7 @@ static lth_status decide_unseen(const lth__svm_problem *all, const lth__svm_sett
     return LTH_OK;
 }
 
-static lth_status calibrate(const trainer *t, const lth__svm_problem *p, lth__sigmoid *out,
+static lth_status calibrate(const trainer *t, size_t part, const lth__svm_problem *p,
                             lth_error *err) {
     size_t n = p->count, folds = n < CALIBRATION_FOLDS ? n : CALIBRATION_FOLDS;
     size_t *room = lth__alloc(3 * n, sizeof *room), *fold = room, *row = fold + n, *side = row + n;
@@ -165,10 +166,32 @@ static lth_status calibrate(const trainer *t, const lth__svm_problem *p, lth__si
         status = lth__folds_by_class(t->gram->ctx->options.seed, side, 2, n, folds, fold, err);
     }
     if (status == LTH_OK) status = decide_unseen(p, t->setting, fold, folds, row, y, decision, err);
-    if (status == LTH_OK) *out = lth__sigmoid_fit(decision, p->y, n, y);
+    if (status == LTH_OK && t->shared) {
+        memcpy(t->shared + part * n, decision, n * sizeof *decision);
+        memcpy(t->shared + (t->machine->part_count + part) * n, p->y, n * sizeof *p->y);
+    } else if (status == LTH_OK) {
+        t->machine->parts[part].sigmoid = lth__sigmoid_fit(decision, p->y, n, y);
+    }
     lth__free(room);
     lth__free(numbers);
     return status;
+}
+
+/* Each class against the rest, of which one is right: all have one sigmoid, so that the highest
+ * decision value is the highest probability too. */
+static bool shares_sigmoid(const lth__svm_machine *m) {
+    return m->probability && !m->multi && m->part_count > 1 && m->parts[0].negative == LTH_NONE;
+}
+
+static lth_status calibrate_together(const trainer *t, lth_error *err) {
+    lth__svm_machine *m = t->machine;
+    size_t count = m->part_count * t->count;
+    double *room = lth__alloc(count, sizeof *room);
+    if (!room) return lth__fail_memory(err, count * sizeof *room);
+    lth__sigmoid all = lth__sigmoid_fit(t->shared, t->shared + count, count, room);
+    for (size_t i = 0; i < m->part_count; i++) m->parts[i].sigmoid = all;
+    lth__free(room);
+    return LTH_OK;
 }
 
 static lth_status train_part(void *user, size_t index, unsigned worker, lth_error *err) {
@@ -183,8 +206,7 @@ static lth_status train_part(void *user, size_t index, unsigned worker, lth_erro
         p.count = gather(t, part, row, y);
         weigh(t, part, &p);
         status = lth__svm_solve(&p, t->setting, &part->solution, err);
-        if (status == LTH_OK && t->machine->probability)
-            status = calibrate(t, &p, &part->sigmoid, err);
+        if (status == LTH_OK && t->machine->probability) status = calibrate(t, index, &p, err);
     }
     lth__free(row);
     lth__free(y);
@@ -203,9 +225,11 @@ static lth_status check_nu(const trainer *t, lth_error *err) {
         size_t smaller = a < b ? a : b;
         double most = 2 * (double)smaller / (double)(a + b);
         if (smaller == 0 || t->setting->nu <= most) continue;
-        return lth__fail(err, LTH_EARG,
-                         "nu is too large: at most %.4g for %zu rows of \"%s\" against %zu", most,
-                         a, t->target->labels.name[part->positive], b);
+        return lth__fail(
+            err, LTH_EARG, "nu is too large: at most %.4g for %zu rows of \"%s\" against %zu%s",
+            most, a, t->target->labels.name[part->positive], b,
+            part->negative == LTH_NONE && !t->machine->multi ? "; classes in pairs allow for more"
+                                                             : "");
     }
     return LTH_OK;
 }
@@ -233,9 +257,15 @@ lth_status lth__svm_train(const lth__svm_target *target, const lth__svm_gram *gr
                  .machine = &machine};
     lth_status status = make_parts(&t, err);
     if (status == LTH_OK) status = check_nu(&t, err);
+    if (status == LTH_OK && shares_sigmoid(&machine)) {
+        t.shared = lth__alloc(2 * machine.part_count * count, sizeof *t.shared);
+        if (!t.shared) status = lth__fail_memory(err, 0);
+    }
     if (status == LTH_OK)
         status = lth__parallel_for(gram->ctx, target->quiet ? NULL : "support vectors",
                                    machine.part_count, NULL, train_part, &t, err);
+    if (status == LTH_OK && t.shared) status = calibrate_together(&t, err);
+    lth__free(t.shared);
     if (status == LTH_OK && !target->quiet) warn_unfinished(&t);
     if (status == LTH_OK)
         *out = machine;
@@ -325,5 +355,37 @@ void lth__svm_probabilities(const lth__svm_machine *m, const double *decision, d
         p[m->parts[0].negative] = 1 - own;
     } else {
         couple_pairs(m, decision, p, room);
+    }
+}
+
+/* ---- Scores ---- */
+
+size_t lth__svm_score_count(const lth__svm_machine *m) {
+    return m->classes == 2 && !m->multi ? 1 : m->classes;
+}
+
+/* As scikit-learn has it: what breaks ties is below 1/3 in size. */
+static void count_votes(const lth__svm_machine *m, const double *decision, double *score,
+                        double *sum) {
+    memset(sum, 0, m->classes * sizeof *sum);
+    for (size_t i = 0; i < m->part_count; i++) {
+        const lth__svm_part *part = &m->parts[i];
+        score[decision[i] > 0 ? part->positive : part->negative]++;
+        sum[part->positive] += decision[i];
+        sum[part->negative] -= decision[i];
+    }
+    for (size_t c = 0; c < m->classes; c++) score[c] += sum[c] / (3 * (fabs(sum[c]) + 1));
+}
+
+void lth__svm_scores(const lth__svm_machine *m, const double *decision, double *score,
+                     double *room) {
+    memset(score, 0, lth__svm_score_count(m) * sizeof *score);
+    if (m->part_count == 0) return;
+    if (lth__svm_score_count(m) == 1 && !m->multi) {
+        *score = m->parts[0].positive == 1 ? decision[0] : -decision[0];
+    } else if (m->parts[0].negative == LTH_NONE) {
+        for (size_t i = 0; i < m->part_count; i++) score[m->parts[i].positive] = decision[i];
+    } else {
+        count_votes(m, decision, score, room);
     }
 }

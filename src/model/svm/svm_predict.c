@@ -56,6 +56,8 @@ static lth_status predict_row(void *user, size_t r, unsigned worker, lth_error *
         if (to->label) to->label[row] = first_true(has, classes);
         if (to->probability)
             lth__svm_probabilities(m, decision, to->probability + row * classes, room);
+        if (to->score)
+            lth__svm_scores(m, decision, to->score + row * lth__svm_score_count(m), room);
     }
     lth__free(votes);
     lth__free(has);
@@ -75,15 +77,17 @@ typedef struct wish {
     size_t size;
 } wish;
 
-enum { WISHES = 5 };
+enum { WISHES = 6 };
 
 static void list_wishes(const lth_svm *svm, const lth_svm_prediction *to, wish out[WISHES]) {
     size_t classes = svm->machine.classes, parts = svm->machine.part_count;
+    size_t scores = lth__svm_score_count(&svm->machine);
     const wish wishes[WISHES] = {{to->value, sizeof *to->value},
                                  {to->label, sizeof *to->label},
                                  {to->has, classes * sizeof *to->has},
                                  {to->probability, classes * sizeof *to->probability},
-                                 {to->decision, parts * sizeof *to->decision}};
+                                 {to->decision, parts * sizeof *to->decision},
+                                 {to->score, scores * sizeof *to->score}};
     memcpy(out, wishes, sizeof wishes);
 }
 
@@ -97,7 +101,7 @@ static lth_status decide_part(void *user, size_t p, unsigned worker, lth_error *
                                   s->decision + p, m->part_count);
 }
 
-static lth_status predict_slice(slice_room *s, const lth_items *slice, lth_error *err) {
+static lth_status predict_slice(slice_room *s, lth_items *slice, lth_error *err) {
     LTH_TRY(lth__svm_features_make(s->svm->kernel, slice, &s->features, err));
     lth_ctx *ctx = lth__items_ctx(slice);
     lth_status status =
@@ -109,17 +113,18 @@ static lth_status predict_slice(slice_room *s, const lth_items *slice, lth_error
 
 static lth_status predict_by_weights(const lth_svm *svm, const lth_items *items,
                                      const lth_svm_prediction *to, lth_error *err) {
-    size_t most = items->count < LONG_SLICE ? items->count : LONG_SLICE;
+    size_t length = lth__svm_asks_features(svm->kernel) ? SLICE : LONG_SLICE;
+    size_t most = items->count < length ? items->count : length;
     slice_room s = {.svm = svm,
                     .to = to,
                     .row = lth__alloc(most, sizeof *s.row),
                     .decision = lth__alloc(most * svm->machine.part_count, sizeof *s.decision)};
     lth_status status = s.row && s.decision ? LTH_OK : lth__fail_memory(err, 0);
     for (size_t i = 0; status == LTH_OK && i < most; i++) s.row[i] = i;
-    for (; s.first < items->count && status == LTH_OK; s.first += LONG_SLICE) {
+    for (; s.first < items->count && status == LTH_OK; s.first += length) {
         lth_items *slice = NULL;
-        if (!owns(items, s.first / LONG_SLICE)) continue;
-        s.rows = items->count - s.first < LONG_SLICE ? items->count - s.first : LONG_SLICE;
+        if (!owns(items, s.first / length)) continue;
+        s.rows = items->count - s.first < length ? items->count - s.first : length;
         status = lth__items_slice(items, s.first, s.rows, &slice, err);
         if (status == LTH_OK) status = predict_slice(&s, slice, err);
         lth_items_free(slice);
@@ -185,7 +190,7 @@ static lth_status check_wishes(const lth_svm *svm, const lth_svm_prediction *to,
     const lth_svm_report *r = &svm->report;
     if (to->value && !r->regression)
         return lth__fail(err, LTH_EARG, "this model predicts labels, not numbers");
-    if ((to->label || to->has || to->probability) && r->regression)
+    if ((to->label || to->has || to->probability || to->score) && r->regression)
         return lth__fail(err, LTH_EARG, "this model predicts numbers, not labels");
     if (to->label && r->multi_label)
         return lth__fail(err, LTH_EARG, "this model gives a row any number of labels");

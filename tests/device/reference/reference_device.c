@@ -67,6 +67,7 @@ static lth__device_table table = {
     .strings = lth__ref_strings,
     .strings_free = lth__ref_strings_free,
     .ssk = lth__ref_ssk,
+    .la = lth__ref_la,
     .trees = lth__ref_trees,
     .trees_free = lth__ref_trees_free,
     .sstk = lth__ref_sstk,

@@ -18,6 +18,24 @@
 
 #include "engine/device.h"
 
+struct lth__device_strings {
+    int gpu;
+    size_t count, longest;
+    size_t *start;     /* on the device, as are */
+    uint32_t *symbols; /* these */
+};
+
+/* One of them. */
+typedef struct lth__ref_string {
+    const uint32_t *symbol;
+    size_t length;
+} lth__ref_string;
+lth__ref_string lth__ref_string_at(const lth__device_strings *s, size_t item);
+
+/* For the longest loops, all of whose numbers are of one thread: no sanitizer for threads need see
+ * them. */
+#define LTH__REF_UNWATCHED __attribute__((noinline, no_sanitize("thread")))
+
 struct lth__device {
     int gpu;
     atomic_bool busy;
@@ -59,6 +77,7 @@ lth_status lth__ref_strings(lth__device *d, const uint32_t *symbols, const size_
                             size_t count, lth__device_strings **out, lth_error *err);
 void lth__ref_strings_free(lth__device *d, lth__device_strings *s);
 lth_status lth__ref_ssk(lth__device *d, const lth__device_ssk *job, lth_error *err);
+lth_status lth__ref_la(lth__device *d, const lth__device_la *job, lth_error *err);
 lth_status lth__ref_trees(lth__device *d, const lth__device_forest *forest, lth__device_trees **out,
                           lth_error *err);
 void lth__ref_trees_free(lth__device *d, lth__device_trees *t);

@@ -11,13 +11,6 @@
 
 #include "reference_device.h"
 
-struct lth__device_strings {
-    int gpu;
-    size_t count, longest;
-    size_t *start;     /* on the device, as are */
-    uint32_t *symbols; /* these */
-};
-
 /* ---- Sequences ---- */
 
 static void free_strings(lth__device *d, lth__device_strings *s) {
@@ -56,21 +49,16 @@ void lth__ref_strings_free(lth__device *d, lth__device_strings *s) {
     free_strings(d, s);
 }
 
-/* ---- One pair ---- */
+lth__ref_string lth__ref_string_at(const lth__device_strings *s, size_t item) {
+    if (item >= s->count) lth__ref_abort("there is no string %zu among %zu", item, s->count);
+    return (lth__ref_string){s->symbols + s->start[item], s->start[item + 1] - s->start[item]};
+}
 
-typedef struct string {
-    const uint32_t *symbol;
-    size_t length;
-} string;
+/* ---- One pair ---- */
 
 typedef struct result {
     double k[LTH__DEVICE_ORDERS], dk[LTH__DEVICE_ORDERS];
 } result;
-
-static string string_at(const lth__device_strings *s, size_t item) {
-    if (item >= s->count) lth__ref_abort("there is no string %zu among %zu", item, s->count);
-    return (string){s->symbols + s->start[item], s->start[item + 1] - s->start[item]};
-}
 
 static double entry(const lth__device_ssk *job, const void *table, uint32_t a, uint32_t b) {
     if (a >= job->stride || b >= job->stride)
@@ -79,14 +67,10 @@ static double entry(const lth__device_ssk *job, const void *table, uint32_t a, u
     return job->precision == LTH_F32 ? ((const float *)table)[at] : ((const double *)table)[at];
 }
 
-/* The longest loop, all of whose numbers are of one thread: no sanitizer for threads need see it.
- */
-#define UNWATCHED __attribute__((noinline, no_sanitize("thread")))
-
 /* One cell: A is what subsequences that end here weigh; P is the column's, Q the row's, each with
  * its derivative behind it. */
-UNWATCHED static void visit(const lth__device_ssk *job, double S, double dS, double *P, double *Q,
-                            bool slope, result *x) {
+LTH__REF_UNWATCHED static void visit(const lth__device_ssk *job, double S, double dS, double *P,
+                                     double *Q, bool slope, result *x) {
     size_t order = job->order;
     double gap = job->gap, dgap = job->slope ? 0 : 1, A = S, dA = dS;
     double *dP = P + order, *dQ = Q + order;
@@ -117,8 +101,8 @@ static void add_row(const result *row, size_t order, result *x) {
 }
 
 /* room: 2 * order for each column, and for the row. */
-static void compare(const lth__device_ssk *job, string s, string t, bool slope, double *room,
-                    result *x) {
+static void compare(const lth__device_ssk *job, lth__ref_string s, lth__ref_string t, bool slope,
+                    double *room, result *x) {
     size_t order = job->order;
     double *Q = room + 2 * order * t.length;
     *x = (result){0};
@@ -161,8 +145,8 @@ static void do_pair(const lth__device_ssk *job, size_t r, size_t c, double *room
     bool mirrored = p->symmetric && c < p->rows && r != c;
     if (mirrored && c < r) return; /* the other one stands for both */
     result x;
-    string s = string_at(job->rows, p->first_row + r);
-    string t = job->only_diagonal ? s : string_at(job->cols, p->first_col + c);
+    lth__ref_string s = lth__ref_string_at(job->rows, p->first_row + r);
+    lth__ref_string t = job->only_diagonal ? s : lth__ref_string_at(job->cols, p->first_col + c);
     compare(job, s, t, job->W || job->tangents, room, &x);
     store(job, r, c, &x);
     if (mirrored) store(job, c, r, &x);

@@ -385,7 +385,7 @@ static void test_mistakes(void **state) {
         {"ssk(text, order=[2])", 17, "order of ssk is a whole number from 1 to 64"},
         {"ssk(text, order=five)", 17, "order of ssk is a whole number from 1 to 64"},
         {"ssk(text, units=word)", 17, "units of ssk is one of words|tokens|chars|bytes"},
-        {"ssk(text, sim=1)", 15, "sim of ssk is one of exact|dot|cosine|arccos|exp"},
+        {"ssk(text, sim=1)", 15, "sim of ssk is one of exact|dot|cosine|arccos|exp|matrix"},
         {"ssk(text, lower=maybe)", 17, "lower of ssk is one of no|yes"},
         {"ssk(text, gap=1.5)", 15, "ssk.gap is 1.5, but must lie in [0, 1]"},
         {"ssk(text, gap=-0.1)", 15, "ssk.gap is -0.1, but must lie in [0, 1]"},

@@ -60,6 +60,9 @@ static void matrices(void **state) {
                 mean[a] += s.distance[a * LTH__MOST_LETTERS + b] / (double)n;
             all += mean[a] / (double)n;
             assert_true(s.distance[a * LTH__MOST_LETTERS + a] == 0);
+            for (size_t b = 0; b < a; b++)
+                assert_true(s.distance[a * LTH__MOST_LETTERS + b] ==
+                            s.distance[b * LTH__MOST_LETTERS + a]);
         }
         for (size_t i = 0; i < n * n; i++)
             G[i] = mean[i / n] + mean[i % n] - all - s.distance[i / n * LTH__MOST_LETTERS + i % n];
@@ -199,6 +202,114 @@ static void gradients(void **state) {
         free(each);
         problem_close(&p);
     }
+}
+
+/* ---- Variants of one sequence ---- */
+
+enum { VARIANTS = 140, DIVERSE = 140, LONG = 64, ALL = VARIANTS + DIVERSE };
+
+/* Some letters of some rows are others than most have; the first row is what most have, two are the
+ * same. */
+static void write_variants(size_t rows, size_t diverse, lth__string *text) {
+    lth__random random;
+    lth__random_seed(&random, 5);
+    lth__string_format(text, "seq\n");
+    for (size_t i = 0; i < rows + diverse; i++) {
+        size_t many = i >= rows ? LONG : i % 7;
+        char letter[LONG + 1] = {0};
+        for (size_t l = 0; l < LONG; l++) letter[l] = alphabet[l % 4];
+        for (size_t m = 0; m < many && i != 8; m++) { /* site 9 and around it more than others */
+            size_t site = m == 0 ? 9 : (size_t)(lth__random_uniform(&random) * LONG);
+            letter[site] = alphabet[(size_t)(lth__random_uniform(&random) * 5)];
+        }
+        lth__string_format(text, "%s\n", letter);
+    }
+}
+
+static problem open_variants(lth_ctx *with, const char *kernel, size_t rows, size_t diverse) {
+    lth__string text = {0};
+    lth_error err = {0};
+    problem p;
+    write_variants(rows, diverse, &text);
+    support_ok(problem_try(with, kernel, text.bytes, &p, &err), &err);
+    for (size_t q = 0; q < lth_kernel_params(p.kernel); q++) /* other values for all */
+        support_ok(lth_kernel_set(p.kernel, q, 0.02 + 0.3 * (double)(q * 7 % 11), &err), &err);
+    lth__string_free(&text);
+    return p;
+}
+
+static const char *const forms[] = {
+    "sites(seq)",
+    "sites(seq, form=sum)",
+    "sites(seq, form=both)",
+    "sites(seq, matrix=blosum62)",
+    "sites(seq, matrix=pam250, form=both)",
+    "sites(seq, matrix=blosum45, form=both, ard=no)",
+};
+enum { FORMS = sizeof forms / sizeof *forms };
+
+/* Among variants pairs go by lists; as soon as there are diverse rows too, by all sites. */
+static void lists_and_all_sites(void **state) {
+    (void)state;
+    static double few[VARIANTS][VARIANTS], many[ALL][ALL];
+    for (size_t f = 0; f < FORMS; f++) {
+        problem a = open_variants(ctx, forms[f], VARIANTS, 0);
+        problem b = open_variants(ctx, forms[f], VARIANTS, DIVERSE);
+        problem_fill(&a, few[0]);
+        problem_fill(&b, many[0]);
+        for (size_t i = 0; i < VARIANTS; i++) {
+            assert_memory_equal(few[i], many[i], sizeof few[i]);
+            for (size_t j = 0; j < i; j++) assert_true(few[i][j] == few[j][i]);
+        }
+        assert_true(few[0][8] == few[0][0]);
+        problem_close(&a), problem_close(&b);
+    }
+}
+
+/* The same where W is 0 for all pairs with diverse rows. */
+static void slopes_of_both(void **state) {
+    (void)state;
+    static double W[VARIANTS * VARIANTS], wide[ALL * ALL], a[LONG + 2], b[LONG + 2];
+    lth_error err = {0};
+    for (size_t i = 0; i < VARIANTS * VARIANTS; i++) {
+        W[i] = sin((double)i);
+        wide[i / VARIANTS * ALL + i % VARIANTS] = W[i];
+    }
+    for (size_t f = 0; f < FORMS; f++) {
+        problem p = open_variants(ctx, forms[f], VARIANTS, 0);
+        problem q = open_variants(ctx, forms[f], VARIANTS, DIVERSE);
+        size_t params = lth_kernel_params(p.kernel), n = VARIANTS * VARIANTS;
+        double *each = calloc(params * n, sizeof *each);
+        support_ok(lth_gram_pull(p.kernel, p.items, NULL, W, VARIANTS, a, &err), &err);
+        support_ok(lth_gram_pull(q.kernel, q.items, NULL, wide, ALL, b, &err), &err);
+        support_ok(lth_gram_gradients(p.kernel, p.items, NULL, each, &err), &err);
+        for (size_t k = 0; k < params; k++) {
+            double whole = 0;
+            for (size_t i = 0; i < n; i++) whole += W[i] * each[k * n + i];
+            assert_true(fabs(a[k] - b[k]) < 1e-10);
+            assert_true(fabs(a[k] - whole) < 1e-10);
+        }
+        free(each);
+        problem_close(&p), problem_close(&q);
+    }
+}
+
+static void same_for_threads(void **state) {
+    (void)state;
+    static double W[ALL * ALL], sum[2][LONG + 2];
+    lth_error err = {0};
+    lth_ctx *with[2] = {support_context(1), support_context(3)};
+    for (size_t i = 0; i < ALL * ALL; i++) W[i] = sin((double)i);
+    for (size_t diverse = 0; diverse <= DIVERSE; diverse += DIVERSE) {
+        for (int t = 0; t < 2; t++) {
+            problem p = open_variants(with[t], forms[4], ALL - diverse, diverse);
+            support_ok(lth_gram_pull(p.kernel, p.items, NULL, W, ALL, sum[t], &err), &err);
+            problem_close(&p);
+        }
+        assert_memory_equal(sum[0], sum[1], sizeof sum[0]);
+    }
+    lth_ctx_free(with[0]);
+    lth_ctx_free(with[1]);
 }
 
 /* ---- Expressions ---- */
@@ -369,15 +480,12 @@ static void each_allocation_fails(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(matrices),
-        cmocka_unit_test(values),
-        cmocka_unit_test(gradients),
-        cmocka_unit_test(expressions),
-        cmocka_unit_test(refused),
-        cmocka_unit_test(files_refused),
-        cmocka_unit_test(shorter_rows),
-        cmocka_unit_test(models),
-        cmocka_unit_test(each_allocation_fails),
+        cmocka_unit_test(matrices),       cmocka_unit_test(values),
+        cmocka_unit_test(gradients),      cmocka_unit_test(lists_and_all_sites),
+        cmocka_unit_test(slopes_of_both), cmocka_unit_test(same_for_threads),
+        cmocka_unit_test(expressions),    cmocka_unit_test(refused),
+        cmocka_unit_test(files_refused),  cmocka_unit_test(shorter_rows),
+        cmocka_unit_test(models),         cmocka_unit_test(each_allocation_fails),
     };
     return cmocka_run_group_tests(tests, open_folder, close_folder);
 }

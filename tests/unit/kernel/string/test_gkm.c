@@ -98,13 +98,20 @@ static double choose(size_t n, size_t k) {
     return n < k ? 0 : round(value);
 }
 
-static double by_windows(const sequence *x, const sequence *y, size_t l, size_t k, bool dna) {
+/* Of the window at i; 0 = they all count once. */
+static double weight(size_t i, size_t length, size_t l, double half) {
+    double d = fabs((double)i - (double)(length - l) / 2);
+    return half == 0 ? 1 : round(4096 * (1 + 50 * pow(2, -d / half)) / 51) / 4096;
+}
+
+static double by_windows(const sequence *x, const sequence *y, size_t l, size_t k, bool dna,
+                         double half) {
     double sum = 0;
     for (size_t i = 0; i + l <= x->length; i++) {
         for (size_t j = 0; j + l <= y->length; j++) {
             size_t e = 0;
             for (size_t t = 0; t < l; t++) e += same(x->letter[i + t], y->letter[j + t], dna);
-            sum += choose(e, k);
+            sum += choose(e, k) * weight(i, x->length, l, half) * weight(j, y->length, l, half);
         }
     }
     return sum;
@@ -114,17 +121,21 @@ typedef struct setting {
     const char *kernel, *alphabet;
     size_t l, least, most;
     bool dna, both;
+    double half;
 } setting;
 
 static const setting settings[] = {
-    {"gkm(seq)", "acgT", 10, 6, 10, false, false},
-    {"gkm(seq, k=6)", "ACGT", 10, 6, 6, false, false},
-    {"gkm(seq, l=4)", "ACGT", 4, 4, 4, false, false},
-    {"gkm(seq, l=1, k=1)", "ACGT", 1, 1, 1, false, false},
-    {"gkm(seq, l=20, k=[3,17])", "AC", 20, 3, 17, false, false},
-    {"gkm(seq, l=7, k=[2,5], alphabet=dna)", "acgtACGTN", 7, 2, 5, true, false},
-    {"gkm(seq, l=9, k=[4,6], strand=both)", "ACGTn", 9, 4, 6, true, true},
-    {"gkm(seq, l=5, k=[1,3])", "ARNDCEQGHILKMFPSTWYV", 5, 1, 3, false, false},
+    {"gkm(seq)", "acgT", 10, 6, 10, false, false, 0},
+    {"gkm(seq, k=6)", "ACGT", 10, 6, 6, false, false, 0},
+    {"gkm(seq, l=4)", "ACGT", 4, 4, 4, false, false, 0},
+    {"gkm(seq, l=1, k=1)", "ACGT", 1, 1, 1, false, false, 0},
+    {"gkm(seq, l=20, k=[3,17])", "AC", 20, 3, 17, false, false, 0},
+    {"gkm(seq, l=7, k=[2,5], alphabet=dna)", "acgtACGTN", 7, 2, 5, true, false, 0},
+    {"gkm(seq, l=9, k=[4,6], strand=both)", "ACGTn", 9, 4, 6, true, true, 0},
+    {"gkm(seq, l=5, k=[1,3])", "ARNDCEQGHILKMFPSTWYV", 5, 1, 3, false, false, 0},
+    {"gkm(seq, k=6, centre=50)", "ACGT", 10, 6, 6, false, false, 50},
+    {"gkm(seq, l=4, k=[1,4], centre=3, units=bytes)", "AC", 4, 1, 4, false, false, 3},
+    {"gkm(seq, l=9, k=[4,6], strand=both, centre=20)", "ACGTn", 9, 4, 6, true, true, 20},
 };
 enum { SETTINGS = sizeof settings / sizeof *settings };
 
@@ -133,10 +144,10 @@ static double reference(const problem *p, const setting *s, size_t i, size_t j) 
     double sum = 0;
     for (size_t k = s->least; k <= s->most; k++) {
         double w = lth_kernel_param(p->kernel, k - s->least)->value;
-        sum += w * by_windows(&x, &y, s->l, k, s->dna);
+        sum += w * by_windows(&x, &y, s->l, k, s->dna, s->half);
         if (!s->both) continue;
         sequence other = turn(&x);
-        sum += w * by_windows(&other, &y, s->l, k, s->dna);
+        sum += w * by_windows(&other, &y, s->l, k, s->dna, s->half);
     }
     return sum;
 }
@@ -197,6 +208,14 @@ static void wide(void **state) {
     support_near(K[3], 297 * 4, 1e-12);
     support_near(K[2], 2 * 297 * 4, 1e-12); /* no window of the short row has its end and begin */
     problem_close(&p);
+    support_ok(problem_try(ctx, "gkm(seq, l=4, k=3, units=words, centre=40)", text.bytes, &p, &err),
+               &err);
+    support_ok(lth_gram(p.kernel, p.items, NULL, K, 2, &err), &err);
+    double sum = 0;
+    for (size_t i = 0; i < 297; i++)
+        sum += 4 * weight(i, 300, 4, 40) * (weight(i, 600, 4, 40) + weight(i + 300, 600, 4, 40));
+    support_near(K[2], sum, 1e-12);
+    problem_close(&p);
     lth__string_free(&text);
     lth__string_format(&text, "y\tseq\n1\t");
     for (size_t i = 0; i < 20000; i++) lth__string_format(&text, "A");
@@ -255,6 +274,85 @@ static void features(void **state) {
     }
 }
 
+static double product(const lth__features *f, size_t i, size_t j) {
+    double sum = 0;
+    for (size_t a = f->start[i], b = f->start[j]; a < f->start[i + 1] && b < f->start[j + 1];) {
+        uint32_t x = f->feature[a], y = f->feature[b];
+        if (x == y) sum += f->weight[a] * f->weight[b];
+        a += x <= y;
+        b += y <= x;
+    }
+    return sum;
+}
+
+/* As sparse features: inner products are the kernel, and slices have them too. */
+static void sparse(void **state) {
+    (void)state;
+    static const struct {
+        const char *kernel, *alphabet;
+    } all[] = {
+        {"gkm(seq, l=5, k=3, alphabet=dna)", "ACGTN"},
+        {"gkm(seq, l=5, k=[2,4], strand=both)", "ACGTN"},
+        {"gkm(seq, l=6, k=4, strand=both, centre=7)", "ACGT"},
+        {"gkm(seq, l=4, k=[1,4], centre=30)", "ARNDCE"},
+        {"gkm(seq, l=10, k=6, strand=both)", "ACGT"},
+    };
+    for (size_t n = 0; n < sizeof all / sizeof *all; n++) {
+        lth_error err = {0};
+        problem p = open_in(ctx, all[n].kernel, all[n].alphabet);
+        double K[ROWS * ROWS];
+        lth_items *slice = NULL;
+        set_weights(&p);
+        problem_fill(&p, K);
+        support_ok(lth__items_ask_features(p.items, &err), &err);
+        const lth__features *f = &p.items->features[0];
+        for (size_t i = 0; i < ROWS; i++) {
+            for (size_t a = f->start[i] + 1; a < f->start[i + 1]; a++)
+                assert_true(f->feature[a - 1] < f->feature[a]);
+            for (size_t j = 0; j < ROWS; j++)
+                support_near(product(f, i, j), K[i * ROWS + j], 1e-12);
+        }
+        lth__items_drop_features(p.items);
+        assert_null(f->start);
+        support_ok(lth__items_slice(p.items, 9, 4, &slice, &err), &err);
+        support_ok(lth__items_ask_features(slice, &err), &err);
+        support_near(product(&slice->features[0], 1, 3), K[10 * ROWS + 12], 1e-12);
+        lth_items_free(slice);
+        problem_close(&p);
+    }
+}
+
+/* Letters that the first table has not: the length of a row is right, and all else is 0. */
+static void unseen(void **state) {
+    (void)state;
+    lth_error err = {0};
+    problem p = support_problem(ctx, "gkm(seq, l=3, k=2)", "y\tseq\n1\tABBABC\n");
+    lth_table *table = support_table(ctx, "y\tseq\n1\tABXXABXX\n2\tABC\n");
+    lth_items *items = NULL;
+    double K[4];
+    support_ok(lth_encode(p.encoder, table, &items, &err), &err);
+    support_ok(lth_gram(p.kernel, items, NULL, K, 2, &err), &err);
+    support_ok(lth__items_ask_features(items, &err), &err);
+    const lth__features *f = &items->features[0];
+    support_near(product(f, 0, 0), K[0], 1e-12);
+    support_near(product(f, 0, 1), K[1], 1e-12);
+    support_near(product(f, 1, 1), K[3], 1e-12);
+    assert_int_equal(f->feature[f->start[1] - 1], 3 * 9); /* after all of 3 masks and 3 letters */
+    lth_items_free(items);
+    lth_table_free(table);
+    problem_close(&p);
+}
+
+static void too_many_features(void **state) {
+    (void)state;
+    lth_error err = {0};
+    problem p = open_in(ctx, "gkm(seq, l=12, k=[6,9])", "ARNDCEQGHILKMFPSTWYV");
+    assert_int_equal(lth__items_ask_features(p.items, &err), LTH_EARG);
+    assert_non_null(strstr(err.message, "l=12 and k up to 9"));
+    assert_null(p.items->features[0].start);
+    problem_close(&p);
+}
+
 /* A sequence and its reverse complement are the same, also as RNA; so are upper and lower case. */
 static void strands(void **state) {
     (void)state;
@@ -286,6 +384,7 @@ static void gradients(void **state) {
         "gkm(seq, l=6, k=[3,6], strand=both)",
         "normalize(2 * gkm(seq, l=6, k=[2,5]))",
         "gkm(seq, l=6, k=4) * gkm(seq, l=3, k=[2,3])",
+        "gkm(seq, l=6, k=[3,5], strand=both, centre=10)",
     };
     for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++) {
         problem p = open_in(ctx, kernels[k], "ACGT");
@@ -319,7 +418,7 @@ static void gradients(void **state) {
 static void expressions(void **state) {
     (void)state;
     static const char *const all[] = {"gkm(seq)", "gkm(seq, l=12, k=[4,8], strand=both)",
-                                      "gkm(seq, k=6, weights=[2])"};
+                                      "gkm(seq, k=6, weights=[2])", "gkm(seq, k=6, centre=50)"};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         lth_error err = {0};
         lth_kernel *kernel = NULL;
@@ -348,6 +447,8 @@ static void refused(void **state) {
         {"gkm(seq, strand=both, alphabet=any)", "alphabet=dna"},
         {"gkm(seq, strand=both, units=words)", "units=chars"},
         {"gkm(seq, strand=two)", "one|both"},
+        {"gkm(seq, centre=0)", "from 1 to 1000000"},
+        {"gkm(seq, centre=yes)", "from 1 to 1000000"},
         {"gkm(seq, l=3, k=2, strand=both)", "row 2 has \"e\" at place 2 of \"seq\""},
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
@@ -375,7 +476,8 @@ static lth_gp *fit(lth_ctx *in, const char *kernel, lth_table *table) {
 /* The same from a file, and reasons that add up. */
 static void models(void **state) {
     (void)state;
-    static const char *const kernels[] = {"gkm(seq, l=6, k=[3,5], strand=both)", "gkm(seq)",
+    static const char *const kernels[] = {"gkm(seq, l=6, k=[3,5], strand=both, centre=10)",
+                                          "gkm(seq)",
                                           "normalize(gkm(seq, l=4, k=[2,3], alphabet=dna))"};
     lth__string text = {0};
     write_rows(&text, "ACGT");
@@ -456,11 +558,12 @@ static lth_status use_all(void *user, lth_error *err) {
     problem p = {0};
     lth_table *table = user;
     double K[ROWS * ROWS], W[ROWS * ROWS] = {1}, gradient[16];
-    lth_status status =
-        lth_kernel_parse(ctx, "normalize(gkm(seq, l=6, k=[3,5], strand=both))", &p.kernel, err);
+    lth_status status = lth_kernel_parse(
+        ctx, "normalize(gkm(seq, l=6, k=[3,5], strand=both, centre=9))", &p.kernel, err);
     if (status == LTH_OK) status = lth_encoder_create(ctx, p.kernel, &p.encoder, err);
     if (status == LTH_OK) status = lth_encode(p.encoder, table, &p.items, err);
     if (status == LTH_OK) status = lth_gram(p.kernel, p.items, NULL, K, ROWS, err);
+    if (status == LTH_OK) status = lth__items_ask_features(p.items, err);
     if (status == LTH_OK) status = lth_gram_pull(p.kernel, p.items, NULL, W, ROWS, gradient, err);
     problem_close(&p);
     return status;
@@ -478,17 +581,13 @@ static void each_allocation_fails(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values),
-        cmocka_unit_test(wide),
-        cmocka_unit_test(features),
-        cmocka_unit_test(strands),
-        cmocka_unit_test(gradients),
-        cmocka_unit_test(expressions),
-        cmocka_unit_test(refused),
-        cmocka_unit_test(models),
-        cmocka_unit_test(kept),
-        cmocka_unit_test(threads_alike),
-        cmocka_unit_test(each_allocation_fails),
+        cmocka_unit_test(values),        cmocka_unit_test(wide),
+        cmocka_unit_test(features),      cmocka_unit_test(sparse),
+        cmocka_unit_test(unseen),        cmocka_unit_test(too_many_features),
+        cmocka_unit_test(strands),       cmocka_unit_test(gradients),
+        cmocka_unit_test(expressions),   cmocka_unit_test(refused),
+        cmocka_unit_test(models),        cmocka_unit_test(kept),
+        cmocka_unit_test(threads_alike), cmocka_unit_test(each_allocation_fails),
     };
     return cmocka_run_group_tests(tests, open_folder, close_folder);
 }

@@ -18,7 +18,7 @@
 #include "failing_allocator.h"
 #include "gp_support.h"
 #include "kernel/core/kernel.h"
-#include "kernel/string/local_alignment.h"
+#include "kernel/string/alignment_lanes.h"
 #include "problem_support.h"
 
 enum { ROWS = 14, MOST = LTH__MOST_LETTERS };
@@ -193,6 +193,62 @@ static void long_sequences(void **state) {
         lth__scoring_make(&matrix, s.beta - 2 * h, s.open, s.extend, &s);
         lth__alignments_sum(&s, first, n, second, n, false, room, &b), down = b.log_sum;
         support_near(a.beta, (up - down) / (2 * h), 1e-6);
+    }
+}
+
+/* ---- Lanes ---- */
+
+static void same_as_one_by_one(lth__aligner *aligner, const lth__scoring *s, lth__letters_of one,
+                               const lth__letters_of *other, size_t count) {
+    lth_error err = {0};
+    lth__alignments out[LTH__MAX_LANES], back, plain;
+    for (int swapped = 0; swapped < 2; swapped++) {
+        support_ok(lth__aligner_sum(aligner, one, other, count, swapped, out, &err), &err);
+        for (size_t i = 0; i < count; i++) {
+            lth__alignments_sum(s, one.letter, one.length, other[i].letter, other[i].length, true,
+                                room, &plain);
+            support_near(out[i].log_sum, plain.log_sum, 1e-13);
+            support_near(out[i].beta, plain.beta, 1e-10);
+            support_near(out[i].open, plain.open, 1e-10);
+            support_near(out[i].extend, plain.extend, 1e-10);
+            support_ok(lth__aligner_sum(aligner, other[i], &one, 1, !swapped, &back, &err), &err);
+            assert_true(back.log_sum == out[i].log_sum); /* the same bits both ways */
+        }
+    }
+}
+
+/* Every instruction set finds what one pair after the other does, also of sequences that are very
+ * alike, of other lengths, and in lanes that are empty. */
+static void lanes(void **state) {
+    (void)state;
+    static lth__scoring s;
+    static const double betas[] = {0.05, 0.3, 0.9, 3};
+    lth__substitution matrix;
+    lth__random random;
+    const char *isa;
+    assert_true(lth__substitution_find("blosum62", &matrix));
+    lth__random_seed(&random, 4);
+    for (size_t k = 0; (isa = lth_isa_available(k)) != NULL; k++) {
+        for (size_t t = 0; t < 24; t++) {
+            uint32_t letters[LTH__MAX_LANES][300];
+            lth__letters_of one = {first, t < 12 ? 1 + t : 200 + t}, other[LTH__MAX_LANES];
+            lth__aligner *aligner;
+            lth_error err = {0};
+            lth__scoring_make(t % 5 == 0 ? NULL : &matrix, betas[t % 4], (double)(t % 3 * 6),
+                              0.5 * (double)(t % 4), &s);
+            size_t count = lth__engine_find(isa)->letters->lanes - t % 2;
+            draw(&random, first, one.length, 20);
+            for (size_t i = 0; i < count; i++) {
+                other[i] = (lth__letters_of){letters[i], one.length + i * 7 % 40};
+                draw(&random, letters[i], other[i].length, 20);
+                if (i % 2 == 0) memcpy(letters[i], first, one.length / 2 * sizeof *first);
+                if (i % 4 == 0) memcpy(letters[i], first, one.length * sizeof *first);
+            }
+            support_ok(lth__aligner_make(lth__engine_find(isa), &s, 25, 300, true, &aligner, &err),
+                       &err);
+            same_as_one_by_one(aligner, &s, one, other, count);
+            lth__aligner_free(aligner);
+        }
     }
 }
 
@@ -427,11 +483,17 @@ static void each_allocation_fails(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(scores),         cmocka_unit_test(sums),
-        cmocka_unit_test(long_sequences), cmocka_unit_test(values),
-        cmocka_unit_test(formula),        cmocka_unit_test(gradients),
-        cmocka_unit_test(expressions),    cmocka_unit_test(refused),
-        cmocka_unit_test(models),         cmocka_unit_test(each_allocation_fails),
+        cmocka_unit_test(scores),
+        cmocka_unit_test(sums),
+        cmocka_unit_test(long_sequences),
+        cmocka_unit_test(lanes),
+        cmocka_unit_test(values),
+        cmocka_unit_test(formula),
+        cmocka_unit_test(gradients),
+        cmocka_unit_test(expressions),
+        cmocka_unit_test(refused),
+        cmocka_unit_test(models),
+        cmocka_unit_test(each_allocation_fails),
     };
     return cmocka_run_group_tests(tests, open_folder, close_folder);
 }

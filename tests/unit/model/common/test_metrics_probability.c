@@ -163,6 +163,19 @@ static void with_a_size(void **state) {
     assert_true(m.accuracy == 0.75 && isnan(m.brier) && isnan(m.qwk));
 }
 
+/* Higher for the second class, as the decision values of a machine are given out. */
+static void with_scores(void **state) {
+    (void)state;
+    lth_error err = {0};
+    lth_label_metrics m;
+    const double score[] = {-3, 2, 1, 1.5};
+    support_ok(
+        lth_label_metrics_scored(truth, predicted, score, NULL, 4, 2, false, &m, sizeof m, &err),
+        &err);
+    assert_true(m.auc == 0.75 && isnan(m.log_loss) && isnan(m.brier) && isnan(m.calibration));
+    support_near(m.auprc, (1 + 2 / 3.0) / 2, 1e-15);
+}
+
 static lth_status judge(void *user, lth_error *err) {
     (void)user;
     const char *const names[] = {"0", "1"};
@@ -186,6 +199,7 @@ int main(void) {
         cmocka_unit_test(several_labels),
         cmocka_unit_test(grades),
         cmocka_unit_test(with_a_size),
+        cmocka_unit_test(with_scores),
         cmocka_unit_test(without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -248,6 +248,34 @@ static void test_one_vs_rest(void **state) {
     lth__svm_gram_free(&d.gram);
 }
 
+/* What decision values say of classes: two, each against the rest, pairs. */
+static void test_scores(void **state) {
+    (void)state;
+    double score[3], room[24];
+    lth__svm_part parts[3] = {{.positive = 0, .negative = 1},
+                              {.positive = 0, .negative = 2},
+                              {.positive = 1, .negative = 2}};
+    lth__svm_machine m = {.classes = 2, .only = LTH_NONE, .part_count = 1, .parts = parts};
+    const double decision[3] = {0.5, -2, 4};
+    assert_int_equal(lth__svm_score_count(&m), 1);
+    lth__svm_scores(&m, decision, score, room);
+    assert_true(score[0] == -0.5);
+    m.classes = m.part_count = 3;
+    assert_int_equal(lth__svm_score_count(&m), 3);
+    lth__svm_scores(&m, decision, score, room);
+    support_near(score[0], 1 - 1.5 / (3 * 2.5), 1e-15); /* a vote each */
+    support_near(score[1], 1 + 3.5 / (3 * 4.5), 1e-15);
+    support_near(score[2], 1 - 2.0 / (3 * 3), 1e-15);
+    for (size_t i = 0; i < 3; i++)
+        parts[i] = (lth__svm_part){.positive = 2 - i, .negative = LTH_NONE};
+    lth__svm_scores(&m, decision, score, room);
+    for (size_t i = 0; i < 3; i++) assert_true(score[2 - i] == decision[i]);
+    m = (lth__svm_machine){.classes = 2, .multi = true, .part_count = 1, .parts = parts + 1};
+    assert_int_equal(lth__svm_score_count(&m), 2);
+    lth__svm_scores(&m, decision, score, room);
+    assert_true(score[0] == 0 && score[1] == 0.5);
+}
+
 /* Two points: f is known in closed form. With k = identity and C large, alpha = 1 for both,
  * f = y_i / 1 at each, rho = 0. */
 static void test_several_labels(void **state) {
@@ -455,15 +483,11 @@ static void test_probabilities(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gram),
-        cmocka_unit_test(test_against_libsvm),
-        cmocka_unit_test(test_one_vs_rest),
-        cmocka_unit_test(test_several_labels),
-        cmocka_unit_test(test_weights_and_missing_classes),
-        cmocka_unit_test(test_infeasible_nu),
-        cmocka_unit_test(test_sigmoid),
-        cmocka_unit_test(test_coupling),
-        cmocka_unit_test(test_probabilities),
+        cmocka_unit_test(test_gram),           cmocka_unit_test(test_against_libsvm),
+        cmocka_unit_test(test_one_vs_rest),    cmocka_unit_test(test_scores),
+        cmocka_unit_test(test_several_labels), cmocka_unit_test(test_weights_and_missing_classes),
+        cmocka_unit_test(test_infeasible_nu),  cmocka_unit_test(test_sigmoid),
+        cmocka_unit_test(test_coupling),       cmocka_unit_test(test_probabilities),
     };
     return cmocka_run_group_tests(tests, open_context, close_context);
 }

@@ -131,12 +131,13 @@ static void test_cv(void **state) {
 
 /* ---- Files ----------------------------------------------------------------------------------- */
 
-static void save_model(const char *target) {
+static void save_model(const char *target, bool rest) {
     lth_error err = {0};
     lth_table *table = support_table(ctx, lines);
     lth_svm_options options;
     lth_svm_options_init(&options);
     options.probability = true;
+    options.one_vs_rest = rest;
     lth_svm *svm = NULL;
     support_ok(lth_svm_fit(ctx, "ssk(text)", table, target, &options, &svm, &err), &err);
     support_ok(lth_svm_save(svm, "m", &err), &err);
@@ -153,7 +154,7 @@ static void spill(const char *path, const void *data, size_t size) {
 
 static void test_truncated(void **state) {
     (void)state;
-    save_model("kind");
+    save_model("kind", false);
     support_bytes b = support_slurp("m");
     char kind[16];
     for (size_t size = 0; size < b.size; size += size < 64 || size + 64 > b.size ? 1 : 17) {
@@ -192,7 +193,10 @@ static void test_hostile(void **state) {
         {"report", .at = 2, .number = 1},   /* pairs with several labels a row */
         {"field.0.symbols", .at = 0, .count = 77},
     };
-    save_model("kind");
+    const hostile_change mixed = {"problem.classes", .at = 1, .count = 0};
+    save_model("kind", true);
+    hostile_refused(ctx, "m", &mixed, hostile_svm);
+    save_model("kind", false);
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++)
         hostile_refused(ctx, "m", &changes[i], hostile_svm);
     static const char *const harmless[] = {"field.0.texts", NULL};

@@ -440,6 +440,7 @@ static void test_auto(void **state) {
     assert_true(took_linear("normalize(bow(text))", 2001, false));
     assert_false(took_linear("normalize(bow(text))", 2000, false));
     assert_false(took_linear("rbf(bow(text))", 2001, false));
+    assert_false(took_linear("gkm(text, l=2, k=1)", 2001, false)); /* when it is asked for alone */
     assert_false(took_linear("bow(text)", 30, true));
 }
 
@@ -459,7 +460,7 @@ static void test_refused(void **state) {
     (void)state;
     check_refused("ssk(text)", false,
                   "the linear solver wants a kernel that is an inner product of sparse features "
-                  "(bow, tfidf, ngrams, approx_ssk, semantic; linear(), normalize(), a number "
+                  "(bow, tfidf, ngrams, approx_ssk, semantic, gkm; linear(), normalize(), a number "
                   "times and sums of these)");
     check_refused("bow(text)", true, "the linear solver has no nu-SVC and no nu-SVR");
 }
