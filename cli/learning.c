@@ -25,7 +25,9 @@ int parse_noise(const options *o, double least, double *noise, bool *held) {
 static int check_usage(const options *o) {
     const command *c = o->command;
     if (o->target.count == 0 && o->label_by < 0)
-        return usage_error(c, "%s wants --target COL[,COL...]", c->name);
+        return usage_error(
+            c, "%s wants --target COL[,COL...]%s", c->name,
+            o->argument_count > 1 ? ", or --label-by file, if the tables are the classes" : "");
     if (!o->kernel) return usage_error(c, "%s wants --kernel EXPR", c->name);
     bool svm = o->model && strcmp(o->model, "svm") == 0;
     if (o->model && !svm && strcmp(o->model, "gp") != 0)
