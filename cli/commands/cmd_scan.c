@@ -254,9 +254,9 @@ static int name_record(job *j, const lth_table *table) {
     char **ids = realloc(j->ids, (j->records + 1) * sizeof *ids);
     if (!ids) return out_of_memory();
     j->ids = ids;
-    ids[j->records] = strndup(id, length);
-    if (!ids[j->records]) return out_of_memory();
-    ++j->records;
+    char *name = calloc(length + 1, 1);
+    if (!name) return out_of_memory();
+    ids[j->records++] = memcpy(name, id, length);
     return EXIT_DONE;
 }
 

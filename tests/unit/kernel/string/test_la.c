@@ -70,7 +70,11 @@ static void scores(void **state) {
 
 /* ---- Sums ---- */
 
+#ifdef __SANITIZE_ADDRESS__
+enum { LONGEST = 700 };
+#else
 enum { LONGEST = 2000 };
+#endif
 static uint32_t first[LONGEST], second[LONGEST];
 static double room[LONGEST * 32];
 
