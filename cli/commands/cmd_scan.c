@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "output.h"
-#include "prediction.h"
+#include "report/mutations.h"
 
 /* A multiple of 512, as the slices of predict: the same bits wherever a block begins. */
 enum { BLOCK = 4096 };
@@ -91,13 +91,12 @@ static int choose_windows(job *j) {
 
 static int check_model(job *j) {
     const lth_kernel *kernel = lth_model_kernel(j->model);
-    const char *room[1];
+    const char *other = mutations_obstacle(j->model);
     j->column = lth_kernel_column(kernel, 0);
-    bool others = lth_kernel_column(kernel, 1) || model_columns(j->model, room).count > 0;
-    if (others || lth_kernel_column_kind(kernel, 0) != LTH_COLUMN_TEXT)
+    if (other)
         return usage_error(j->options->command,
                            "scan is for models of one column of sequences; this one reads %s",
-                           others ? "several columns" : "no text");
+                           other);
     if (lth_kernel_wild_type(kernel))
         return usage_error(j->options->command,
                            "scan is for models of sequences; this one reads mutations");

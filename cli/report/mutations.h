@@ -18,7 +18,7 @@ typedef struct mutations {
     double expected; /* of the wild type, to count effects from; set while predicting */
 } mutations;
 
-/* NULL, or what the model reads in the place of one column of sequences. */
+/* NULL, or what the model reads in the place of one column of sequences; for scan, too. */
 const char *mutations_obstacle(lth_model *m);
 /* Whether the model reads sequences: of a wild type, or in letters of a known alphabet. */
 bool mutations_are_wanted(lth_model *m);

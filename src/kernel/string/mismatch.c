@@ -21,6 +21,7 @@
 #include "kernel/core/field.h"
 #include "kernel/string/alphabet.h"
 #include "kernel/string/gkm.h"
+#include "kernel/string/text_field.h"
 
 enum { MOST = LTH__MOST_WIDTH, PAD = LTH__LETTER_PAD };
 
@@ -107,15 +108,6 @@ static void release(void *p) {
     lth__free(s);
 }
 
-static lth_status fail_letter(const config *c, const lth__lexicon *l, lth__symbol symbol,
-                              size_t item, size_t at, lth_error *err) {
-    size_t length;
-    const char *text = lth__symbols_text(l->symbols, symbol, &length);
-    return lth__fail(
-        err, LTH_EFORMAT, "row %zu has \"%.*s\" at place %zu of \"%s\", which is no letter of %s",
-        item + 1, length > 8 ? 8 : (int)length, text, at + 1, l->def->column, c->alphabet.name);
-}
-
 /* Of the symbols of a vocabulary: one that may not stand in a text. */
 enum { STRANGE = LTH__NO_ROW_LETTER };
 
@@ -132,13 +124,15 @@ static lth_status read_letters(const lth__node *node, const lth_items *items, ui
                                lth_error *err) {
     const lth__sequences *s = &items->fields[node->field];
     const lth__lexicon *l = &items->encoder->lexicons[node->field];
-    uint8_t *number = number_symbols(node->config, l);
+    const config *c = node->config;
+    uint8_t *number = number_symbols(c, l);
     lth_status status = number ? LTH_OK : lth__fail_memory(err, lth__symbols_count(l->symbols));
     for (size_t i = 0; i < s->count && status == LTH_OK; i++) {
         for (size_t p = s->start[i]; p < s->start[i + 1] && status == LTH_OK; p++) {
             letter[p] = number[s->symbols[p]];
             if (letter[p] == STRANGE)
-                status = fail_letter(node->config, l, s->symbols[p], i, p - s->start[i], err);
+                status = lth__text_fail_letter(l, s->symbols[p], i, "place", p - s->start[i],
+                                               c->alphabet.name, err);
         }
     }
     lth__free(number);
