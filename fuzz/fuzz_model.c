@@ -60,9 +60,10 @@ static void load(const char *path) {
         load_svm(path);
         return;
     }
-    size_t targets = lth_gp_targets(gp);
-    double *mean = calloc(2 * targets, sizeof *mean);
+    size_t targets = lth_gp_targets(gp), latents = lth_gp_latents(gp);
+    double *mean = calloc(2 * (targets + latents), sizeof *mean), *joint = mean + 2 * targets;
     if (mean) lth_gp_predict(gp, table, false, mean, mean + targets, &err);
+    if (mean) lth_gp_predict_joint(gp, table, joint, joint + latents, &err);
     for (size_t i = 0; i < lth_kernel_params(lth_gp_kernel(gp)); i++)
         if (!lth_gp_param_at(gp, i)->path) abort();
     if (!lth_gp_param_at(gp, LTH_NONE)->path) abort();

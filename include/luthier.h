@@ -797,6 +797,16 @@ typedef struct lth_gp_prediction {
 } lth_gp_prediction;
 LTH_API lth_status lth_gp_predict_all(const lth_gp *gp, const lth_table *table,
                                       const lth_gp_prediction *to, size_t size, lth_error *err);
+
+/* The joint posterior of the function at the rows of a table: mean[t * rows + i] and, unless NULL,
+ * covariance[(t * rows + i) * rows + j], of what latent_mean above is: f where that is in units of
+ * its own, as for a classifier, else y without noise. t counts latent functions: one for each
+ * target of numbers, or those of a classifier. Memory grows with rows^2 and with rows times those
+ * that the model keeps. LTH_EUNSUPPORTED where the posterior knows no covariances. */
+LTH_API size_t lth_gp_latents(const lth_gp *gp);
+LTH_API lth_status lth_gp_predict_joint(const lth_gp *gp, const lth_table *table, double *mean,
+                                        double *covariance, lth_error *err);
+
 /* Metrics of such a prediction, or of some of its rows, as arrays of `count`: from y and point, and
  * what else there is of sd, lower and upper at 0.95, log_density, cdf and crps. What is missing is
  * taken from a normal distribution with this point and sd. */
@@ -1232,6 +1242,218 @@ LTH_API lth_status lth_model_explain(const lth_model *model, const lth_table *ta
 LTH_API lth_status lth_model_patterns(const lth_model *model, size_t function, size_t count,
                                       lth_reasons **out, lth_error *err);
 LTH_API const char *lth_model_row_text(const lth_model *model, size_t row, size_t column);
+
+/* ---- Design: which rows to measure next -------------------------------------------------------
+ */
+
+/* How promising a row is, by the posterior of f at it (see docs/design.md). Of numbers: the
+ * expected improvement on the best so far, and its logarithm, which tells rows apart where the
+ * first is next to nothing; mean + beta sd; a draw from the posterior; the mean; the probability of
+ * an improvement; the variance. Of labels: the entropy of the label; what the label would tell of
+ * f; how close the two likeliest classes are. AUTO: LOGEI of numbers, BALD of labels. */
+typedef enum lth_acquisition {
+    LTH_ACQUIRE_AUTO = 0,
+    LTH_ACQUIRE_EI,
+    LTH_ACQUIRE_LOGEI,
+    LTH_ACQUIRE_UCB,
+    LTH_ACQUIRE_TS,
+    LTH_ACQUIRE_GREEDY,
+    LTH_ACQUIRE_PI,
+    LTH_ACQUIRE_VARIANCE,
+    LTH_ACQUIRE_ENTROPY,
+    LTH_ACQUIRE_BALD,
+    LTH_ACQUIRE_MARGIN
+} lth_acquisition;
+/* "ei", and a line about it; NULL past the last. Static. */
+LTH_API const char *lth_acquisition_name(lth_acquisition which, const char **help);
+
+/* How rows of a batch take account of each other: by the expected improvement of all of them
+ * together; each after the model believes its own mean of those before it; each by a draw of its
+ * own from the joint posterior; not at all. AUTO: THOMPSON for ts, TOP for greedy, BELIEVER
+ * otherwise. */
+typedef enum lth_batch {
+    LTH_BATCH_AUTO = 0,
+    LTH_BATCH_JOINT,
+    LTH_BATCH_BELIEVER,
+    LTH_BATCH_THOMPSON,
+    LTH_BATCH_TOP
+} lth_batch;
+LTH_API const char *lth_batch_name(lth_batch which, const char **help);
+
+typedef struct lth_propose_options {
+    size_t size;                 /* set by lth_propose_options_init()                          */
+    size_t count;                /* rows to propose, fewer where there are not so many; default 1 */
+    lth_acquisition acquisition; /* default AUTO                                               */
+    lth_batch batch;             /* default AUTO                                               */
+    bool minimize;               /* what `objectives` says nothing of; default false           */
+    const char *const *objectives; /* "NAME", "NAME=max", "NAME=min": targets of the models, or a
+                                      class of a classifier; NULL = all targets                  */
+    size_t objective_count;
+    const double *weights; /* of each objective, for the sum of them; NULL = what several add to the
+                              hypervolume of those that are not outdone                          */
+    double beta;           /* of UCB; 0 (default) = 2                                            */
+    double best; /* what is to be improved on; NaN (default) = the best that is expected of
+                    a training row                                                     */
+    const lth_table *pending;  /* rows that are being measured, with the columns of the models:
+                                  believed, and not proposed again; NULL = none                  */
+    const lth_model *feasible; /* the acquisition counts by the probability that this model's label
+                                  is `feasible_class` (NULL = its last class), or of numbers, that y
+                                  is between the two bounds; NULL = all rows are                 */
+    const char *feasible_class;
+    double feasible_least, feasible_most; /* NaN (default) = no such bound                       */
+    const char
+        *cost;       /* a column of the candidates: the acquisition is by unit of it; NULL = none */
+    size_t distance; /* letters (of other texts, tokens) by which proposals differ at least from
+                        each other and from rows measured or pending; 0 (default) = 1         */
+    bool repeats;    /* rows that are measured or pending may be proposed too                  */
+    size_t shortlist; /* rows whose joint posterior is looked at; 0 (default) = 2048            */
+    size_t draws;     /* from it, for JOINT; 0 (default) = 512                                  */
+    const char *wild_type; /* the sequence from which mutations are counted; NULL (default) = the
+                              kernel's, if it has one                                            */
+    const lth_table *measured; /* rows not to propose, beside those the models have learned from;
+                                  with the columns of the models; NULL = none                    */
+} lth_propose_options;
+LTH_API void lth_propose_options_init(lth_propose_options *options);
+
+typedef struct lth_proposals lth_proposals;
+typedef struct lth_proposal {
+    size_t row;         /* of the candidates                                                     */
+    double mean, sd;    /* of the first objective, as latent_mean and latent_sd of a prediction; of
+                           labels the probability of the likeliest class, and NaN                */
+    double acquisition; /* given the proposals before it; in the units of its kind               */
+    double feasible;    /* probability; 1 without such a model                                   */
+    double cost;        /* 1 without                                                             */
+    size_t nearest;     /* the training row, from 0, that it takes fewest edits to come from     */
+    size_t distance;    /* that many; LTH_NONE for both where rows are no texts                  */
+    size_t mutations;   /* edits from the wild type; LTH_NONE = there is none                    */
+    const char *label;  /* the likeliest class; NULL of numbers                                  */
+} lth_proposal;
+
+/* The rows of a table to measure next, best first. Models have what is to be optimised (or learned)
+ * as targets: one, or several that read the same table. The same seed, the same proposals. */
+LTH_API lth_status lth_propose(lth_model *const *models, size_t model_count,
+                               const lth_table *candidates, const lth_propose_options *options,
+                               lth_proposals **out, lth_error *err);
+LTH_API void lth_proposals_free(lth_proposals *proposals);
+LTH_API size_t lth_proposals_count(const lth_proposals *proposals);
+LTH_API const lth_proposal *lth_proposal_at(const lth_proposals *proposals, size_t i);
+/* What they are for: the name of an objective, NULL past the last; and of each proposal the mean
+ * and sd of it. */
+LTH_API const char *lth_proposals_objective(const lth_proposals *proposals, size_t objective,
+                                            bool *minimize);
+LTH_API double lth_proposals_mean(const lth_proposals *proposals, size_t i, size_t objective);
+LTH_API double lth_proposals_sd(const lth_proposals *proposals, size_t i, size_t objective);
+LTH_API lth_acquisition lth_proposals_acquisition(const lth_proposals *proposals);
+LTH_API lth_batch lth_proposals_batch(const lth_proposals *proposals);
+
+/* Texts that could be measured, by a rule instead of a list; docs/design.md has the words:
+ * "alphabet=ACGT, length=5..12", "from=wt.fa, sites=39,40,41,54", "max-mutations=5,
+ * forbid=N[^P][ST]". A mistake is LTH_EFORMAT with its column. */
+typedef struct lth_space lth_space;
+LTH_API lth_status lth_space_parse(lth_ctx *ctx, const char *text, lth_space **out, lth_error *err);
+LTH_API void lth_space_free(lth_space *space);
+/* Whether a text belongs to it; if not, `why` (NULL = not asked) is a static text. */
+LTH_API bool lth_space_has(const lth_space *space, const char *text, size_t length,
+                           const char **why);
+/* `count` different texts of the space at random, as a table of one column; fewer where there are
+ * not so many. */
+LTH_API lth_status lth_space_sample(const lth_space *space, const char *column, size_t count,
+                                    uint64_t seed, lth_table **out, lth_error *err);
+
+/* Whether each of some texts can be measured at all; returns 0, or anything else to end the search
+ * with LTH_EIO. */
+typedef int lth_valid_fn(void *user, const char *const *texts, size_t count, bool *valid);
+
+typedef struct lth_search_options {
+    size_t size;        /* set by lth_search_options_init()                                     */
+    size_t evaluations; /* acquisition values to compute at most; 0 (default) = 20,000          */
+    size_t population;  /* texts that are kept from one generation to the next; 0 (default) = 256 */
+    size_t trust;       /* edits from the best rows measured at most; 0 (default) = no such limit */
+    lth_valid_fn *valid; /* NULL = all are                                                       */
+    void *user;          /* handed to it                                                         */
+} lth_search_options;
+LTH_API void lth_search_options_init(lth_search_options *options);
+
+/* lth_propose() over a space: an evolutionary search, with single edits of the best it finds. The
+ * models read one column of texts. `rows` are the proposals' texts, in a table with that column;
+ * `row` of a proposal is one of these. */
+LTH_API lth_status lth_search(lth_model *const *models, size_t model_count, const lth_space *space,
+                              const lth_propose_options *options, const lth_search_options *search,
+                              lth_table **rows, lth_proposals **out, lth_error *err);
+
+/* A campaign: rounds of asking what to measure and telling what was measured. Its state is a
+ * folder: settings (design.tsv), all rows with what was expected and what came out (rows.tsv), and
+ * the last model; it goes on after a crash, and one process at a time changes it. Without a folder
+ * it lives in memory. */
+typedef struct lth_design lth_design;
+typedef struct lth_design_options {
+    size_t size;        /* set by lth_design_options_init()                                      */
+    const char *kernel; /* expression                                                            */
+    const char *const *targets;
+    size_t target_count;
+    const char *space;      /* as for lth_space_parse(); or                                     */
+    const char *candidates; /* a table's file; or                                               */
+    const lth_table *pool;  /* a table in memory, borrowed, of a campaign in memory             */
+    const lth_propose_options *propose; /* how; NULL = defaults. Its count, pending and best are not
+                                           looked at                                             */
+    const lth_search_options *search;   /* NULL = defaults                                       */
+    const lth_gp_options *gp;           /* NULL = defaults                                       */
+    const char *const *settings; /* "NAME=VALUE": whatever else the caller wants to find again   */
+    size_t setting_count;
+} lth_design_options;
+LTH_API void lth_design_options_init(lth_design_options *options);
+
+/* Begin one. `folder` must not be there, or be empty; NULL = in memory. */
+LTH_API lth_status lth_design_create(lth_ctx *ctx, const char *folder,
+                                     const lth_design_options *options, lth_design **out,
+                                     lth_error *err);
+LTH_API lth_status lth_design_open(lth_ctx *ctx, const char *folder, lth_design **out,
+                                   lth_error *err);
+LTH_API void lth_design_free(lth_design *design);
+
+/* `count` rows to measure: with what the models read of them. They are pending from now on. With
+ * too few rows measured to learn from, they are drawn at random, and `proposals` gets NULL.
+ * Either out-pointer may be NULL. */
+LTH_API lth_status lth_design_ask(lth_design *design, size_t count, lth_table **rows,
+                                  lth_proposals **proposals, lth_error *err);
+/* What was measured: a table with the columns of the models and the targets. Rows that were not
+ * asked for are welcome; a row may come again as a repeat, but with the value it had in an earlier
+ * round only where that is allowed (lth_design_allow_repeats()): then it is a file told twice. An
+ * empty target stays pending. A row that is no number is LTH_EFORMAT with its line, and then
+ * nothing is taken. */
+LTH_API lth_status lth_design_tell(lth_design *design, const lth_table *results, lth_error *err);
+/* Rows that are no longer being measured: pending no more. */
+LTH_API lth_status lth_design_forget(lth_design *design, const lth_table *rows, lth_error *err);
+
+typedef struct lth_design_report {
+    size_t rounds, measured, pending; /* rounds: times something was told                        */
+    double best;                      /* of the first target; NaN = nothing was measured         */
+    size_t best_row;                  /* of lth_design_rows(); LTH_NONE likewise                 */
+    double seconds;                   /* of the last fit                                         */
+} lth_design_report;
+LTH_API const lth_design_report *lth_design_reported(const lth_design *design);
+/* All rows: the models' columns, targets, and round (in which it was measured, empty = pending),
+ * asked (in which it was asked for), mean, sd and acquisition as they were when it was asked for.
+ * Borrowed until the next call that changes the campaign. */
+LTH_API const lth_table *lth_design_rows(const lth_design *design);
+/* The model of the last ask; NULL = none yet. Borrowed. */
+LTH_API lth_model *lth_design_model(const lth_design *design);
+/* A setting as it is written in design.tsv: "kernel", "target", "space", or one of the caller's;
+ * NULL = there is none. */
+LTH_API const char *lth_design_setting(const lth_design *design, const char *name);
+/* The i-th target; NULL past the last. */
+LTH_API const char *lth_design_target(const lth_design *design, size_t i);
+/* The candidates, once they were asked for; NULL of a space. And which of them the i-th row of the
+ * last ask is; LTH_NONE of a space. The i-th of its proposals is the i-th of its rows. */
+LTH_API const lth_table *lth_design_candidates(const lth_design *design);
+LTH_API size_t lth_design_asked(const lth_design *design, size_t i);
+/* What a folder cannot keep, for this object: a second model (borrowed), as `feasible` of
+ * lth_propose_options, and a check of texts, as `valid` of lth_search_options. NULL = none. */
+LTH_API void lth_design_use(lth_design *design, const lth_model *feasible, lth_valid_fn *valid,
+                            void *user);
+/* Whether lth_design_tell() takes rows again that are measured already with the same value; at
+ * first as `repeats` of lth_propose_options says. */
+LTH_API void lth_design_allow_repeats(lth_design *design, bool allow);
 
 /* ---- A model looked at ----------------------------------------------------------------------- */
 

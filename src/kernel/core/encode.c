@@ -314,6 +314,72 @@ lth_status lth__items_pick(const lth_items *items, const size_t *item, size_t co
     return status;
 }
 
+/* Where one of two lists begins and ends, after what is there already. */
+static size_t *join_starts(const size_t *a, size_t a_count, const size_t *b, size_t b_count) {
+    size_t *start = lth__alloc(a_count + b_count + 1, sizeof *start);
+    if (!start) return NULL;
+    size_t used = a[a_count] - a[0];
+    for (size_t i = 0; i <= a_count; i++) start[i] = a[i] - a[0];
+    for (size_t i = 1; i <= b_count; i++) start[a_count + i] = used + b[i] - b[0];
+    return start;
+}
+
+static void *join_arrays(const void *a, size_t a_count, const void *b, size_t b_count,
+                         size_t size) {
+    char *both = lth__alloc(a_count + b_count, size);
+    if (both && a_count > 0) memcpy(both, a, a_count * size);
+    if (both && b_count > 0) memcpy(both + a_count * size, b, b_count * size);
+    return both;
+}
+
+static bool join_sequences(const lth__sequences *a, const lth__sequences *b, lth__sequences *to) {
+    size_t n = a->count, m = b->count;
+    *to = (lth__sequences){.count = n + m,
+                           .longest = a->longest > b->longest ? a->longest : b->longest,
+                           .width = a->width};
+    if (a->numbers) {
+        to->numbers =
+            join_arrays(a->numbers, n * a->width, b->numbers, m * b->width, sizeof *to->numbers);
+        return to->numbers != NULL;
+    }
+    to->start = join_starts(a->start, n, b->start, m);
+    to->symbols =
+        join_arrays(a->symbols + a->start[0], a->start[n] - a->start[0], b->symbols + b->start[0],
+                    b->start[m] - b->start[0], sizeof *to->symbols);
+    return to->start && to->symbols;
+}
+
+static bool join_features(const lth__features *a, size_t n, const lth__features *b, size_t m,
+                          lth__features *to) {
+    size_t used = a->start[n] - a->start[0], more = b->start[m] - b->start[0];
+    to->start = join_starts(a->start, n, b->start, m);
+    to->feature = join_arrays(a->feature + a->start[0], used, b->feature + b->start[0], more,
+                              sizeof *to->feature);
+    to->weight = join_arrays(a->weight + a->start[0], used, b->weight + b->start[0], more,
+                             sizeof *to->weight);
+    return to->start && to->feature && to->weight;
+}
+
+lth_status lth__items_join(const lth_items *a, const lth_items *b, lth_items **out,
+                           lth_error *err) {
+    lth_items *both = NULL;
+    LTH_TRY(lth__items_create(a->encoder, a->count + b->count, &both, err));
+    bool ok = true;
+    for (size_t f = 0; f < a->encoder->kernel->field_count && ok; f++)
+        ok = join_sequences(&a->fields[f], &b->fields[f], &both->fields[f]);
+    for (size_t n = 0; n < a->encoder->kernel->node_count && ok; n++) {
+        if (a->features[n].start && b->features[n].start)
+            ok = join_features(&a->features[n], a->count, &b->features[n], b->count,
+                               &both->features[n]);
+    }
+    if (ok) {
+        *out = both;
+        return LTH_OK;
+    }
+    lth_items_free(both);
+    return lth__fail_memory(err, 0);
+}
+
 /* ---- Learning from some of the first items ---- */
 
 lth_status lth__items_learn(lth_items *items, const size_t *item, size_t count, lth_error *err) {

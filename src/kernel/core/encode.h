@@ -139,5 +139,7 @@ lth_status lth__items_slice(const lth_items *items, size_t first, size_t count, 
  */
 lth_status lth__items_pick(const lth_items *items, const size_t *item, size_t count,
                            lth_items **out, lth_error *err);
+/* The items of `a`, then those of `b`, of the same encoder, copied. */
+lth_status lth__items_join(const lth_items *a, const lth_items *b, lth_items **out, lth_error *err);
 
 #endif

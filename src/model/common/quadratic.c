@@ -47,11 +47,9 @@ lth_status lth__quadratic_reserve(size_t n, size_t rank, size_t probes, lth__qua
 
 /* Any c will do in the formula above; the best one is C^-1 M^T k but for directions in which there
  * is next to nothing. */
-lth_status lth__quadratic_invert(lth__quadratic *q, lth_ctx *ctx, lth_error *err) {
+lth_status lth__quadratic_factor(const lth__quadratic *q, lth_ctx *ctx, double *L, lth_error *err) {
     size_t rank = q->rank;
     double trace = 0, ridge = 1e-11;
-    double *L = lth__alloc(rank * rank, sizeof *L);
-    if (!L) return lth__fail_memory(err, rank * rank * sizeof *L);
     for (size_t i = 0; i < rank; i++) trace += q->C[i * rank + i] / (double)rank;
     lth_status status;
     do {
@@ -60,6 +58,14 @@ lth_status lth__quadratic_invert(lth__quadratic *q, lth_ctx *ctx, lth_error *err
         status = lth__cholesky(ctx, rank, L, err);
         ridge *= 100;
     } while (status == LTH_ENUMERIC && ridge < 1e-3);
+    return status;
+}
+
+lth_status lth__quadratic_invert(lth__quadratic *q, lth_ctx *ctx, lth_error *err) {
+    size_t rank = q->rank;
+    double *L = lth__alloc(rank * rank, sizeof *L);
+    if (!L) return lth__fail_memory(err, rank * rank * sizeof *L);
+    lth_status status = lth__quadratic_factor(q, ctx, L, err);
     if (status == LTH_OK) status = lth__cholesky_inverse(ctx, rank, L, q->E, err);
     lth__free(L);
     return status;

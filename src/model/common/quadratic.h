@@ -47,11 +47,16 @@ lth_status lth__quadratic_create(const lth__krylov *k, const lth__matrix *G,
 lth_status lth__quadratic_reserve(size_t n, size_t rank, size_t probes, lth__quadratic **out,
                                   lth_error *err);
 lth_status lth__quadratic_invert(lth__quadratic *q, lth_ctx *ctx, lth_error *err);
+/* L (rank x rank): the factor of C, with as little more on its diagonal as it takes. */
+lth_status lth__quadratic_factor(const lth__quadratic *q, lth_ctx *ctx, double *L, lth_error *err);
 void lth__quadratic_free(lth__quadratic *q);
 
 /* Of the rows of K (rows x n), which are overwritten. All threads work. */
 lth_status lth__quadratic_of(const lth__quadratic *q, lth_ctx *ctx, size_t rows, double *K,
                              double *out, lth_error *err);
+/* V [row][rank] of the same rows, which stay as they are: V V^T is the part that is known. */
+lth_status lth__quadratic_features(const lth__quadratic *q, lth_ctx *ctx, size_t rows,
+                                   const double *K, double *V, lth_error *err);
 /* The diagonal of G^-1. */
 lth_status lth__quadratic_diagonal(const lth__quadratic *q, lth_ctx *ctx, double *out,
                                    lth_error *err);

@@ -128,6 +128,45 @@ lth_status lth__quadratic_of(const lth__quadratic *q, lth_ctx *ctx, size_t rows,
     return lth__parallel_for(ctx, NULL, (rows + PIECE - 1) / PIECE, NULL, value_piece, &v, err);
 }
 
+/* ---- The part that is known, of pairs of rows: K M C^-1 M^T K^T ---- */
+
+typedef struct features {
+    values v;
+    const double *K, *L; /* C = L L^T */
+    double *V;
+} features;
+
+static lth_status feature_piece(void *user, size_t index, unsigned worker, lth_error *err) {
+    (void)worker;
+    const features *f = user;
+    const lth__quadratic *q = f->v.q;
+    size_t at = index * PIECE, rows = smaller(PIECE, f->v.rows - at);
+    room r = {.panel = lth__alloc(PANEL * q->rank, sizeof *r.panel), .H = f->V + at * q->rank};
+    if (!r.panel) return lth__fail_memory(err, PANEL * q->rank * sizeof *r.panel);
+    for (size_t first = 0; first < q->n; first += PANEL)
+        add_span(&f->v, rows, f->K + at * q->n, first, smaller(PANEL, q->n - first), &r);
+    f->v.blas->solve_right(rows, q->rank, f->L, q->rank, r.H, q->rank);
+    lth__free(r.panel);
+    return LTH_OK;
+}
+
+lth_status lth__quadratic_features(const lth__quadratic *q, lth_ctx *ctx, size_t rows,
+                                   const double *K, double *V, lth_error *err) {
+    features f = {.v = {.q = q, .rows = rows}, .K = K, .V = V};
+    size_t cells = q->rank * q->rank;
+    if (q->rank == 0) return LTH_OK;
+    LTH_TRY(lth__blas_get(&f.v.blas, err));
+    double *L = lth__alloc(cells, sizeof *L);
+    if (!L) return lth__fail_memory(err, cells * sizeof *L);
+    f.L = L;
+    lth_status status = lth__quadratic_factor(q, ctx, L, err);
+    if (status == LTH_OK)
+        status =
+            lth__parallel_for(ctx, NULL, (rows + PIECE - 1) / PIECE, NULL, feature_piece, &f, err);
+    lth__free(L);
+    return status;
+}
+
 /* ---- Unit vectors: the rest need not be written down ---- */
 
 static lth_status unit_piece(void *user, size_t index, unsigned worker, lth_error *err) {

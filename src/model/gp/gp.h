@@ -298,6 +298,22 @@ lth_status lth__gp_noise_at(const lth_gp *gp, const lth_items *item, lth__at_row
 lth_status lth__gp_classify_items(const lth_gp *gp, const lth_items *items, double *probability,
                                   lth_error *err);
 
+/* Means and variances of the latent functions by [latent][item], in the units of latent_mean. Where
+ * they are coupled, covariances by [latent][latent][item]. */
+size_t lth__gp_spreads(const lth_gp *gp);
+lth_status lth__gp_latent_items(const lth_gp *gp, const lth_items *items, double *mean,
+                                double *variance, lth_error *err);
+/* The joint posterior of items (gp_joint.c): mean[latent * items + i] and, unless NULL,
+ * covariance[(latent * items + i) * items + j], in the units of latent_mean. By all ranks. */
+lth_status lth__gp_joint_items(const lth_gp *gp, const lth_items *items, double *mean,
+                               double *covariance, lth_error *err);
+
+/* Of the same items, whose means these are and of which `known` (or NULL) is known: the variance of
+ * the noise with which one more number, seen there, would tell f, by [latent * items + i] in its
+ * units squared (gp_noise.c). At the model's own parameters, also where it has draws. */
+lth_status lth__gp_noise_items(const lth_gp *gp, const lth_items *items, const lth__known *known,
+                               const double *mean, double *variance, lth_error *err);
+
 /* What is left of the variances of rows when others are known: V [row][n] becomes V L^-T, and
  * variance[row * stride] = self[row] - |V_row|^2, at least 0. L is packed. */
 lth_status lth__gp_variances(lth_ctx *ctx, size_t n, const double *L, size_t rows, double *V,

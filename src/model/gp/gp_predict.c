@@ -2,9 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/parallel.h"
 #include "engine/cluster.h"
-#include "model/common/linalg.h"
 #include "model/gp/gp_average.h"
 #include "model/gp/gp_classes.h"
 #include "model/likelihood/mixture.h"
@@ -12,46 +10,7 @@
 #include "model/posterior/outputs.h"
 #include "model/posterior/softmax.h"
 
-enum { SLICE = 512, PIECE = 32 };
-
-/* ---- What is left of a variance ---- */
-
-typedef struct variance_job {
-    const lth__blas *blas;
-    size_t n, rows, stride;
-    lth__packed L;
-    const double *self;
-    double *V, *variance;
-} variance_job;
-
-static lth_status variance_piece(void *user, size_t index, unsigned worker, lth_error *err) {
-    (void)worker, (void)err;
-    const variance_job *j = user;
-    size_t n = j->n, first = index * PIECE;
-    size_t last = first + PIECE < j->rows ? first + PIECE : j->rows;
-    lth__packed_solve_right(j->blas, &j->L, last - first, j->V + first * n);
-    for (size_t r = first; r < last; r++) {
-        double explained = 0;
-        for (size_t i = 0; i < n; i++) explained += j->V[r * n + i] * j->V[r * n + i];
-        double rest = j->self[r] - explained;
-        j->variance[r * j->stride] = rest > 0 ? rest : 0;
-    }
-    return LTH_OK;
-}
-
-lth_status lth__gp_variances(lth_ctx *ctx, size_t n, const double *L, size_t rows, double *V,
-                             const double *self, double *variance, size_t stride, lth_error *err) {
-    variance_job j = {.n = n,
-                      .rows = rows,
-                      .stride = stride,
-                      .L = lth__packed_layout(n),
-                      .self = self,
-                      .V = V,
-                      .variance = variance};
-    j.L.cells = (double *)L;
-    LTH_TRY(lth__blas_get(&j.blas, err));
-    return lth__parallel_for(ctx, NULL, (rows + PIECE - 1) / PIECE, NULL, variance_piece, &j, err);
-}
+enum { SLICE = 512 };
 
 /* ---- Slices of the rows ---- */
 
@@ -459,6 +418,80 @@ lth_status lth__gp_classify_items(const lth_gp *gp, const lth_items *items, doub
     lth__softmax_points_free(&to.points);
     lth__free(to.of_model);
     return lth__cluster_join(lth__items_ctx(items)->cluster, status, probability, cells, err);
+}
+
+/* ---- Latent functions ---- */
+
+typedef struct latents {
+    const lth_gp *gp;
+    const lth__averaged *by;
+    double *mean, *variance; /* [latent][item] */
+    size_t count;
+} latents;
+
+size_t lth__gp_spreads(const lth_gp *gp) {
+    return gp->likelihood->coupled ? gp->latents * gp->latents : gp->latents;
+}
+
+/* Of all models, the mean of a number that lies `stride` apart. */
+static double mix(const lth__averaged *by, const double *of, size_t stride) {
+    double sum = 0;
+    for (size_t k = 0; k < by->count; k++) sum += by->weight[k] * of[k * stride];
+    return sum;
+}
+
+/* What the means of models add to a covariance by being different. */
+static double mix_means(const lth__averaged *by, const double *a, const double *b, size_t stride) {
+    double sum = 0, a_mean = mix(by, a, stride), b_mean = mix(by, b, stride);
+    for (size_t k = 0; k < by->count; k++)
+        sum += by->weight[k] * (a[k * stride] - a_mean) * (b[k * stride] - b_mean);
+    return sum;
+}
+
+static void take_latents(void *user, size_t first, size_t rows, const double *mean,
+                         const double *variance) {
+    const latents *to = user;
+    const lth_gp *gp = to->gp;
+    size_t n = gp->latents, stride = rows * means_of(gp), spreads = lth__gp_spreads(gp);
+    for (size_t i = 0; i < rows; i++) {
+        const double *of_row = mean + i * n;
+        for (size_t l = 0; l < n; l++)
+            to->mean[l * to->count + first + i] = mix(to->by, of_row + l, stride);
+        for (size_t v = 0; v < spreads; v++) {
+            size_t a = gp->likelihood->coupled ? v / n : v, b = v % n;
+            double *out = &to->variance[v * to->count + first + i];
+            *out = mix(to->by, variance + i * spreads + v, rows * spread_of(gp));
+            if (to->by->count > 1) *out += mix_means(to->by, of_row + a, of_row + b, stride);
+        }
+    }
+}
+
+/* In the units of latent_mean. */
+static void put_units(const latents *to) {
+    const lth_gp *gp = to->gp;
+    bool own = lth__gp_has_own_units(gp);
+    for (size_t i = 0; !gp->classes && i < gp->latents * to->count; i++) {
+        const lth__target *of = &gp->targets[i / to->count];
+        to->mean[i] = own ? to->mean[i] + of->link : of->shift + of->scale * to->mean[i];
+        if (!own) to->variance[i] *= of->scale * of->scale;
+    }
+}
+
+lth_status lth__gp_latent_items(const lth_gp *gp, const lth_items *items, double *mean,
+                                double *variance, lth_error *err) {
+    size_t cells = items->count * gp->latents, spreads = items->count * lth__gp_spreads(gp);
+    lth__cluster *c = lth__items_ctx(items)->cluster;
+    lth__averaged by;
+    LTH_TRY(find_models(gp, items, &by, err));
+    latents to = {.gp = gp, .by = &by, .mean = mean, .variance = variance, .count = items->count};
+    memset(mean, 0, cells * sizeof *mean);
+    memset(variance, 0, spreads * sizeof *variance);
+    lth_status status = predict_slices(&by, items, true, NULL, take_latents, &to, err);
+    status = lth__cluster_agree(c, status, err);
+    if (status == LTH_OK) status = lth__cluster_join(c, LTH_OK, mean, cells, err);
+    if (status == LTH_OK) status = lth__cluster_join(c, LTH_OK, variance, spreads, err);
+    if (status == LTH_OK) put_units(&to);
+    return status;
 }
 
 /* ---- Tables ---- */

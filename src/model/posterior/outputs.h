@@ -80,6 +80,9 @@ typedef struct lth__outputs_form {
     /* Covariances of the targets at rows, [row][target][target]. */
     lth_status (*covary)(const lth_gp *gp, lth_ctx *ctx, size_t rows, const double *K,
                          const double *self, double *covariance, lth_error *err);
+    /* As that of a posterior. */
+    lth_status (*join)(const lth_gp *gp, lth_ctx *ctx, size_t rows, const double *K, double *C,
+                       lth_error *err);
     size_t (*factors)(const lth__outputs *o);     /* how many L */
     size_t (*factor_rows)(const lth__outputs *o); /* and of which size */
 } lth__outputs_form;

@@ -9,6 +9,7 @@
 
 #include "base/parallel.h"
 #include "model/common/linalg.h"
+#include "model/posterior/joint.h"
 #include "model/posterior/outputs.h"
 
 static size_t factors(const lth__outputs *o) {
@@ -304,10 +305,34 @@ static lth_status covary(const lth_gp *gp, lth_ctx *ctx, size_t rows, const doub
     return status;
 }
 
+/* The same of rows among each other, of each target by itself. */
+static lth_status join(const lth_gp *gp, lth_ctx *ctx, size_t rows, const double *K, double *C,
+                       lth_error *err) {
+    const lth__outputs *o = gp->solution;
+    size_t count = o->targets, cells = o->cells, square = rows * rows;
+    double *V = lth__alloc(rows * cells, sizeof *V);
+    if (!V) return lth__fail_memory(err, rows * cells * sizeof *V);
+    lth_status status = LTH_OK;
+    for (size_t t = 0; t < count && status == LTH_OK; t++) {
+        double *of = C + t * square;
+        for (size_t i = 0; i < rows * cells; i++) {
+            size_t c = i % cells;
+            V[i] = o->B[t * count + o->target[c]] * K[i / cells * o->rows + o->row[c]];
+        }
+        for (size_t i = 0; i < square; i++) of[i] *= o->B[t * count + t];
+        status = lth__joint_whiten(ctx, cells, o->L[0], rows, V, err);
+        if (status == LTH_OK) status = lth__joint_add(ctx, rows, cells, -1, V, V, of, err);
+        lth__joint_hold(rows, of);
+    }
+    lth__free(V);
+    return status;
+}
+
 const lth__outputs_form lth__outputs_cells = {.bytes = bytes,
                                               .evidence = evidence,
                                               .settle = settle,
                                               .inverse_diagonal = inverse_diagonal,
                                               .covary = covary,
+                                              .join = join,
                                               .factors = factors,
                                               .factor_rows = factor_rows};

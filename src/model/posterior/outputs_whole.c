@@ -13,6 +13,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "model/posterior/joint.h"
 #include "model/posterior/outputs.h"
 
 static size_t factors(const lth__outputs *o) {
@@ -264,10 +265,46 @@ static lth_status covary(const lth_gp *gp, lth_ctx *ctx, size_t rows, const doub
     return status;
 }
 
+/* D = l k** - l^2 k*^T (l K + s I)^-1 k*, as above, of rows among each other. */
+static lth_status join_group(const lth_gp *gp, lth_ctx *ctx, size_t group, size_t rows,
+                             const double *K, const double *prior, double *V, double *D,
+                             lth_error *err) {
+    const lth__outputs *o = gp->solution;
+    size_t n = o->rows;
+    double l = o->l[group], by = l / sqrt(gp->own[0]);
+    for (size_t i = 0; i < rows * n; i++) V[i] = by * K[i];
+    for (size_t i = 0; i < rows * rows; i++) D[i] = l * prior[i];
+    LTH_TRY(lth__joint_whiten(ctx, n, o->L[group], rows, V, err));
+    LTH_TRY(lth__joint_add(ctx, rows, n, -1, V, V, D, err));
+    lth__joint_hold(rows, D);
+    return LTH_OK;
+}
+
+static lth_status join(const lth_gp *gp, lth_ctx *ctx, size_t rows, const double *K, double *C,
+                       lth_error *err) {
+    const lth__outputs *o = gp->solution;
+    size_t square = rows * rows, size = rows * o->rows + 2 * square;
+    double *V = lth__alloc(size, sizeof *V), *prior = V + rows * o->rows, *D = prior + square;
+    if (!V) return lth__fail_memory(err, size * sizeof *V);
+    lth_status status = LTH_OK;
+    memcpy(prior, C, square * sizeof *prior);
+    memset(C, 0, o->targets * square * sizeof *C);
+    for (size_t g = 0; g < lth__outputs_groups(o) && status == LTH_OK; g++) {
+        status = join_group(gp, ctx, g, rows, K, prior, V, D, err);
+        for (size_t t = 0; t < o->targets && status == LTH_OK; t++) {
+            double share = share_of(o, g, t, t);
+            for (size_t i = 0; i < square; i++) C[t * square + i] += share * D[i];
+        }
+    }
+    lth__free(V);
+    return status;
+}
+
 const lth__outputs_form lth__outputs_whole = {.bytes = bytes,
                                               .evidence = evidence,
                                               .settle = settle,
                                               .inverse_diagonal = inverse_diagonal,
                                               .covary = covary,
+                                              .join = join,
                                               .factors = factors,
                                               .factor_rows = factor_rows};

@@ -46,14 +46,19 @@ typedef struct lth__posterior {
     /* Optional: make what predictions need and a file does not hold. By all ranks, before any of
      * them predicts. */
     lth_status (*ready)(const lth_gp *gp, lth_error *err);
-    /* Rows with these covariances K [row][row that is kept], which are overwritten, and variances:
-     * mean[row * latents + i] and, unless NULL, variance likewise. From many threads at once. */
+    /* Rows with these covariances K [row][row that is kept] and variances: mean[row * latents + i]
+     * and, unless NULL, variance likewise, for which K is overwritten. From many threads at once.
+     */
     lth_status (*predict)(const lth_gp *gp, lth_ctx *ctx, size_t rows, double *K,
                           const double *self, double *mean, double *variance, lth_error *err);
     /* Optional: mean likewise, and the covariances [row][latent][latent], of what is not
      * independent in the latent functions. K stays as it is. */
     lth_status (*covary)(const lth_gp *gp, lth_ctx *ctx, size_t rows, const double *K,
                          const double *self, double *mean, double *covariance, lth_error *err);
+    /* Optional: C [latent][row][row] are the covariances k** of the prior, of which the lower
+     * triangles count, and become those of the posterior. K as in predict(). */
+    lth_status (*join)(const lth_gp *gp, lth_ctx *ctx, size_t rows, double *K, double *C,
+                       lth_error *err);
     /* w[a]: the mean of latent function i at x is sum_a w_a covariance(x, a). */
     void (*weigh)(const lth_gp *gp, size_t i, double *w);
     /* f of each row from all the others; NULL = not known. */

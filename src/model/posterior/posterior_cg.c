@@ -17,6 +17,7 @@
 #include "engine/cluster.h"
 #include "model/common/quadratic.h"
 #include "model/gp/gp.h"
+#include "model/posterior/joint.h"
 
 enum { LEAST_RANK = 32, RANK = 300, MOST_RANK = 1000, MOST_STEPS = 1000, MOST_PROBE_STEPS = 100 };
 static const double PROBE_TOLERANCE = 1e-2; /* far below what so few probes can tell */
@@ -270,6 +271,43 @@ static lth_status predict(const lth_gp *gp, lth_ctx *ctx, size_t rows, double *K
     return status;
 }
 
+/* Of pairs of rows the part that is known tells how they go together, and the variances, which are
+ * at most what it leaves, how far: so it stays a matrix of covariances. */
+static void scale(size_t rows, const double *variance, double *by, double *C) {
+    for (size_t i = 0; i < rows; i++) {
+        double left = C[i * rows + i];
+        by[i] = left > 0 ? sqrt(fmin(variance[i] / left, 1)) : 0;
+    }
+    for (size_t i = 0; i < rows; i++) {
+        for (size_t j = 0; j < i; j++) C[i * rows + j] *= by[i] * by[j];
+        C[i * rows + i] = variance[i];
+    }
+}
+
+static lth_status join_known(const lth_gp *gp, lth_ctx *ctx, size_t rows, double *K, double *room,
+                             double *C, lth_error *err) {
+    const lth__quadratic *q = ((const cg *)gp->solution)->quadratic;
+    double *variance = room, *by = variance + rows, *V = by + rows;
+    LTH_TRY(lth__quadratic_features(q, ctx, rows, K, V, err));
+    LTH_TRY(lth__quadratic_of(q, ctx, rows, K, variance, err));
+    for (size_t i = 0; i < rows; i++) variance[i] = fmax(C[i * rows + i] - variance[i], 0);
+    if (q->rank > 0) LTH_TRY(lth__joint_add(ctx, rows, q->rank, -1, V, V, C, err));
+    scale(rows, variance, by, C);
+    for (size_t k = 1; k < gp->latents; k++)
+        memcpy(C + k * rows * rows, C, rows * rows * sizeof *C);
+    return LTH_OK;
+}
+
+static lth_status join(const lth_gp *gp, lth_ctx *ctx, size_t rows, double *K, double *C,
+                       lth_error *err) {
+    size_t cells = rows * (((const cg *)gp->solution)->quadratic->rank + 2);
+    double *room = lth__alloc(cells, sizeof *room);
+    if (!room) return lth__fail_memory(err, cells * sizeof *room);
+    lth_status status = join_known(gp, ctx, rows, K, room, C, err);
+    lth__free(room);
+    return status;
+}
+
 static void weigh(const lth_gp *gp, size_t i, double *w) {
     const cg *c = gp->solution;
     for (size_t r = 0; r < gp->rows; r++) w[r] = c->alpha[r * gp->latents + i];
@@ -404,6 +442,7 @@ const lth__posterior lth__cg = {.name = "cg",
                                 .evidence = evidence,
                                 .settle = settle,
                                 .predict = predict,
+                                .join = join,
                                 .weigh = weigh,
                                 .leave_one_out = leave_one_out,
                                 .save = save,

@@ -15,6 +15,7 @@
 
 #include "engine/blas.h"
 #include "model/gp/gp.h"
+#include "model/posterior/joint.h"
 
 typedef struct exact {
     double *alpha; /* rows x latents                                                         */
@@ -156,6 +157,18 @@ static lth_status predict(const lth_gp *gp, lth_ctx *ctx, size_t rows, double *K
     return LTH_OK;
 }
 
+/* Of all latent functions the same. */
+static lth_status join(const lth_gp *gp, lth_ctx *ctx, size_t rows, double *K, double *C,
+                       lth_error *err) {
+    const exact *e = gp->solution;
+    LTH_TRY(lth__joint_whiten(ctx, gp->rows, e->L, rows, K, err));
+    LTH_TRY(lth__joint_add(ctx, rows, gp->rows, -1, K, K, C, err));
+    lth__joint_hold(rows, C);
+    for (size_t i = 1; i < gp->latents; i++)
+        memcpy(C + i * rows * rows, C, rows * rows * sizeof *C);
+    return LTH_OK;
+}
+
 static void weigh(const lth_gp *gp, size_t i, double *w) {
     const exact *e = gp->solution;
     for (size_t r = 0; r < gp->rows; r++) w[r] = e->alpha[r * gp->latents + i];
@@ -260,6 +273,7 @@ const lth__posterior lth__exact = {.name = "exact",
                                    .evidence = evidence,
                                    .settle = settle,
                                    .predict = predict,
+                                   .join = join,
                                    .weigh = weigh,
                                    .leave_one_out = leave_one_out,
                                    .save = save,

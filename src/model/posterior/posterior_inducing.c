@@ -13,6 +13,7 @@
 #include "engine/blas.h"
 #include "model/gp/gp_classes.h"
 #include "model/posterior/inducing.h"
+#include "model/posterior/joint.h"
 
 typedef lth__inducing_state state;
 
@@ -268,6 +269,58 @@ static lth_status predict(const lth_gp *gp, lth_ctx *ctx, size_t rows, double *K
     return status;
 }
 
+typedef struct solving {
+    const lth__blas *blas;
+    size_t m, rows;
+    const double *L;
+    double *V;
+} solving;
+
+static lth_status solve_piece(void *user, size_t index, unsigned worker, lth_error *err) {
+    (void)worker, (void)err;
+    const solving *j = user;
+    size_t first = index * PIECE, left = j->rows - first;
+    j->blas->solve_right(left < PIECE ? left : PIECE, j->m, j->L, j->m, j->V + first * j->m, j->m);
+    return LTH_OK;
+}
+
+/* V becomes V L^-T. */
+static lth_status whiten(lth_ctx *ctx, size_t m, const double *L, size_t rows, double *V,
+                         lth_error *err) {
+    solving j = {.m = m, .rows = rows, .L = L, .V = V};
+    LTH_TRY(lth__blas_get(&j.blas, err));
+    return lth__parallel_for(ctx, NULL, (rows + PIECE - 1) / PIECE, NULL, solve_piece, &j, err);
+}
+
+/* What the rows that are kept leave of the prior is the same for all latent functions; what they
+ * are unsure of is a factor's own. */
+static lth_status join_factors(const state *s, lth_ctx *ctx, size_t rows, double *V, double *U,
+                               double *C, lth_error *err) {
+    size_t m = s->m, square = rows * rows, t = s->latents / s->factors;
+    LTH_TRY(whiten(ctx, m, s->L, rows, V, err));
+    LTH_TRY(lth__joint_add(ctx, rows, m, -1, V, V, C, err));
+    lth__joint_hold(rows, C);
+    for (size_t i = 1; i < s->latents; i++) memcpy(C + i * square, C, square * sizeof *C);
+    for (size_t i = 0; i < s->latents; i++) {
+        if (i % t == 0) {
+            memcpy(U, V, rows * m * sizeof *U);
+            LTH_TRY(whiten(ctx, m, s->LB + i / t * m * m, rows, U, err));
+        }
+        LTH_TRY(lth__joint_add(ctx, rows, m, 1, U, U, C + i * square, err));
+    }
+    return LTH_OK;
+}
+
+static lth_status join(const lth_gp *gp, lth_ctx *ctx, size_t rows, double *K, double *C,
+                       lth_error *err) {
+    const state *s = gp->solution;
+    double *U = lth__alloc(rows * s->m, sizeof *U);
+    if (!U) return lth__fail_memory(err, rows * s->m * sizeof *U);
+    lth_status status = join_factors(s, ctx, rows, K, U, C, err);
+    lth__free(U);
+    return status;
+}
+
 static void weigh(const lth_gp *gp, size_t i, double *w) {
     const state *s = gp->solution;
     for (size_t r = 0; r < s->m; r++) w[r] = s->beta[r * s->latents + i];
@@ -341,6 +394,7 @@ const lth__posterior lth__inducing = {.name = "inducing",
                                       .carried = carried,
                                       .settle = settle,
                                       .predict = predict,
+                                      .join = join,
                                       .weigh = weigh,
                                       .save = save,
                                       .load = load,

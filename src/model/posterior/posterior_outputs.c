@@ -161,6 +161,11 @@ static lth_status predict(const lth_gp *gp, lth_ctx *ctx, size_t rows, double *K
     return status;
 }
 
+static lth_status join(const lth_gp *gp, lth_ctx *ctx, size_t rows, double *K, double *C,
+                       lth_error *err) {
+    return form_of(gp->solution)->join(gp, ctx, rows, K, C, err);
+}
+
 static void weigh(const lth_gp *gp, size_t i, double *w) {
     const lth__outputs *o = gp->solution;
     for (size_t r = 0; r < o->rows; r++) w[r] = o->weights[r * o->targets + i];
@@ -261,6 +266,7 @@ const lth__posterior lth__coregional = {.name = "coregion",
                                         .settle = settle,
                                         .predict = predict,
                                         .covary = covary,
+                                        .join = join,
                                         .weigh = weigh,
                                         .leave_one_out = leave_one_out,
                                         .save = save,

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "model/posterior/joint.h"
 #include "model/posterior/site_model.h"
 #include "model/posterior/softmax.h"
 
@@ -139,6 +140,60 @@ static lth_status predict(const lth_gp *gp, lth_ctx *ctx, size_t rows, double *K
     return status;
 }
 
+/* Columns as rows. */
+static void turn_back(size_t n, size_t rows, const double *X, double *to) {
+    for (size_t r = 0; r < rows; r++) {
+        for (size_t i = 0; i < n; i++) to[r * n + i] = X[i * rows + r];
+    }
+}
+
+/* Of a class, by row: Y = F v k* and Z = S^-1 Y. `room` is for two blocks. */
+static lth_status multiply_rows(const lth_gp *gp, const lth__matrix *F, const lth__matrix *S,
+                                size_t rows, const double *K, double *room, double *Y, double *Z,
+                                lth_error *err) {
+    size_t n = gp->rows;
+    double *X = room, *product = room + n * LTH__SOFTMAX_BLOCK;
+    for (size_t first = 0; first < rows; first += LTH__SOFTMAX_BLOCK) {
+        size_t left = rows - first, m = left < LTH__SOFTMAX_BLOCK ? left : LTH__SOFTMAX_BLOCK;
+        turn(gp, m, K + first * n, X);
+        LTH_TRY(F->table->multiply(F, m, X, product, err));
+        turn_back(n, m, product, Y + first * n);
+        LTH_TRY(S->table->multiply(S, m, product, X, err));
+        turn_back(n, m, X, Z + first * n);
+    }
+    return LTH_OK;
+}
+
+/* C = k** - k*^T v F v k* + k*^T v F S^-1 F v k*, of each class by itself. */
+static lth_status join_classes(const lth_gp *gp, lth_ctx *ctx, size_t rows, double *K, double *room,
+                               double *C, lth_error *err) {
+    const lth__site_model *s = gp->solution;
+    size_t n = gp->rows;
+    double *Y = room + 2 * n * LTH__SOFTMAX_BLOCK, *Z = Y + rows * n, *X = Z + rows * n;
+    lth__matrix S = lth__matrix_on_host(ctx, n, s->sum);
+    for (size_t at = 0; at < rows * n; at++)
+        X[at] = (gp->known.weight ? sqrt(gp->known.weight[at % n]) : 1) * K[at];
+    for (size_t c = 0; c < gp->latents; c++) {
+        lth__matrix F = lth__matrix_on_host(ctx, n, s->L[c]);
+        double *of = C + c * rows * rows;
+        LTH_TRY(multiply_rows(gp, &F, &S, rows, K, room, Y, Z, err));
+        LTH_TRY(lth__joint_add(ctx, rows, n, -1, X, Y, of, err));
+        LTH_TRY(lth__joint_add(ctx, rows, n, 1, Y, Z, of, err));
+        lth__joint_hold(rows, of);
+    }
+    return LTH_OK;
+}
+
+static lth_status join(const lth_gp *gp, lth_ctx *ctx, size_t rows, double *K, double *C,
+                       lth_error *err) {
+    size_t cells = gp->rows * (3 * rows + 2 * LTH__SOFTMAX_BLOCK);
+    double *room = lth__alloc(cells, sizeof *room);
+    if (!room) return lth__fail_memory(err, cells * sizeof *room);
+    lth_status status = join_classes(gp, ctx, rows, K, room, C, err);
+    lth__free(room);
+    return status;
+}
+
 /* F of each class, and S^-1. */
 static size_t settled_bytes(const lth_gp *gp) {
     size_t each = lth__packed_bytes(gp->rows, sizeof(double)), count = gp->latents + 1;
@@ -156,6 +211,7 @@ const lth__posterior lth__softmax_posterior = {.name = "laplace",
                                                .settle = lth__site_model_settle,
                                                .ready = lth__site_model_ready,
                                                .predict = predict,
+                                               .join = join,
                                                .covary = covary,
                                                .weigh = lth__site_model_weigh,
                                                .save = lth__site_model_save,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "engine/blas.h"
+#include "model/posterior/joint.h"
 #include "model/posterior/noise.h"
 #include "model/posterior/site_factor.h"
 
@@ -295,6 +296,41 @@ lth_status lth__site_model_predict(const lth_gp *gp, lth_ctx *ctx, size_t rows, 
     lth_status status = LTH_OK;
     for (size_t i = 0; i < gp->latents && status == LTH_OK; i++)
         status = predict_latent(gp, ctx, i, rows, K, self, V, mean, variance, err);
+    lth__free(V);
+    return status;
+}
+
+/* C += K Q Q^T K^T, of sites that take precision away. */
+static lth_status join_negative(const lth_gp *gp, lth_ctx *ctx, size_t i, size_t rows,
+                                const double *K, double *U, double *C, lth_error *err) {
+    const solution *s = gp->solution;
+    const lth__blas *blas;
+    size_t m = s->negative[i]; /* no more than rows that are kept */
+    if (m == 0) return LTH_OK;
+    LTH_TRY(lth__blas_get(&blas, err));
+    blas->gemm_nn(rows, m, gp->rows, 1, K, gp->rows, s->Q[i], m, 0, U, m);
+    return lth__joint_add(ctx, rows, m, 1, U, U, C, err);
+}
+
+static lth_status join_latent(const lth_gp *gp, lth_ctx *ctx, size_t i, size_t rows,
+                              const double *K, double *V, double *C, lth_error *err) {
+    const solution *s = gp->solution;
+    size_t n = gp->rows;
+    const double *root_w = s->root_w + i * n;
+    for (size_t at = 0; at < rows * n; at++) V[at] = fmax(root_w[at % n], 0) * K[at];
+    LTH_TRY(lth__joint_whiten(ctx, n, s->L[i], rows, V, err));
+    LTH_TRY(lth__joint_add(ctx, rows, n, -1, V, V, C, err));
+    lth__joint_hold(rows, C);
+    return join_negative(gp, ctx, i, rows, K, V, C, err);
+}
+
+lth_status lth__site_model_join(const lth_gp *gp, lth_ctx *ctx, size_t rows, double *K, double *C,
+                                lth_error *err) {
+    double *V = lth__alloc(rows * gp->rows, sizeof *V);
+    if (!V) return lth__fail_memory(err, rows * gp->rows * sizeof *V);
+    lth_status status = LTH_OK;
+    for (size_t i = 0; i < gp->latents && status == LTH_OK; i++)
+        status = join_latent(gp, ctx, i, rows, K, V, C + i * rows * rows, err);
     lth__free(V);
     return status;
 }

@@ -61,6 +61,8 @@ lth_status lth__site_model_ready(const lth_gp *gp, lth_error *err);
 lth_status lth__site_model_predict(const lth_gp *gp, lth_ctx *ctx, size_t rows, double *K,
                                    const double *self, double *mean, double *variance,
                                    lth_error *err);
+lth_status lth__site_model_join(const lth_gp *gp, lth_ctx *ctx, size_t rows, double *K, double *C,
+                                lth_error *err);
 void lth__site_model_weigh(const lth_gp *gp, size_t i, double *w);
 lth_status lth__site_model_leave_one_out(const lth_gp *gp, size_t target, double *mean,
                                          double *variance, lth_error *err);
@@ -74,8 +76,8 @@ lth_status lth__site_model_load_sites(lth_gp *gp, const lth__loader *l, const ch
 #define LTH__SITE_MODEL                                                                            \
     .approximate = true, .free = lth__site_model_free, .bytes = lth__site_model_bytes,             \
     .settle = lth__site_model_settle, .ready = lth__site_model_ready,                              \
-    .predict = lth__site_model_predict, .weigh = lth__site_model_weigh,                            \
-    .leave_one_out = lth__site_model_leave_one_out, .save = lth__site_model_save,                  \
-    .load = lth__site_model_load
+    .predict = lth__site_model_predict, .join = lth__site_model_join,                              \
+    .weigh = lth__site_model_weigh, .leave_one_out = lth__site_model_leave_one_out,                \
+    .save = lth__site_model_save, .load = lth__site_model_load
 
 #endif
