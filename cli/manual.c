@@ -24,7 +24,7 @@ static const struct {
 /* ---- --help ---- */
 
 static void print_option(const option *o) {
-    char left[64];
+    char left[78];
     int used = o->letter ? snprintf(left, sizeof left, "-%c, --%s", o->letter, o->name)
                          : snprintf(left, sizeof left, "--%s", o->name);
     if (o->value) snprintf(left + used, sizeof left - (size_t)used, " %s", o->value);

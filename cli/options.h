@@ -63,6 +63,17 @@ typedef struct options {
     const char *column, *value, *track; /* of scan */
     uint64_t window, step;              /* NOT_GIVEN = the default */
     bool bedgraph;
+    const char *from, *space, *objective_weights, *beta, *best, *pending,
+        *measured; /* of proposals */
+    const char *feasible, *feasible_class, *feasible_least, *feasible_most, *cost, *valid;
+    list objective;
+    int acquisition, batch;
+    bool maximize, minimize, explain;
+    uint64_t count, distance, shortlist, evaluations, population,
+        trust; /* NOT_GIVEN = the default */
+    uint64_t rounds, start, seeds;
+    bool repeats;                                              /* of results that are told */
+    const char *optimum;                                       /* of a campaign            */
     const char *lower, *upper, *noise_by, *weights, *exposure; /* of targets and their rows */
     int posterior, bound, store; /* of a Gaussian process of many rows */
     uint64_t inducing, probes;   /* NOT_GIVEN = the default */
@@ -113,6 +124,7 @@ typedef struct option {
 } option;
 
 extern const command commands[];    /* ends with name NULL */
+enum { MOST_OPTIONS = 256 };        /* that the table may have */
 extern const option option_table[]; /* ends with name NULL */
 
 bool takes_option(const command *c, const option *o); /* whether it matters to this command */
@@ -143,6 +155,8 @@ int run_gram(const options *o);
 int run_align(const options *o);
 int run_mutate(const options *o);
 int run_scan(const options *o);
+int run_propose(const options *o);
+int run_design(const options *o);
 int run_kernels(const options *o);
 int run_bench(const options *o);
 int run_demo(const options *o);

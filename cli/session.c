@@ -302,7 +302,8 @@ static void point_at(const char *expression, size_t column) {
     fprintf(stderr, "\n  %*s^\n", (int)column - 1, "");
 }
 
-static int fail_expression(session *s, lth_error err, const char *flag, const char *text) {
+int session_fail_expression(session *s, const lth_error *why, const char *flag, const char *text) {
+    lth_error err = *why;
     size_t column = err.column;
     snprintf(err.file, sizeof err.file, column ? "--%s: column %zu" : "--%s", flag, column);
     err.line = err.column = 0;
@@ -340,7 +341,7 @@ int session_parse_kernel(session *s, const char *expression, lth_kernel **out) {
     const lth_kernel_settings *given = fills_kernel(o) ? &settings : NULL;
     if (lth_kernel_parse_with(s->ctx, expression, given, out, &err) == LTH_OK) return EXIT_DONE;
     if (o->array.count > 0 && *err.file) return session_fail_input(s, &err, err.file);
-    return fail_expression(s, err, "kernel", expression);
+    return session_fail_expression(s, &err, "kernel", expression);
 }
 
 int session_parse_plain_kernel(session *s, const char *expression, lth_kernel **out) {
@@ -349,7 +350,7 @@ int session_parse_plain_kernel(session *s, const char *expression, lth_kernel **
     lth_error err = {.status = LTH_EARG};
     snprintf(err.message, sizeof err.message,
              "a kernel of the noise, after \"|\", is for Gaussian processes: leave it out here");
-    return fail_expression(s, err, "kernel", expression);
+    return session_fail_expression(s, &err, "kernel", expression);
 }
 
 int session_parse_more(session *s, const char *expression, const char *mean, const char *noise,
@@ -357,10 +358,10 @@ int session_parse_more(session *s, const char *expression, const char *mean, con
     lth_error err = {0};
     lth_kernel *whole = NULL, *with_mean = NULL;
     if (lth_gp_kernel_parse(s->ctx, expression, mean, &with_mean, &err) != LTH_OK)
-        return fail_expression(s, err, "mean", mean);
+        return session_fail_expression(s, &err, "mean", mean);
     lth_kernel_free(with_mean);
     if (lth_gp_kernel_with_noise(s->ctx, expression, mean, noise, &whole, &err) != LTH_OK)
-        return fail_expression(s, err, "noise-kernel", noise);
+        return session_fail_expression(s, &err, "noise-kernel", noise);
     lth_kernel_free(*kernel);
     *kernel = whole;
     return EXIT_DONE;

@@ -43,6 +43,9 @@ int session_fail(session *s, const lth_error *err);
 /* The same when an input was being read: a file that cannot be read is bad input. */
 int session_fail_input(session *s, const lth_error *err, const char *path);
 
+/* The same of a text that was given to an option, with a mark under what is wrong in it. */
+int session_fail_expression(session *s, const lth_error *err, const char *flag, const char *text);
+
 int session_fail_output(session *s, const lth_error *err, const char *path);
 
 void session_note(session *s, const char *format, ...) LTH_PRINTF(2, 3); /* only with -v */

@@ -180,7 +180,7 @@ static void put_scale(const svg_sites *s, double high, double deep, double zero,
 }
 
 static void put_place(const svg_sites *s, size_t site, double x) {
-    put_letter(s->out, "mid name", x, EDGE + TALL + 18, s->wild[site]);
+    if (s->wild) put_letter(s->out, "mid name", x, EDGE + TALL + 18, s->wild[site]);
     fprintf(s->out, "<text class=\"end\" transform=\"translate(%g %d) rotate(-90)\">%ld</text>\n",
             x + 4, EDGE + TALL + 24, s->first + (long)site);
 }
@@ -203,6 +203,36 @@ void svg_logo(const svg_sites *s, const mutations *m, const mutation_values *v,
         put_place(s, sites[i], x + (STACK - 3) / 2.);
     }
     put_scale(s, high, deep, zero, right);
+    svg_close_plain(s->out);
+}
+
+/* The letters that texts have at a site, the rarest first; returns how many. */
+static size_t share_site(const char *const *texts, size_t count, size_t site, stacked out[256]) {
+    size_t found = 0, times[256] = {0};
+    for (size_t i = 0; i < count; ++i) ++times[(unsigned char)texts[i][site]];
+    for (size_t c = 0; c < 256; ++c)
+        if (times[c] > 0) out[found++] = (stacked){(char)c, (double)times[c] / (double)count};
+    qsort(out, found, sizeof *out, by_size);
+    return found;
+}
+
+void svg_letters(const svg_sites *s, const char *const *texts, size_t count, const size_t *sites) {
+    enum { LEGIBLE = 6 }; /* letters that are lower leave their place empty */
+    stacked stack[256];
+    double right = (double)(SCALE + STACK * s->sites);
+    svg_open_plain(s->out, s->number, right + RIGHT, EDGE + TALL + BELOW, s->title, s->description);
+    for (size_t i = 0; i < s->sites; ++i) {
+        double x = (double)(SCALE + STACK * i);
+        size_t letters = share_site(texts, count, sites[i], stack), rare = 0;
+        double foot = EDGE + TALL;
+        while (rare < letters && stack[rare].height * TALL < LEGIBLE)
+            foot -= stack[rare++].height * TALL;
+        put_stack(s, stack + rare, letters - rare, x, foot, TALL);
+        put_place(s, sites[i], x + (STACK - 3) / 2.);
+    }
+    fprintf(s->out, "<text class=\"end\" x=\"%d\" y=\"%d\">100%%</text>\n", SCALE - 8, EDGE + 4);
+    fprintf(s->out, "<text class=\"end\" x=\"%d\" y=\"%d\">0</text>\n", SCALE - 8, EDGE + TALL + 4);
+    fprintf(s->out, "<path class=\"axis\" d=\"M%d %dH%.1f\"/>\n", SCALE - 4, EDGE + TALL, right);
     svg_close_plain(s->out);
 }
 

@@ -22,6 +22,9 @@ void svg_heat_map(const svg_sites *s, const mutations *m, const mutation_values 
 void svg_logo(const svg_sites *s, const mutations *m, const mutation_values *v,
               const size_t *sites);
 
+/* A stack of letters for each of some sites: the shares of `count` texts that have each of them. */
+void svg_letters(const svg_sites *s, const char *const *texts, size_t count, const size_t *sites);
+
 /* A bar for each site, up to 1; `names` of values in tooltips. Sites that are not `varied` (NULL =
  * all are) are grey. */
 void svg_site_bars(const svg_sites *s, const double *share, const double *value,
