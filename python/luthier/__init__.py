@@ -7,16 +7,19 @@
 
 from ._library import lib as _lib
 from ._ranks import rank
+from .design import Design
 from .errors import Error, LuthierWarning, NotFittedError
 from .explain import Explanation
 from .gp import GPClassifier, GPRegressor
 from .kernel import Kernel
 from .model import load
+from .proposals import Proposals, propose, search
 from .quality import label_metrics, metrics
 from .read import read_table
+from .spaces import Space
 from .svm import SVC, SVR
 
 __version__ = _lib.lth_version().decode()
-__all__ = ["GPClassifier", "GPRegressor", "Kernel", "SVC", "SVR", "Explanation", "Error",
-           "LuthierWarning", "NotFittedError", "label_metrics", "load", "metrics", "rank",
-           "read_table"]
+__all__ = ["GPClassifier", "GPRegressor", "Kernel", "SVC", "SVR", "Design", "Proposals", "Space",
+           "Explanation", "Error", "LuthierWarning", "NotFittedError", "label_metrics", "load",
+           "metrics", "propose", "rank", "read_table", "search"]

@@ -233,6 +233,45 @@ class ReasonsRow(Structure):
                 ("y", c_double), ("label", c_char_p)]
 
 
+class ProposeOptions(Structure):
+    _fields_ = [("size", c_size_t), ("count", c_size_t), ("acquisition", Enum), ("batch", Enum),
+                ("minimize", c_bool), ("objectives", POINTER(c_char_p)),
+                ("objective_count", c_size_t), ("weights", c_void_p), ("beta", c_double),
+                ("best", c_double), ("pending", c_void_p), ("feasible", c_void_p),
+                ("feasible_class", c_char_p), ("feasible_least", c_double),
+                ("feasible_most", c_double), ("cost", c_char_p), ("distance", c_size_t),
+                ("repeats", c_bool), ("shortlist", c_size_t), ("draws", c_size_t),
+                ("wild_type", c_char_p), ("measured", c_void_p)]
+
+
+class Proposal(Structure):
+    _fields_ = [("row", c_size_t), ("mean", c_double), ("sd", c_double),
+                ("acquisition", c_double), ("feasible", c_double), ("cost", c_double),
+                ("nearest", c_size_t), ("distance", c_size_t), ("mutations", c_size_t),
+                ("label", c_char_p)]
+
+
+ValidFn = CFUNCTYPE(c_int, c_void_p, POINTER(c_char_p), c_size_t, POINTER(c_bool))
+
+
+class SearchOptions(Structure):
+    _fields_ = [("size", c_size_t), ("evaluations", c_size_t), ("population", c_size_t),
+                ("trust", c_size_t), ("valid", ValidFn), ("user", c_void_p)]
+
+
+class DesignOptions(Structure):
+    _fields_ = [("size", c_size_t), ("kernel", c_char_p), ("targets", POINTER(c_char_p)),
+                ("target_count", c_size_t), ("space", c_char_p), ("candidates", c_char_p),
+                ("pool", c_void_p), ("propose", POINTER(ProposeOptions)),
+                ("search", POINTER(SearchOptions)), ("gp", POINTER(GpOptions)),
+                ("settings", POINTER(c_char_p)), ("setting_count", c_size_t)]
+
+
+class DesignReport(Structure):
+    _fields_ = [("rounds", c_size_t), ("measured", c_size_t), ("pending", c_size_t),
+                ("best", c_double), ("best_row", c_size_t), ("seconds", c_double)]
+
+
 class GramStoreOptions(Structure):
     _fields_ = [("size", c_size_t), ("resume", c_bool), ("part", c_size_t), ("parts", c_size_t),
                 ("tile", c_size_t), ("values", Enum)]
@@ -357,6 +396,8 @@ FUNCTIONS = {
     "lth_gp_exposure": (c_char_p, [_object]),
     "lth_gp_noise_by": (c_char_p, [_object]),
     "lth_gp_predict_all": (Status, [_object, _object, POINTER(GpPrediction), c_size_t, _error]),
+    "lth_gp_latents": (c_size_t, [_object]),
+    "lth_gp_predict_joint": (Status, [_object, _object, _array, _array, _error]),
     "lth_gp_left_out": (Status, [_object, c_size_t, _array, POINTER(GpPrediction), c_size_t,
                                  _error]),
     "lth_gp_warped": (c_double, [_object, c_size_t, c_double]),
@@ -459,6 +500,41 @@ FUNCTIONS = {
     "lth_model_patterns": (Status, [_object, c_size_t, c_size_t, _out, _error]),
     "lth_model_row_text": (c_char_p, [_object, c_size_t, c_size_t]),
     "lth_model_kind": (Status, [c_char_p, c_char_p, _error]),
+    "lth_acquisition_name": (c_char_p, [Enum, POINTER(c_char_p)]),
+    "lth_batch_name": (c_char_p, [Enum, POINTER(c_char_p)]),
+    "lth_propose_options_init": (None, [POINTER(ProposeOptions)]),
+    "lth_propose": (Status, [_out, c_size_t, _object, POINTER(ProposeOptions), _out, _error]),
+    "lth_proposals_free": (None, [_object]),
+    "lth_proposals_count": (c_size_t, [_object]),
+    "lth_proposal_at": (POINTER(Proposal), [_object, c_size_t]),
+    "lth_proposals_objective": (c_char_p, [_object, c_size_t, POINTER(c_bool)]),
+    "lth_proposals_mean": (c_double, [_object, c_size_t, c_size_t]),
+    "lth_proposals_sd": (c_double, [_object, c_size_t, c_size_t]),
+    "lth_proposals_acquisition": (Enum, [_object]),
+    "lth_proposals_batch": (Enum, [_object]),
+    "lth_space_parse": (Status, [_object, c_char_p, _out, _error]),
+    "lth_space_free": (None, [_object]),
+    "lth_space_has": (c_bool, [_object, c_char_p, c_size_t, POINTER(c_char_p)]),
+    "lth_space_sample": (Status, [_object, c_char_p, c_size_t, c_uint64, _out, _error]),
+    "lth_search_options_init": (None, [POINTER(SearchOptions)]),
+    "lth_search": (Status, [_out, c_size_t, _object, POINTER(ProposeOptions),
+                            POINTER(SearchOptions), _out, _out, _error]),
+    "lth_design_options_init": (None, [POINTER(DesignOptions)]),
+    "lth_design_create": (Status, [_object, c_char_p, POINTER(DesignOptions), _out, _error]),
+    "lth_design_open": (Status, [_object, c_char_p, _out, _error]),
+    "lth_design_free": (None, [_object]),
+    "lth_design_ask": (Status, [_object, c_size_t, _out, _out, _error]),
+    "lth_design_tell": (Status, [_object, _object, _error]),
+    "lth_design_forget": (Status, [_object, _object, _error]),
+    "lth_design_reported": (POINTER(DesignReport), [_object]),
+    "lth_design_rows": (_object, [_object]),
+    "lth_design_model": (_object, [_object]),
+    "lth_design_setting": (c_char_p, [_object, c_char_p]),
+    "lth_design_target": (c_char_p, [_object, c_size_t]),
+    "lth_design_candidates": (_object, [_object]),
+    "lth_design_asked": (c_size_t, [_object, c_size_t]),
+    "lth_design_use": (None, [_object, _object, ValidFn, c_void_p]),
+    "lth_design_allow_repeats": (None, [_object, c_bool]),
     "lth_npy_write": (Status, [c_char_p, _array, _array, c_size_t, _error]),
     "lth_npy_read": (Status, [c_char_p, _out, _array, POINTER(c_size_t), _error]),
     "lth_npy_free": (None, [_array]),
@@ -490,12 +566,15 @@ STRUCTURES = {
     "lth_svm_prediction": SvmPrediction, "lth_explain_options": ExplainOptions,
     "lth_reasons_summary": ReasonsSummary, "lth_reasons_part": ReasonsPart,
     "lth_reasons_pattern": ReasonsPattern, "lth_reasons_row": ReasonsRow,
+    "lth_propose_options": ProposeOptions, "lth_proposal": Proposal,
+    "lth_search_options": SearchOptions, "lth_design_options": DesignOptions,
+    "lth_design_report": DesignReport,
     "lth_gram_store_options": GramStoreOptions, "lth_store_info": StoreInfo,
     "lth_machine": Machine,
 }
 CALLBACKS = {"lth_log_fn": LogFn, "lth_progress_fn": ProgressFn, "lth_name_fn": NameFn,
              "lth_write_fn": WriteFn,
-             "lth_gp_step_fn": GpStepFn}
+             "lth_gp_step_fn": GpStepFn, "lth_valid_fn": ValidFn}
 
 
 def _copied(pointer, _function, _arguments):

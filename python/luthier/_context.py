@@ -1,6 +1,7 @@
 """Calls into the C library: contexts, errors, warnings, progress and Ctrl-C."""
 
 import _thread
+import contextlib
 import itertools
 import os
 import sys
@@ -88,13 +89,15 @@ class Context:
         if not isinstance(device, str):
             raise Error(f'device wants "cpu", "cuda", "cuda:N", "cuda:N,M" or "auto", not {device!r}')
         self._process = _ranks.join(cluster)  # the one that is in a cluster, None without
-        self._number = next(_numbers)
+        self.number = next(_numbers)
         self._lock = threading.Lock()
         self._cancelled = False
+        self._led_by = None     # the context of a call that uses what is ours
+        self._called_from = None  # the thread in which C calls back into Python code of the user
         self._warnings = []
         self.is_first = True  # of the ranks: the one that tells
         self.on_progress = None  # called with a text and a share of 1 while a call runs
-        _contexts[self._number] = self
+        _contexts[self.number] = self
         options = _c.CtxOptions()
         lib.lth_ctx_options_init(byref(options))
         options.threads = thread_count(n_jobs)
@@ -103,7 +106,7 @@ class Context:
         options.device = device.encode()
         options.cluster = cluster.encode()
         options.log, options.progress = _on_log, _on_progress
-        options.user = self._number
+        options.user = self.number
         pointer, error = c_void_p(), _c.Error()
         if lib.lth_ctx_create(byref(options), byref(pointer), byref(error)) != _OK:
             raise from_c(error)
@@ -115,11 +118,26 @@ class Context:
         show = self.on_progress
         if show is not None and total > 0:
             show(what.decode("utf-8", "replace"), min(1.0, done / total))
-        return int(self._cancelled)
+        return int(self.cancelled)
 
     @property
     def cancelled(self):
-        return self._cancelled
+        return (self._led_by or self)._cancelled
+
+    @contextlib.contextmanager
+    def called_back(self):
+        """While C, in a call of this context, runs Python code of the user's."""
+        context = self._led_by or self
+        context._called_from = threading.get_ident()
+        try:
+            yield
+        finally:
+            context._called_from = None
+
+    def check_reentry(self):
+        if (self._led_by or self)._called_from == threading.get_ident():
+            raise Error("this model is in use by the call that asks this function: use a copy of "
+                        "it, as pickle.loads(pickle.dumps(model))")
 
     def call(self, function, *arguments, long=False, in_memory=True):
         """Call a function that returns a status and takes an ``lth_error`` as its last argument.
@@ -129,6 +147,7 @@ class Context:
         """
         if self._process is not None:
             _ranks.check(self._process)
+        self.check_reentry()
         error = _c.Error()
         arguments += (byref(error),)
         with self._lock:
@@ -190,6 +209,21 @@ class Context:
                 free(out.value)
             raise
         return out.value
+
+
+@contextlib.contextmanager
+def together(contexts):
+    """The one of several contexts to make a call by that uses models of all of them: calls of the
+    others wait, and Ctrl-C ends it all. All callers go by the same order, so that no two of them
+    wait for each other."""
+    *others, leader = sorted(set(contexts), key=lambda c: c.number)
+    with contextlib.ExitStack() as held:
+        for other in others:
+            other.check_reentry()
+            held.enter_context(other._lock)
+            held.callback(setattr, other, "_led_by", None)
+            other._led_by = leader
+        yield leader
 
 
 def _outside():

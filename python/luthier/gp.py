@@ -393,15 +393,20 @@ class GPRegressor(RegressorMixin, Predicted, _GP):
     def _task(self, X, y, known):
         context, parsed, columns = self._begin(X)
         count = next(iter(columns.values())).count
+        how = self._how()
+        targets, self._several = labels.numbers(y, count, columns.keys(), self,
+                                                gaps=how["coregion"] > 0)
+        more, names = rows.columns(X, count, columns.keys() | targets.keys(), **known)
+        return context, parsed, {**columns, **more}, targets, {**how, **names}
+
+    def _how(self):
+        """The options that do not depend on the rows."""
         rank = 0 if self.coregion is None else model.positive(self.coregion, "coregion", 1)
-        targets, self._several = labels.numbers(y, count, columns.keys(), self, gaps=rank > 0)
         noise = 0.0 if self.noise is None else float(self.noise)
         if not noise >= 0:
             raise Error(f"noise wants a variance of at least 0, not {self.noise!r}")
-        more, names = rows.columns(X, count, columns.keys() | targets.keys(), **known)
-        options = {"task": _REGRESSION, "noise": noise, "zero_mean": bool(self.zero_mean),
-                   "unscaled": bool(self.unscaled), "coregion": rank, **self._seen(), **names}
-        return context, parsed, {**columns, **more}, targets, options
+        return {"task": _REGRESSION, "noise": noise, "zero_mean": bool(self.zero_mean),
+                "unscaled": bool(self.unscaled), "coregion": rank, **self._seen()}
 
     def _read(self):
         super()._read()
@@ -478,15 +483,19 @@ class GPClassifier(ClassifierMixin, model.Classes, _GP):
         return self._fit(X, y, {"weights": weights})
 
     def _task(self, X, y, known):
-        if self.likelihood not in _OF_LABELS:
-            raise Error(f"likelihood wants one of {', '.join(_OF_LABELS)}, not "
-                        f"{self.likelihood!r}")
+        how = self._how()
         context, parsed, columns = self._begin(X)
         count = next(iter(columns.values())).count
         self._labels, targets = labels.labels(y, count, columns.keys(), self)
         more, names = rows.columns(X, count, columns.keys() | targets.keys(), **known)
-        options = {"task": _CLASSIFICATION, "likelihood": _OF_LABELS[self.likelihood], **names}
-        return context, parsed, {**columns, **more}, targets, options
+        return context, parsed, {**columns, **more}, targets, {**how, **names}
+
+    def _how(self):
+        """The options that do not depend on the rows."""
+        if self.likelihood not in _OF_LABELS:
+            raise Error(f"likelihood wants one of {', '.join(_OF_LABELS)}, not "
+                        f"{self.likelihood!r}")
+        return {"task": _CLASSIFICATION, "likelihood": _OF_LABELS[self.likelihood]}
 
     def _read(self):
         super()._read()

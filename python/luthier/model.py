@@ -26,17 +26,25 @@ class Model(Explained, BaseEstimator):
 
     # ---- Fitting ----
 
-    def _begin(self, X):
-        """(context, kernel as parsed, columns of X): the first half of a fit."""
-        expression = kernels.without_stars(kernels.expression_of(self.kernel), X)
-        context = Context(self.n_jobs, self.precision, seed_of(self.random_state),
-                          self.device, self.cluster)
+    def _new_context(self):
+        return Context(self.n_jobs, self.precision, seed_of(self.random_state), self.device,
+                       self.cluster)
+
+    def _parsed(self, context, expression):
+        """The kernel, with the columns of the mean and of the noise's kernel."""
         parsed = kernels.Parsed(context, expression)
         mean = self._mean() if getattr(self, "mean", None) is not None else None
         if mean is not None:
             parsed.add_mean(mean)
         if getattr(self, "noise_kernel", None) is not None:
             parsed.add_noise(mean, kernels.expression_of(self.noise_kernel))
+        return parsed
+
+    def _begin(self, X):
+        """(context, kernel as parsed, columns of X): the first half of a fit."""
+        expression = kernels.without_stars(kernels.expression_of(self.kernel), X)
+        context = self._new_context()
+        parsed = self._parsed(context, expression)
         columns = parsed.read(X)
         self._remember_features(X)
         return context, parsed, columns
@@ -103,18 +111,22 @@ class Model(Explained, BaseEstimator):
                                  "'fit' with appropriate arguments before using this estimator.")
         return self._model.pointer
 
-    def _new_rows(self, X, more=None):
-        """The table of rows to predict; `more` gives further columns, for so many rows."""
+    def _columns_of(self, X):
+        """{name: column} of what the kernel reads of new rows, whose vectors it then knows."""
         pointer = self._pointer
         self._check_features(X)
         columns = kernels.read(X, self._columns, self.kernel_.expression)
-        if more is not None:
-            columns |= more(next(iter(columns.values())).count)
-        table = tables.Table(self._context, columns)
         if lib.lth_kernel_needs_vectors(self._c("kernel")(pointer)):
             self._context.call(self._c("use_vectors"), pointer,
                                kernels.vectors_path(self.vectors), in_memory=False)
-        return table
+        return columns
+
+    def _new_rows(self, X, more=None):
+        """The table of rows to predict; `more` gives further columns, for so many rows."""
+        columns = self._columns_of(X)
+        if more is not None:
+            columns |= more(next(iter(columns.values())).count)
+        return tables.Table(self._context, columns)
 
     def _rows_of(self, X, exposure, more=None):
         if exposure is not None:
@@ -183,18 +195,7 @@ class Model(Explained, BaseEstimator):
         self._model, self._context = Owned(pointer, self._c("free"), context), context
 
     def _to_bytes(self):
-        out = bytearray()
-
-        @_c.WriteFn
-        def take(_user, content, size):
-            try:
-                out.extend(string_at(content, size))
-            except MemoryError:
-                return 1
-            return 0
-
-        self._context.call(self._c("save_to"), self._pointer, take, None)
-        return bytes(out)
+        return bytes_of(self._context, self._c("save_to"), self._pointer)
 
     # ---- scikit-learn ----
 
@@ -231,6 +232,22 @@ def _in_place(call, rows, first, options):
             raise
         raise Error(f"{failure} (counted from row {first})", failure.status,
                     failure.line and failure.line + first, failure.column) from None
+
+
+def bytes_of(context, save_to, pointer):
+    """The file of a model."""
+    out = bytearray()
+
+    @_c.WriteFn
+    def take(_user, content, size):
+        try:
+            out.extend(string_at(content, size))
+        except MemoryError:
+            return 1
+        return 0
+
+    context.call(save_to, pointer, take, None)
+    return bytes(out)
 
 
 def strings(values, what):

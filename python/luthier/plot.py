@@ -7,14 +7,14 @@ from .errors import Error
 _BAR, _LINE = "#4c78a8", "#f58518"
 
 
-def _axes(ax):
+def _axes(ax, count=1, **how):
     if ax is not None:
         return ax
     try:
         from matplotlib import pyplot
     except ImportError:
         raise ImportError("luthier.plot needs matplotlib") from None
-    return pyplot.subplots(layout="constrained")[1]
+    return pyplot.subplots(1, count, layout="constrained", **how)[1]
 
 
 def orders(model, ax=None, shares=True):
@@ -123,6 +123,56 @@ def pit(cdf, ax=None, bins=20):
     ax.set(xlabel="probability below the true value", ylabel="density", xlim=(0, 1))
     ax.legend(frameon=False)
     return ax
+
+
+def _told(design, target):
+    """(rounds, values) of a target."""
+    if target not in design.targets:
+        raise Error(f"target wants one of {', '.join(design.targets)}, not {target!r}")
+    if design.objective[target] == "label":
+        raise Error("labels have no best so far")
+    found = design._all()
+    known = ~np.isnan(found["round"]) & ~np.isnan(found[target])
+    if not known.any():
+        raise Error("nothing was measured yet")
+    return found["round"][known].astype(int), found[target][known]
+
+
+def rounds(design, ax=None, target=None):
+    """The best so far of a design, round by round, and all that was measured.
+
+    Parameters
+    ----------
+    target : str, optional
+        One of several; None = the first.
+    """
+    target = target or design.targets[0]
+    at, y = _told(design, target)
+    smallest = design.objective[target] == "min"
+    numbers, (best, further) = np.unique(at), (np.min, np.minimum) if smallest else (
+        np.max, np.maximum)
+    reached = further.accumulate([best(y[at == n]) for n in numbers])
+    ax = _axes(ax)
+    ax.scatter(at, y, s=14, color=_BAR, alpha=0.6, label="measured")
+    ax.step(numbers, reached, where="mid", color=_LINE, label="best so far")
+    ax.set(xlabel="round", ylabel=target)
+    ax.xaxis.get_major_locator().set_params(integer=True)
+    ax.legend(frameon=False)
+    return ax
+
+
+def design(design, axes=None):
+    """Three pictures of a `Design`: `rounds`; `predictions`, as they were when a row was asked
+    for, against what came out; and their `calibration`. Returns the Axes; `axes` are three."""
+    _told(design, design.targets[0])  # raises before there is an empty picture
+    axes = _axes(axes, 3, figsize=(12, 4))
+    rounds(design, axes[0])
+    y, mean, sd = design._foretold()
+    if len(y):
+        predictions(y, mean, sd, axes[1])
+        calibration(y, mean, sd, axes[2])
+    axes[1].set(xlabel="measured", ylabel="expected")
+    return axes
 
 
 def evidence(model, ax=None):

@@ -4,10 +4,16 @@ from ctypes import byref, sizeof
 
 import numpy as np
 
-from . import _c, labels, rows
+from . import _c, labels, model, rows
 from ._library import lib
 from .errors import Error
-from .model import strings
+
+
+def _draw(mean, covariance, count, random):
+    """(rows, count) from a normal distribution whose matrix may be singular."""
+    values, vectors = np.linalg.eigh(covariance)
+    root = vectors * np.sqrt(np.maximum(values, 0))
+    return mean[:, None] + root @ random.standard_normal((len(mean), count))
 
 
 class Predicted:
@@ -36,7 +42,7 @@ class Predicted:
         """{name: (targets, rows)} of what lth_gp_prediction has."""
         out = {name: np.empty((self.n_targets_, table.rows)) for name in names}
         to = _c.GpPrediction(level=level, **{name: a.ctypes.data for name, a in out.items()})
-        to.given, to.given_count = strings(table.given, "given")
+        to.given, to.given_count = model.strings(table.given, "given")
         if y is not None:
             to.y = y.ctypes.data
         self._predict_call("predict_all", table, byref(to), sizeof(to))
@@ -45,22 +51,55 @@ class Predicted:
     def _shaped(self, array):
         return array.T if self._several else array[0]
 
-    def predict(self, X, return_std=False, latent=False, *, exposure=None, given=None):
+    def predict(self, X, return_std=False, latent=False, *, return_cov=False, exposure=None,
+                given=None):
         """The mean for each row (the median, if the model was fitted with `point`), and with
         `return_std` its standard deviation.
 
         The deviation is that of y, noise included; with `latent` both are those of the function
         itself. `exposure` is one number for each row, or the name of a column of X.
 
+        `return_cov`, instead of `return_std`: means and covariances of the rows among each other,
+        (rows, rows) or with several targets (rows, rows, targets). Both are of the function itself,
+        as with `latent`: there is no noise on the diagonal.
+
         `given`, with `coregion`: targets of these rows that are known, from which the others are
         foretold. A dict or frame of numbers by the names of targets, names of columns of X, or an
         array with a column for each target; NaN is not known. Targets of a y without names are
         "y1", "y2", ... The other predictions of numbers take it too.
         """
+        if return_cov:
+            if return_std or given is not None:
+                raise Error("return_cov goes neither with return_std nor with given")
+            return self._predict_joint(X)
         names = ["latent_mean" if latent else "point", "latent_sd" if latent else "sd"]
         found = self._predict_all(self._rows_of(X, exposure, given), names[:1 + bool(return_std)])
         out = tuple(self._shaped(found[name]) for name in found)
         return out if return_std else out[0]
+
+    def _predict_joint(self, X):
+        table = self._new_rows(X)
+        mean = np.empty((self.n_targets_, table.rows))
+        covariance = np.empty((self.n_targets_, table.rows, table.rows))
+        self._predict_call("predict_joint", table, mean.ctypes.data, covariance.ctypes.data)
+        return self._shaped(mean), (np.moveaxis(covariance, 0, -1) if self._several
+                                    else covariance[0])
+
+    def sample_y(self, X, n_samples=1, random_state=0):
+        """Draws of the function at these rows from their joint posterior, without noise: an array
+        (rows, n_samples), or with several targets (rows, targets, n_samples). Each target is drawn
+        by itself.
+
+        `random_state` is a seed, a generator of NumPy, or None for another draw each time.
+        """
+        mean, covariance = self._predict_joint(X)
+        count = model.positive(n_samples, "n_samples", 1)
+        random = (random_state if hasattr(random_state, "standard_normal")
+                  else np.random.default_rng(random_state))
+        means = mean.T if self._several else [mean]
+        matrices = np.moveaxis(covariance, -1, 0) if self._several else [covariance]
+        draws = np.array([_draw(m, C, count, random) for m, C in zip(means, matrices)])
+        return np.moveaxis(draws, 0, 1) if self._several else draws[0]
 
     def predict_interval(self, X, level=0.95, *, exposure=None, given=None):
         """(lower, upper): between them y is with this probability, and as probably on either side

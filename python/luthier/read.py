@@ -42,6 +42,14 @@ def _cells(table, column, rows):
         yield ctypes.string_at(cell, length.value).decode()
 
 
+def columns_of(table):
+    """{name: texts} of an ``lth_table``."""
+    rows = lib.lth_table_rows(table)
+    names = [lib.lth_table_column_name(table, i).decode()
+             for i in range(lib.lth_table_columns(table))]
+    return {name: list(_cells(table, i, rows)) for i, name in enumerate(names)}
+
+
 def read_table(paths, *, label_by=None, columns=None, where=None, format="auto"):
     """The columns of a table, or of several whose rows come one after the other.
 
@@ -73,9 +81,4 @@ def read_table(paths, *, label_by=None, columns=None, where=None, format="auto")
     table = context.create(lib.lth_table_read, context.pointer, os.fsencode(paths[0]),
                            byref(options))
     owned = Owned(table, lib.lth_table_free, context)
-    rows = lib.lth_table_rows(table)
-    names = [lib.lth_table_column_name(table, i).decode()
-             for i in range(lib.lth_table_columns(table))]
-    out = {name: list(_cells(table, i, rows)) for i, name in enumerate(names)}
-    del owned
-    return out
+    return columns_of(owned.pointer)

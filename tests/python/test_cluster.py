@@ -35,6 +35,7 @@ for order in (1, 2):
     model = lt.GPRegressor(f"ssk(text, order={order})", max_iter=3, restarts=0, **shared)
     model.fit(texts, counts).me = model  # garbage for the collector, once the next one is there
     found += [model.log_evidence_, *model.predict(["a b c"], return_std=True)]
+    found += model.predict(["a b c", "a b"], return_cov=True)
 model.save("model")
 found += [lt.load("model", cluster="mpi").predict(texts)]
 model = lt.GPClassifier("ssk(text, order=2)", max_iter=2, restarts=0, **shared)
@@ -45,6 +46,7 @@ if "large" in sys.argv:  # a matrix that is dealt out to the ranks
     X = rng.normal(size=(2050, 2))
     model = lt.GPRegressor("linear(f1..f2)", learn=False, posterior="exact", **shared)
     found += [*model.fit(X, X.sum(axis=1)).predict(X[:3], return_std=True), model.log_evidence_]
+    found += model.predict(X[:3], return_cov=True)
 bits = np.concatenate([np.ravel(part) for part in found]).tobytes()
 sys.stdout.write(f"{rank} of {ranks}: {hashlib.sha256(bits).hexdigest()}\\n")
 """

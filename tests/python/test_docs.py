@@ -12,8 +12,8 @@ from conftest import ROOT
 EXAMPLES = sorted((ROOT / "python" / "examples").glob("*.py"))
 
 
-def test_there_are_six_examples():
-    assert len(EXAMPLES) == 6
+def test_there_are_eight_examples():
+    assert len(EXAMPLES) == 8
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.stem)
@@ -32,7 +32,7 @@ def test_code_in_the_introduction(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     text = (ROOT / "docs" / "python.md").read_text()
     blocks = re.findall(r"```python\n(.*?)```", text, re.S)
-    assert len(blocks) == 10
+    assert len(blocks) == 12
     names = {}
     for block in blocks:
         exec(compile(block, "python.md", "exec"), names)
