@@ -222,7 +222,8 @@ class Lab:
 
     def text(self, command):
         folders = [os.path.join(f, "") for f in (self.o.data, self.folder.name if self.folder else "work", HERE)]
-        words = ["luthier" if command[0] == self.o.luthier else os.path.basename(command[0])]
+        names = {self.o.luthier: "luthier", sys.executable: "python3"}
+        words = [names.get(command[0], os.path.basename(command[0]))]
         for word in command[1:]:
             for folder in folders:
                 word = word.removeprefix(folder)
