@@ -1,6 +1,7 @@
 /* Telling a campaign what was measured: all rows of a table are looked at before one is taken. */
 #include <ctype.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "data/table.h"
@@ -249,9 +250,39 @@ static lth_status take_results(telling *t) {
     return status;
 }
 
+/* An error in a row of the campaign is one of the results, where they have that row. */
+static void place_error(telling *t) {
+    lth__string key = {0};
+    size_t row = t->err->line - 1;
+    if (row >= t->rows.count) return;
+    lth__campaign_row_key(t->design, &t->rows.list[row], &key);
+    for (size_t i = 0; i < lth_table_rows(t->results) && !key.failed; i++) {
+        lth__campaign_key(t->design, t->results, i, t->columns, &t->key);
+        if (t->key.failed || t->key.length != key.length ||
+            memcmp(t->key.bytes, key.bytes, key.length) != 0)
+            continue;
+        snprintf(t->err->file, sizeof t->err->file, "%s", lth_table_file(t->results, i));
+        t->err->line = lth_table_line(t->results, i);
+        break;
+    }
+    lth__string_free(&key);
+}
+
+/* Whether all rows go together, as sequences of one length must where sites are compared. */
+static lth_status check_together(telling *t) {
+    lth_design *d = t->design;
+    lth_kernel *kernel = NULL;
+    lth_status status = lth_kernel_parse(d->ctx, d->expression, &kernel, t->err);
+    if (status == LTH_OK) status = lth_kernel_resolve(&kernel, t->rows.table, t->err);
+    if (status == LTH_EFORMAT && t->err && t->err->line > 0) place_error(t);
+    lth_kernel_free(kernel);
+    return status;
+}
+
 static lth_status end_telling(telling *t, lth_status status) {
     if (status == LTH_OK && t->told) {
         status = lth__campaign_seal(t->design, &t->rows, t->err);
+        if (status == LTH_OK && t->rows.count > 0) status = check_together(t);
         if (status == LTH_OK) status = lth__campaign_save_rows(t->design, &t->rows, t->err);
         if (status == LTH_OK) lth__campaign_replace(t->design, &t->rows);
     }
