@@ -106,6 +106,21 @@ void html_percent(FILE *out, double share) {
         fprintf(out, fabs(share) < 0.1 || share > 0.9 ? "%.1f%%" : "%.0f%%", 100 * share);
 }
 
+void html_open_section(FILE *out, const char *id, const char *title) {
+    fprintf(out, "\n<section id=\"%s\" aria-labelledby=\"%s-head\">\n<h2 id=\"%s-head\">%s</h2>\n",
+            id, id, id, title);
+}
+
+void html_close_section(FILE *out) {
+    fputs("</section>\n", out);
+}
+
+void html_card(FILE *out, double value, const char *what) {
+    fputs("<li><b>", out);
+    html_number(out, value);
+    fprintf(out, "</b><span>%s</span></li>\n", what);
+}
+
 void html_number_cell(FILE *out, double value) {
     fputs("<td class=\"n\">", out);
     html_number(out, value);

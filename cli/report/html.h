@@ -28,6 +28,11 @@ void html_close(FILE *out);
 
 /* <td class="n">value</td>, for a number. */
 void html_number_cell(FILE *out, double value);
+/* A part of a page with its heading; both are plain text. */
+void html_open_section(FILE *out, const char *id, const char *title);
+void html_close_section(FILE *out);
+/* One of the numbers at the top of a page, in a list of class "cards". */
+void html_card(FILE *out, double value, const char *what);
 void html_count_cell(FILE *out, size_t count);
 
 #endif

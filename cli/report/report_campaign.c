@@ -16,36 +16,21 @@ typedef struct page {
     const campaign_view *view;
 } page;
 
-static void open_section(page *p, const char *id, const char *title) {
-    fprintf(p->report.out,
-            "\n<section id=\"%s\" aria-labelledby=\"%s-head\">\n<h2 id=\"%s-head\">%s</h2>\n", id,
-            id, id, title);
-}
-
-static void close_section(page *p) {
-    fputs("</section>\n", p->report.out);
-}
-
 /* ---- Cards ---- */
-
-static void put_card(page *p, double value, const char *what) {
-    fputs("<li><b>", p->report.out);
-    html_number(p->report.out, value);
-    fprintf(p->report.out, "</b><span>%s</span></li>\n", what);
-}
 
 static void write_summary(page *p) {
     const campaign_view *v = p->view;
     const char *from = lth_design_setting(v->design, "from");
     FILE *out = p->report.out;
     fputs("<ul class=\"cards\">\n", out);
-    put_card(p, (double)v->report->rounds, v->report->rounds == 1 ? "round" : "rounds");
-    put_card(p, (double)v->report->measured, "rows measured");
-    put_card(p, (double)v->report->pending, "rows pending");
+    html_card(p->report.out, (double)v->report->rounds,
+              v->report->rounds == 1 ? "round" : "rounds");
+    html_card(p->report.out, (double)v->report->measured, "rows measured");
+    html_card(p->report.out, (double)v->report->pending, "rows pending");
     if (v->report->best_row != LTH_NONE)
-        put_card(p, v->report->best, v->minimize ? "lowest so far" : "highest so far");
+        html_card(p->report.out, v->report->best, v->minimize ? "lowest so far" : "highest so far");
     if (!isnan(v->optimum) && v->report->best_row != LTH_NONE)
-        put_card(p, fabs(v->optimum - v->report->best), "missing to the optimum");
+        html_card(p->report.out, fabs(v->optimum - v->report->best), "missing to the optimum");
     fputs("</ul>\n<p class=\"note\">Target <code>", out);
     html_string(out, v->target);
     fprintf(out, "</code>, rows from <code>");
@@ -138,9 +123,9 @@ static int write_progress(page *p) {
         best[i] = v->steps[i].best;
     }
     place_rows(v, x);
-    open_section(p, "progress", "Progress");
+    html_open_section(p->report.out, "progress", "Progress");
     draw_progress(p, x, round, best);
-    close_section(p);
+    html_close_section(p->report.out);
     free(x);
     return EXIT_DONE;
 }
@@ -245,7 +230,7 @@ static void put_predictions(page *p) {
 static void write_predictions(page *p) {
     const campaign_view *v = p->view;
     if (v->prediction_count == 0) return;
-    open_section(p, "predictions", "Predictions of past rounds");
+    html_open_section(p->report.out, "predictions", "Predictions of past rounds");
     fputs("<p>What the model of the time expected of the rows it asked for. Intervals have the "
           "noise of the last model.</p>\n",
           p->report.out);
@@ -256,7 +241,7 @@ static void write_predictions(page *p) {
         draw_calibration(p);
         fputs("</div>\n", p->report.out);
     }
-    close_section(p);
+    html_close_section(p->report.out);
 }
 
 /* ---- Rows ---- */
@@ -286,11 +271,11 @@ static int write_best(page *p) {
     if (!order) return out_of_memory();
     int code = EXIT_DONE;
     if (count > 0) {
-        open_section(p, "best", "The best rows");
+        html_open_section(p->report.out, "best", "The best rows");
         open_table(&p->report, "", "row|came out#|round#|was expected#|sd#");
         for (size_t i = 0; i < count && i < SHOWN && !code; ++i) code = put_row(p, order[i], false);
         close_table(&p->report);
-        close_section(p);
+        html_close_section(p->report.out);
     }
     free(order);
     return code;
@@ -300,12 +285,12 @@ static int write_pending(page *p) {
     const campaign_view *v = p->view;
     if (v->report->pending == 0) return EXIT_DONE;
     int code = EXIT_DONE;
-    open_section(p, "pending", "What is pending");
+    html_open_section(p->report.out, "pending", "What is pending");
     open_table(&p->report, "", "row|asked in round#|expected#|sd#");
     for (size_t i = 0; i < v->count && !code; ++i)
         if (v->round[i] == 0) code = put_row(p, i, true);
     close_table(&p->report);
-    close_section(p);
+    html_close_section(p->report.out);
     return code;
 }
 

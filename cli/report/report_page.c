@@ -131,11 +131,9 @@ static int write_page(report *r) {
     for (size_t i = 0; i < SECTIONS && !code; ++i) {
         const section *s = &sections[i];
         if (!s->wanted(r)) continue;
-        fprintf(r->out,
-                "\n<section id=\"%s\" aria-labelledby=\"%s-head\">\n<h2 id=\"%s-head\">%s</h2>\n",
-                s->id, s->id, s->id, s->title);
+        html_open_section(r->out, s->id, s->title);
         code = s->write(r);
-        fputs("</section>\n", r->out);
+        html_close_section(r->out);
         if (!code) code = session_check_interrupt(r->session);
     }
     return close_report_page(r, code);

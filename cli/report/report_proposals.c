@@ -18,27 +18,11 @@ typedef struct page {
     size_t count, objectives;
 } page;
 
-static void open_section(page *p, const char *id, const char *title) {
-    fprintf(p->report.out,
-            "\n<section id=\"%s\" aria-labelledby=\"%s-head\">\n<h2 id=\"%s-head\">%s</h2>\n", id,
-            id, id, title);
-}
-
-static void close_section(page *p) {
-    fputs("</section>\n", p->report.out);
-}
-
 static const char *objective_name(const page *p, size_t o, bool *minimize) {
     return lth_proposals_objective(p->chosen->proposals, o, minimize);
 }
 
 /* ---- Cards ---- */
-
-static void put_card(page *p, double value, const char *what) {
-    fputs("<li><b>", p->report.out);
-    html_number(p->report.out, value);
-    fprintf(p->report.out, "</b><span>%s</span></li>\n", what);
-}
 
 static void put_word_card(page *p, const char *word, const char *what) {
     fputs("<li><b>", p->report.out);
@@ -50,8 +34,8 @@ static void write_choice(page *p) {
     const lth_proposals *of = p->chosen->proposals;
     bool minimize = false;
     fputs("<ul class=\"cards\">\n", p->report.out);
-    put_card(p, (double)p->count, p->count == 1 ? "row proposed" : "rows proposed");
-    put_card(p, (double)lth_model_rows(p->chosen->models[0]), "rows measured");
+    html_card(p->report.out, (double)p->count, p->count == 1 ? "row proposed" : "rows proposed");
+    html_card(p->report.out, (double)lth_model_rows(p->chosen->models[0]), "rows measured");
     put_word_card(p, lth_acquisition_name(lth_proposals_acquisition(of), NULL), "acquisition");
     put_word_card(p, lth_batch_name(lth_proposals_batch(of), NULL), "batch");
     for (size_t o = 0; o < p->objectives && lth_model_classes(p->chosen->models[0]) == 0; ++o)
@@ -148,7 +132,7 @@ static int put_row(page *p, size_t i) {
 
 static int write_rows(page *p) {
     int code = EXIT_DONE;
-    open_section(p, "rows", "The rows");
+    html_open_section(p->report.out, "rows", "The rows");
     if (p->count == 0)
         fputs("<p>There is nothing to propose: all rows are measured or pending, or too near to "
               "what is.</p>\n",
@@ -158,7 +142,7 @@ static int write_rows(page *p) {
         for (size_t i = 0; i < p->count && !code; ++i) code = put_row(p, i);
         close_table(&p->report);
     }
-    close_section(p);
+    html_close_section(p->report.out);
     return code;
 }
 
@@ -364,13 +348,13 @@ static int write_places(page *p) {
     lth_model *m;
     size_t target;
     if (p->count == 0 || !find_target(p, 0, &m, &target)) return EXIT_DONE;
-    open_section(p, "places", "Where they lie");
+    html_open_section(p->report.out, "places", "Where they lie");
     fputs("<div class=\"pair\">\n", p->report.out);
     int code = EXIT_DONE;
     for (size_t o = 0; o < p->objectives && !code; ++o) code = write_clouds(p, o);
     if (!code) code = write_front(p);
     fputs("</div>\n", p->report.out);
-    close_section(p);
+    html_close_section(p->report.out);
     return code;
 }
 
@@ -420,7 +404,7 @@ static void write_letters(page *p) {
     const char *wild = p->chosen->wild;
     if (count > 0) {
         static const char caption[] = "Letters of the proposals";
-        open_section(p, "letters", "Letters");
+        html_open_section(p->report.out, "letters", "Letters");
         open_figure(&p->report, caption,
                     count == MOST
                         ? "As high as their share, at the first 40 sites at which "
@@ -436,7 +420,7 @@ static void write_letters(page *p) {
                        .wild = wild && strlen(wild) == sites ? wild : NULL};
         svg_letters(&s, (const char *const *)texts, p->count, shown);
         close_figure(&p->report);
-        close_section(p);
+        html_close_section(p->report.out);
     }
     for (size_t i = 0; i < p->count; ++i) free(texts[i]);
     free(texts);
@@ -486,12 +470,12 @@ static void write_counts(page *p, const char *caption, const char *line,
 static void write_distances(page *p) {
     const lth_proposal *first = p->count > 0 ? lth_proposal_at(p->chosen->proposals, 0) : NULL;
     if (!first || (first->distance == LTH_NONE && first->mutations == LTH_NONE)) return;
-    open_section(p, "distances", "How far away");
+    html_open_section(p->report.out, "distances", "How far away");
     fputs("<div class=\"pair\">\n", p->report.out);
     write_counts(p, "From the nearest measured row", "Proposals by edits", distance_of);
     write_counts(p, "From the wild type", "Proposals by mutations", mutations_of);
     fputs("</div>\n", p->report.out);
-    close_section(p);
+    html_close_section(p->report.out);
 }
 
 /* ---- The page ---- */

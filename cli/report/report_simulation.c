@@ -9,12 +9,6 @@
 #include "report/svg.h"
 #include "simulation.h"
 
-static void put_card(FILE *out, double value, const char *what) {
-    fputs("<li><b>", out);
-    html_number(out, value);
-    fprintf(out, "</b><span>%s</span></li>\n", what);
-}
-
 static size_t count_found(const simulation *s) {
     size_t found = 0;
     for (size_t i = 0; i < s->campaign_count; ++i) found += s->campaigns[i].found;
@@ -24,13 +18,13 @@ static size_t count_found(const simulation *s) {
 static void put_cards(FILE *out, const simulation *s) {
     size_t last = s->steps - 1;
     fputs("<ul class=\"cards\">\n", out);
-    put_card(out, s->reached.mean[last],
-             s->share ? "best at the end, as a share of the maximum" : "best at the end, mean");
-    put_card(out, s->random.mean[last], "the same by random choice");
+    html_card(out, s->reached.mean[last],
+              s->share ? "best at the end, as a share of the maximum" : "best at the end, mean");
+    html_card(out, s->random.mean[last], "the same by random choice");
     fprintf(out, "<li><b>%zu of %zu</b><span>campaigns found the %s</span></li>\n", count_found(s),
             s->campaign_count, s->minimize ? "minimum" : "maximum");
-    put_card(out, (double)(s->start + s->rounds * s->count), "rows measured in each");
-    put_card(out, (double)s->table_rows, "rows to choose from");
+    html_card(out, (double)(s->start + s->rounds * s->count), "rows measured in each");
+    html_card(out, (double)s->table_rows, "rows to choose from");
     fputs("</ul>\n<p class=\"note\">Kernel <code>", out);
     html_string(out, s->kernel);
     fputs("</code>, target <code>", out);
