@@ -7,7 +7,23 @@ folder are written without the folder, so that a command line is the same on eve
 
 import json, os, re, shlex, shutil, subprocess, sys, tempfile, time
 
+from sets import maker_of
+
 HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def data_folder():
+    """Where the tables are: LUTHIER_DATA, what experiments/prepare makes, or a folder shared/data beside the repository."""
+    made, beside = os.path.join(HERE, "data", "tables"), os.path.normpath(os.path.join(HERE, "../../shared/data"))
+    default = beside if os.path.isdir(beside) and not os.path.isdir(made) else made
+    return os.environ.get("LUTHIER_DATA") or default
+
+
+def missing_table(file, folder):
+    """What to say, and to do, when a table is not there."""
+    owner = maker_of(file)
+    hint = "; experiments/prepare %s RAW... makes it (experiments/data/README.md says of what)" % owner.name if owner else ""
+    return Missing("there is no %s in %s%s" % (file, folder, hint))
 
 
 class Missing(Exception):
@@ -123,7 +139,7 @@ class Lab:
     def data(self, name):
         path = os.path.join(self.o.data, name)
         if not self.plan and not os.path.exists(path):
-            raise Missing("there is no %s in %s" % (name, self.o.data))
+            raise missing_table(name, self.o.data)
         return path
 
     def file(self, name):
