@@ -34,6 +34,11 @@ test-cuda: cuda ## compare a GPU with the CPU; says so where there is none
 mpi: all ## build build/libluthier_mpi.so, the plug-in for clusters (needs mpicc)
 	@$(MAKE) -s -C src/cluster/mpi
 
+docs: all ## the documentation as a site with search, build/site (mkdocs-material from PyPI)
+	@test -x build/docs-env/bin/mkdocs || { python3 -m venv build/docs-env && \
+		build/docs-env/bin/pip install -q "mkdocs-material<10" numpy matplotlib; }
+	@NO_MKDOCS_2_WARNING=1 build/docs-env/bin/python tools/make_site
+
 install: all ## install under PREFIX (and DESTDIR)
 	@cmake --install build --prefix "$(PREFIX)"
 
@@ -46,4 +51,4 @@ clean: ## remove build/
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
 
-.PHONY: all demo test bench check-long cuda test-cuda mpi install format clean help
+.PHONY: all demo test bench check-long cuda test-cuda mpi docs install format clean help
