@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "model/common/labels_wanted.h"
 #include "model/common/validation.h"
 #include "model/gp/gp_classes.h"
 #include "model/posterior/outputs.h"
@@ -315,6 +316,7 @@ static lth_status take_labels(cv *c, const lth_table *table, lth_error *err) {
     if (!c->labels) return lth__fail_memory(err, 0);
     for (size_t t = 0; t < c->targets; t++) {
         LTH_TRY(lth__labels_read(table, c->names[t], &c->labels[t], err));
+        lth__labels_warn(c->source.ctx, c->names[t], &c->labels[t]);
         LTH_TRY(lth__validation_add(c->validation, NULL, &c->labels[t], c->rows, err));
         lth__validated *v = &c->validation->targets[t];
         v->probability = lth__calloc(c->rows * v->class_count, sizeof *v->probability);
@@ -340,6 +342,7 @@ static lth_status run(cv *c, lth_ctx *ctx, const char *expression, const lth_tab
     LTH_TRY(lth__source_open(&c->source, ctx, expression, table, lth__gp_files(c->options), err));
     size_t together = c->options->coregion > 0 ? c->targets : 1;
     LTH_TRY(lth__gp_takes_labels(table, c->names, together, c->options, &labels, err));
+    lth__targets_warn(ctx, c->source.kernel, c->names, c->targets);
     lth__known_columns columns = lth__gp_known_columns(c->options);
     LTH_TRY(lth__known_read(table, &columns, true, &c->known, err));
     LTH_TRY(lth__validation_create(c->targets, c->folds, &c->validation, err));

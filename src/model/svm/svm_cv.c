@@ -198,6 +198,7 @@ lth_status lth_svm_cv(lth_ctx *ctx, const char *expression, const lth_table *tab
         status = lth__svm_kernels_open(ctx, expression, table, o->set, o->set_count, files,
                                        &c.kernels, err);
     if (status == LTH_OK) status = read_targets(&c, table, targets, err);
+    if (status == LTH_OK) status = lth__svm_warn(ctx, expression, targets, target_count, err);
     if (status == LTH_OK) status = run(&c, err);
     free_cv(&c);
     if (status == LTH_OK)
