@@ -195,7 +195,7 @@ static void print_value_cases(void) {
         printf("    ");
         if (o->letter) printf("-%c|", o->letter);
         printf("--%s) ", o->name);
-        if (o->kind == OPTION_FILE || o->kind == OPTION_FILES) {
+        if (o->kind == OPTION_FILE || o->kind == OPTION_OUTPUT || o->kind == OPTION_FILES) {
             printf("COMPREPLY=($(compgen -f -- \"$word\"));");
         } else if (o->kind == OPTION_CHOICE || o->kind == OPTION_TEXT) {
             printf("COMPREPLY=($(compgen -W '");
