@@ -198,6 +198,23 @@ static lth_status read_number(const lth_table *table, size_t row, size_t column,
     return LTH_OK;
 }
 
+/* Models scale targets by their variance, which has to be a number. */
+static lth_status check_range(const lth_table *table, const char *name, const double *y,
+                              lth_error *err) {
+    size_t largest = LTH_NONE;
+    for (size_t i = 0; i < lth_table_rows(table); i++) {
+        if (!isnan(y[i]) && (largest == LTH_NONE || fabs(y[i]) > fabs(y[largest]))) largest = i;
+    }
+    double most = largest == LTH_NONE ? 0 : fabs(y[largest]);
+    if (most <= LTH__MOST_NUMBER && (most == 0 || most >= 1 / LTH__MOST_NUMBER)) return LTH_OK;
+    bool large = most > 1;
+    return lth__fail_at(err, LTH_EFORMAT, lth_table_file(table, largest),
+                        lth_table_line(table, largest), 0,
+                        "%g, the largest in column \"%s\", is too %s to be squared; %s all of them "
+                        "by a power of ten",
+                        y[largest], name, large ? "large" : "small", large ? "divide" : "multiply");
+}
+
 lth_status lth__read_targets(const lth_table *table, const char *const *names, size_t count,
                              bool gaps, double **out, lth_error *err) {
     size_t rows = lth_table_rows(table);
@@ -209,6 +226,7 @@ lth_status lth__read_targets(const lth_table *table, const char *const *names, s
         status = lth__table_column_at(table, names[t], &column, err);
         for (size_t i = 0; i < rows && status == LTH_OK; i++)
             status = read_number(table, i, column, gaps, &y[t * rows + i], err);
+        if (status == LTH_OK) status = check_range(table, names[t], y + t * rows, err);
     }
     if (status == LTH_OK)
         *out = y;
