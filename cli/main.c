@@ -5,6 +5,7 @@
 #include "options.h"
 #include "output.h"
 #include "ranks.h"
+#include "same_files.h"
 
 static int run(const options *o) {
     if (o->version) {
@@ -23,6 +24,7 @@ int main(int argc, char **argv) {
     options o;
     ranks_silence(argc, argv);
     int code = options_parse(argc, argv, &o);
+    if (!code) code = check_files_differ(&o);
     if (!code && ranks_assign(&o)) code = run(&o);
     options_free(&o);
     return code ? code : finish_stdout();

@@ -188,36 +188,82 @@ static void print_choices(const char *value) {
     }
 }
 
-/* What may follow an option: its choices, a file, or something only the user knows. */
+static void print_family_words(void) {
+    const lth_family *family;
+    for (size_t i = 0; (family = lth_family_at(i)) != NULL; ++i)
+        if (isalpha((unsigned char)*family->name)) printf("%s ", family->name);
+}
+
+static bool wants_file(const option *o) {
+    return o->kind == OPTION_FILE || o->kind == OPTION_OUTPUT || o->kind == OPTION_FILES;
+}
+
+/* What may follow an option: a file, a column, a kernel, its choices, or what only the user knows.
+ */
+static void print_value_case(const option *o) {
+    if (wants_file(o)) {
+        printf("COMPREPLY=($(compgen -f -- \"$word\"));");
+    } else if (strncmp(o->value, "COL", 3) == 0) {
+        printf("_luthier_columns;");
+    } else if (strcmp(o->value, "EXPR") == 0) {
+        printf("_luthier_kernel;");
+    } else if (o->kind == OPTION_CHOICE || o->kind == OPTION_TEXT) {
+        printf("COMPREPLY=($(compgen -W '");
+        print_choices(o->value);
+        printf("' -- \"$word\"));");
+    }
+}
+
 static void print_value_cases(void) {
     for (const option *o = option_table; o->name; ++o) {
         if (o->kind == OPTION_FLAG) continue;
         printf("    ");
         if (o->letter) printf("-%c|", o->letter);
         printf("--%s) ", o->name);
-        if (o->kind == OPTION_FILE || o->kind == OPTION_FILES) {
-            printf("COMPREPLY=($(compgen -f -- \"$word\"));");
-        } else if (o->kind == OPTION_CHOICE || o->kind == OPTION_TEXT) {
-            printf("COMPREPLY=($(compgen -W '");
-            print_choices(o->value);
-            printf("' -- \"$word\"));");
-        }
+        print_value_case(o);
         printf(" return ;;\n");
     }
 }
 
-static void print_family_words(void) {
-    const lth_family *family;
-    for (size_t i = 0; (family = lth_family_at(i)) != NULL; ++i) printf("%s ", family->name);
+/* The end of a word is completed: after a comma another column, after a bracket another kernel. */
+static void print_helpers(void) {
+    printf("_luthier_end() {\n"
+           "  local start=${word%%\"${word##*[$1]}\"} IFS=$'\\n'\n"
+           "  COMPREPLY=($(IFS=' ' compgen -P \"$start\" -W \"$2\" -- \"${word#\"$start\"}\"))\n"
+           "  compopt -o nospace 2> /dev/null\n"
+           "}\n"
+           "_luthier_columns() {\n" /* compgen expands its words: nothing else of a header */
+           "  local file\n"
+           "  for file in \"${COMP_WORDS[@]:2}\"; do\n"
+           "    [[ $file == *.[tc]sv && -r $file ]] || continue\n"
+           "    _luthier_end , \"$(head -n 1 \"$file\" | tr -c A-Za-z0-9_.- ' ')\"\n"
+           "    return\n"
+           "  done\n"
+           "}\n"
+           "_luthier_kernel() {\n"
+           "  word=${word#[\\'\\\"]}\n"
+           "  _luthier_end '(,+* |' '");
+    print_family_words();
+    printf("'\n}\n");
+}
+
+/* Those of a command whose first argument is a choice: "new|ask|tell DIR". */
+static void print_actions(const command *c) {
+    char words[128];
+    snprintf(words, sizeof words, "%.*s", (int)strcspn(c->arguments, " "), c->arguments);
+    print_choices(words);
 }
 
 int run_completion(const options *unused) {
     (void)unused;
-    printf("# bash completion for luthier\n"
-           "_luthier() {\n"
+    printf("# completion for luthier: bash, and zsh after autoload bashcompinit && bashcompinit\n");
+    print_helpers();
+    printf("_luthier() {\n"
            "  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}\n"
            "  local command=${COMP_WORDS[1]} options='' names=''\n"
            "  COMPREPLY=()\n"
+           "  [[ $word == = ]] && word=''\n"
+           "  [[ $before == = ]] && before=${COMP_WORDS[COMP_CWORD-2]}\n"
            "  if ((COMP_CWORD == 1)); then\n"
            "    COMPREPLY=($(compgen -W '");
     for (const command *c = commands; c->name; ++c)
@@ -233,6 +279,11 @@ int run_completion(const options *unused) {
         if (c->run == run_kernels) {
             printf(" names='");
             print_family_words();
+            putchar('\'');
+        }
+        if (c->run == run_design) {
+            printf("; ((COMP_CWORD == 2)) && names='");
+            print_actions(c);
             putchar('\'');
         }
         printf(" ;;\n");

@@ -48,7 +48,7 @@ const option option_table[] = {
      "and cv learn these labels unless --target names others"},
     {0, "kernel", OPTION_TEXT, "EXPR", FIELD(kernel), WITH_KERNEL | DESIGN, 0,
      "the kernel, such as 'normalize(ssk(text, order=5))'; luthier kernels lists them"},
-    {'o', "output", OPTION_FILE, "FILE", FIELD(output),
+    {'o', "output", OPTION_OUTPUT, "FILE", FIELD(output),
      FIT | PREDICT | EXPLAIN | REPORT | SAMPLE | GRAM | DEMO | MUTATE | SCAN | CHOOSING, 0,
      "where to write the result; - is standard output"},
     {0, "from", OPTION_FILE, "TABLE", FIELD(from), CHOOSING, 0,
@@ -232,7 +232,7 @@ const option option_table[] = {
     {0, "prior", OPTION_PAIRS, "PATH=MEDIAN,SD", FIELD(prior), OF_PROCESSES, 0,
      "draw a hyperparameter, or each of a group such as ssk.weights, towards MEDIAN: log-normal, "
      "SD is that of the logarithm; may be repeated"},
-    {0, "journal", OPTION_FILE, "FILE", FIELD(journal), FIT, 0,
+    {0, "journal", OPTION_OUTPUT, "FILE", FIELD(journal), FIT, 0,
      "gp: keep every evaluation of the search in FILE; the same command goes on where it was "
      "killed. FILE is removed when the model is written, unless by Ctrl-C"},
     {0, "intervals", OPTION_FLAG, NULL, FIELD(intervals), FIT, 0,
@@ -271,7 +271,7 @@ const option option_table[] = {
      "number of folds, of a shuffle by --seed (default 10)"},
     {0, "fold-by", OPTION_TEXT, "COL", FIELD(fold_by), CV, 0,
      "rows with the same value in this column are a fold"},
-    {0, "predictions", OPTION_FILE, "FILE", FIELD(predictions), CV, 0,
+    {0, "predictions", OPTION_OUTPUT, "FILE", FIELD(predictions), CV, 0,
      "also write what was predicted for each row: row, target, fold, y, mean, sd; where the "
      "distribution is not normal, also median, lo, hi"},
     {0, "draws", OPTION_NUMBER, "N", FIELD(draws), SAMPLE, 1000000,
@@ -293,7 +293,7 @@ const option option_table[] = {
     {0, "with", OPTION_TEXT, "EXPR", FIELD(with), ALIGN, 0, "the other kernel"},
     {0, "center", OPTION_FLAG, NULL, FIELD(center), ALIGN, 0,
      "take the means of rows and columns out of both matrices first"},
-    {0, "gradients", OPTION_FILE, "FILE", FIELD(gradients), GRAM, 0,
+    {0, "gradients", OPTION_OUTPUT, "FILE", FIELD(gradients), GRAM, 0,
      "also write the derivative by each hyperparameter, shape (parameters, rows, columns), and "
      "print the parameters' names in that order, one a line"},
     {0, "per-order", OPTION_FLAG, NULL, FIELD(per_order), GRAM, 0,

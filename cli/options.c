@@ -106,6 +106,7 @@ static int take_value(parser *p, const option *o, const char *text) {
     case OPTION_FLAG: break;
     case OPTION_TEXT:
     case OPTION_FILE:
+    case OPTION_OUTPUT:
         if (!*text) return usage_error(p->out->command, "--%s wants %s", o->name, o->value);
         *(const char **)field = text;
         break;

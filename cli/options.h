@@ -105,6 +105,7 @@ typedef enum option_kind {
     OPTION_FLAG,   /* bool                                                            */
     OPTION_TEXT,   /* const char *                                                    */
     OPTION_FILE,   /* const char *, completed with file names                         */
+    OPTION_OUTPUT, /* the same of a file that is written                              */
     OPTION_NUMBER, /* uint64_t, at most `most`                                        */
     OPTION_CHOICE, /* int, an index into `value`, "one|two|three"                     */
     OPTION_LIST,   /* list, repeatable                                                */

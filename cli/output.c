@@ -1,7 +1,9 @@
 /* Printing: numbers that read back as they were, colours, the end of standard output. */
+#define _GNU_SOURCE 1 /* fopencookie */
 #include "output.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <poll.h>
 #include <stdio.h>
@@ -66,17 +68,67 @@ static bool reader_left(void) {
     return poll(&out, 1, 0) == 1 && (out.revents & POLLERR);
 }
 
+/* Why writing fails, 0 when it no longer does: stdio does not keep the reason, so that it is asked
+ * for again. What was written is useless anyway. */
+static int ask_reason(void) {
+    return write(STDOUT_FILENO, "\n", 1) < 0 ? errno : 0;
+}
+
 int finish_stdout(void) {
     bool lost = ferror(stdout) != 0;
     errno = 0;
     if (fflush(stdout) == 0 && !lost) return EXIT_DONE;
-    if (!reader_left())
-        fprintf(stderr, "luthier: cannot write to standard output%s%s\n", errno ? ": " : "",
-                errno ? strerror(errno) : "");
+    int number = errno;
+    if (reader_left()) return EXIT_FAILED;
+    if (!number) number = ask_reason();
+    fprintf(stderr, "luthier: cannot write to standard output%s%s\n", number ? ": " : "",
+            number ? strerror(number) : "");
     return EXIT_FAILED;
 }
 
 /* ---- Files of text ---- */
+
+/* A file under a stream that remembers why the first write failed. */
+typedef struct text_sink {
+    int file, reason;
+} text_sink;
+
+/* Fewer bytes than asked for tell the stream of a failure, so that a part is no end. */
+static ssize_t sink_write(void *cookie, const char *bytes, size_t size) {
+    text_sink *s = cookie;
+    size_t done = 0;
+    while (done < size) {
+        ssize_t part = write(s->file, bytes + done, size - done);
+        if (part < 0) {
+            if (!s->reason) s->reason = errno;
+            break;
+        }
+        done += (size_t)part;
+    }
+    return (ssize_t)done;
+}
+
+static int sink_close(void *cookie) {
+    text_sink *s = cookie;
+    int code = close(s->file);
+    if (code != 0 && !s->reason) s->reason = errno;
+    return code;
+}
+
+/* A stream into the file, which may have failed to open; NULL after an errno. */
+static FILE *open_sink(text_file *f, int file) {
+    if (file < 0) return NULL;
+    f->sink = malloc(sizeof *f->sink);
+    if (!f->sink) {
+        close(file);
+        return NULL;
+    }
+    *f->sink = (text_sink){.file = file};
+    FILE *stream = fopencookie(f->sink, "w",
+                               (cookie_io_functions_t){.write = sink_write, .close = sink_close});
+    if (!stream) close(file);
+    return stream;
+}
 
 static int cannot_write(const char *path, int number) {
     fprintf(stderr, "luthier: %s: cannot write: %s\n", path, strerror(number ? number : EIO));
@@ -86,6 +138,7 @@ static int cannot_write(const char *path, int number) {
 static void forget(text_file *f) {
     free(f->path);
     free(f->temporary);
+    free(f->sink);
     *f = (text_file){0};
 }
 
@@ -97,9 +150,9 @@ static FILE *open_temporary(text_file *f, const struct stat *old) {
     f->temporary = malloc(size);
     if (!f->temporary) return NULL;
     snprintf(f->temporary, size, "%s.tmp-%ld", f->path, (long)getpid());
-    FILE *stream = fopen(f->temporary, "we");
-    if (stream && old) fchmod(fileno(stream), old->st_mode & 0777);
-    return stream;
+    int file = open(f->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (file >= 0 && old) fchmod(file, old->st_mode & 0777);
+    return open_sink(f, file);
 }
 
 int text_open(text_file *f, const char *path) {
@@ -111,7 +164,7 @@ int text_open(text_file *f, const char *path) {
     struct stat found;
     bool exists = stat(path, &found) == 0;
     if (exists && !S_ISREG(found.st_mode))
-        f->stream = fopen(path, "we"); /* a device or a pipe cannot be renamed over */
+        f->stream = open_sink(f, open(path, O_WRONLY | O_CLOEXEC)); /* is not renamed over */
     else if (!exists || access(path, W_OK) == 0)
         f->stream = open_temporary(f, exists ? &found : NULL);
     if (f->stream) return EXIT_DONE;
@@ -120,18 +173,17 @@ int text_open(text_file *f, const char *path) {
     return code;
 }
 
-/* Everything to the system; 0 or the errno. A write that failed long ago may have left none. */
-static int close_stream(FILE *stream) {
-    bool lost = ferror(stream) != 0;
-    errno = 0;
-    if (fclose(stream) != 0) return errno;
-    return lost ? EIO : 0;
+/* Everything to the system; 0 or the errno of what failed first. */
+static int close_stream(text_file *f) {
+    bool lost = ferror(f->stream) != 0;
+    if (fclose(f->stream) != 0) lost = true;
+    return f->sink->reason ? f->sink->reason : lost ? EIO : 0;
 }
 
 int text_close(text_file *f, bool keep) {
     int code = EXIT_DONE;
     if (f->stream && f->stream != stdout) {
-        int number = close_stream(f->stream);
+        int number = close_stream(f);
         if (keep && !number && f->temporary && rename(f->temporary, f->path) != 0) number = errno;
         if (f->temporary && (number || !keep)) unlink(f->temporary);
         if (number && keep) code = cannot_write(f->name, number);

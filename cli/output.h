@@ -17,6 +17,7 @@ typedef struct text_file {
     FILE *stream;           /* NULL = not open                                 */
     const char *name;       /* as it was given                                 */
     char *path, *temporary; /* the file behind a link; NULL = written in place */
+    struct text_sink *sink; /* where the stream's bytes go; NULL = standard output */
 } text_file;
 
 int text_open(text_file *f, const char *path);

@@ -2,6 +2,8 @@
  *
  *     01_gram              two words, compared letter by letter
  *     01_gram TABLE.tsv    the column "text" of your own table, compared word by word
+ *
+ *     cc -std=c17 01_gram.c $(pkg-config --cflags --libs luthier)
  */
 #include <luthier.h>
 #include <math.h>

@@ -6,6 +6,8 @@
  *
  *     02_gradients                             for the kernel below
  *     02_gradients 'normalize(ssk(text))'      for another one over a column "text"
+ *
+ *     cc -std=c17 02_gradients.c $(pkg-config --cflags --libs luthier)
  */
 #include <luthier.h>
 #include <math.h>

@@ -1,4 +1,8 @@
-/* Soft matching: words that are alike count as a match, as far as their vectors say so. */
+/* Soft matching: words that are alike count as a match, as far as their vectors say so.
+ *
+ *     cc -std=c17 03_word_vectors.c $(pkg-config --cflags --libs luthier)
+ */
+#define _POSIX_C_SOURCE 200809L /* mkstemp and fdopen are not in C itself */
 #include <luthier.h>
 #include <math.h>
 #include <stdio.h>

@@ -1,4 +1,7 @@
-/* New texts against known ones: the nearest neighbour of each, by a rectangular Gram matrix. */
+/* New texts against known ones: the nearest neighbour of each, by a rectangular Gram matrix.
+ *
+ *     cc -std=c17 04_nearest.c $(pkg-config --cflags --libs luthier)
+ */
 #include <luthier.h>
 #include <stdio.h>
 #include <stdlib.h>

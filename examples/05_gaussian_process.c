@@ -3,6 +3,8 @@
  *
  * Here the sign of a sentence hangs on "not" before an adjective, which single words cannot show.
  * The evidence finds that out by itself: it gives pairs of words their weight.
+ *
+ *     cc -std=c17 05_gaussian_process.c $(pkg-config --cflags --libs luthier)
  */
 #include <luthier.h>
 #include <math.h>

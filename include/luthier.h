@@ -612,6 +612,8 @@ typedef struct lth_gp_options {
     const char *noise_kernel; /* the noise is a function too: the kernel of its logarithm, whose
                                  size is learned in any case. For normal noise, with the exact
                                  posterior and one target. NULL (default) = one noise for all  */
+    bool partial; /* of a cross-validation that is canceled: the folds that are finished are what
+                     was found, see lth_validation_done(); false (default) = nothing is          */
 } lth_gp_options;
 
 LTH_API void lth_gp_options_init(lth_gp_options *options);
@@ -919,6 +921,9 @@ typedef struct lth_validation lth_validation;
 LTH_API void lth_validation_free(lth_validation *v);
 
 LTH_API bool lth_validation_has_labels(const lth_validation *v, size_t target);
+/* Whether a fold is finished, LTH_NONE = all of them; one that is not has no figures, and its rows
+ * are left out of those of all rows. */
+LTH_API bool lth_validation_done(const lth_validation *v, size_t target, size_t fold);
 /* By fold; LTH_NONE = all rows together. The first is for numbers (what needs standard deviations
  * is NaN for support vector machines), the second for labels. */
 LTH_API const lth_metrics *lth_validation_metrics(const lth_validation *v, size_t target,
@@ -999,6 +1004,7 @@ typedef struct lth_svm_options {
                          so many of them, without a Gram matrix; 0 (default) = none do           */
     const char *gram; /* a folder of lth_gram_store() to read the Gram matrix from, for a
                          kernel without `set`; NULL = none                             */
+    bool partial;     /* as in lth_gp_options                                            */
 } lth_svm_options;
 
 LTH_API void lth_svm_options_init(lth_svm_options *options);

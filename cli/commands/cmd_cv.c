@@ -30,6 +30,7 @@ static lth_status validate_model(job *j, lth_error *err) {
     const char *kernel = l->expression, *const *targets = l->targets.at;
     const size_t *fold = j->folds.of_row, count = j->folds.count;
     lth_validation **out = &j->report.validation;
+    l->svm_options.partial = l->gp_options.partial = true;
     if (l->svm)
         return lth_svm_cv(ctx, kernel, l->table, targets, l->targets.count, fold, count,
                           &l->svm_options, out, err);
@@ -59,8 +60,7 @@ static int validate(job *j) {
     if (validate_model(j, &err) != LTH_OK) return learning_fail(l, &err);
     session_note(&l->session, "%zu rows, %zu folds, %.3g s", lth_table_rows(l->table),
                  j->folds.count, seconds_now() - start);
-    int code = session_check_interrupt(&l->session);
-    return code ? code : check_kinds(j);
+    return check_kinds(j);
 }
 
 /* Shuffled folds of labels, and of support vector machines, have their share of every class of the
@@ -93,6 +93,22 @@ static int print_json(job *j) {
     return code ? code : print_cv_json(&j->report, l->kernel);
 }
 
+static int print_report(job *j) {
+    return j->options->json ? print_json(j) : print_cv_text(&j->report);
+}
+
+/* Ctrl-C: the folds that are finished, marked as not all. A file of predictions would not be. */
+static int print_finished(job *j) {
+    session *s = &j->l.session;
+    int code = print_report(j);
+    interrupted_elsewhere(); /* unless it was here */
+    int interrupted = session_check_interrupt(s);
+    size_t finished = finished_folds(&j->report);
+    session_say(s, "%zu of %zu folds are finished, and printed", finished,
+                j->folds.count * j->l.targets.count);
+    return code ? code : interrupted;
+}
+
 static int run_job(job *j) {
     const options *o = j->options;
     int code = o->predictions ? check_output(o->predictions) : EXIT_DONE;
@@ -103,9 +119,10 @@ static int run_job(job *j) {
     code = make_folds(&j->l.session, j->l.table, &j->folds);
     if (!code) code = stratify(j);
     if (!code) code = validate(j);
-    if (!code && o->predictions) code = save_predictions(j);
     if (code) return code;
-    return o->json ? print_json(j) : print_cv_text(&j->report);
+    if (is_partial(&j->report)) return print_finished(j);
+    if (o->predictions) code = save_predictions(j);
+    return code ? code : print_report(j);
 }
 
 int run_cv(const options *o) {

@@ -73,8 +73,6 @@ static int check_usage(const options *o) {
     if (is_stream(o->output) && (o->gradients || o->json))
         return usage_error(c, "-o - would mix with what %s prints on standard output; give a file",
                            o->gradients ? "--gradients" : "--json");
-    if (o->output && o->gradients && strcmp(o->output, o->gradients) == 0)
-        return usage_error(c, "-o and --gradients name the same file");
     list tables = tables_from(o, 0);
     if (names_stdin(&tables) && is_stream(o->against))
         return usage_error(c, "only one of TABLE and --against can be standard input");

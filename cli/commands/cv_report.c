@@ -16,6 +16,26 @@ static figure_kind kind_of(const cv_report *r) {
         .labels = r->labels, .svm = r->svm, .probabilities = !r->svm, .fitted = true};
 }
 
+static bool is_done(const cv_report *r, size_t target, size_t fold) {
+    return lth_validation_done(r->validation, target, fold);
+}
+
+static size_t finished_of(const cv_report *r, size_t target) {
+    size_t count = 0;
+    for (size_t k = 0; k < r->folds->count; ++k) count += is_done(r, target, k);
+    return count;
+}
+
+bool is_partial(const cv_report *r) {
+    return finished_folds(r) < r->targets->count * r->folds->count;
+}
+
+size_t finished_folds(const cv_report *r) {
+    size_t count = 0;
+    for (size_t t = 0; t < r->targets->count; ++t) count += finished_of(r, t);
+    return count;
+}
+
 /* `fold` LTH_NONE = all rows together, which have no evidence. */
 static figures score_of(const cv_report *r, size_t target, size_t fold) {
     const lth_validation *v = r->validation;
@@ -45,7 +65,8 @@ static figures mean_of(const cv_report *r, const average *a) {
 
 static figures mean_over_folds(const cv_report *r, size_t target) {
     average a = {0};
-    for (size_t k = 0; k < r->folds->count; ++k) add_score(&a, score_of(r, target, k));
+    for (size_t k = 0; k < r->folds->count; ++k)
+        if (is_done(r, target, k)) add_score(&a, score_of(r, target, k));
     figures mean = mean_of(r, &a);
     mean.count = score_of(r, target, LTH_NONE).count; /* rows that have the target */
     return mean;
@@ -63,6 +84,13 @@ static void print_row(const cv_report *r, const char *target, const char *fold, 
     printf("%s\t%s\t%zu", target, fold, s.count);
     print_figures(kind_of(r), &s);
     putchar('\n');
+}
+
+/* "mean", or what it is when some folds are missing. */
+static void print_over_folds(const cv_report *r, size_t target, const char *what, figures s) {
+    char name[64];
+    snprintf(name, sizeof name, "%s of %zu/%zu", what, finished_of(r, target), r->folds->count);
+    print_row(r, r->targets->at[target], is_done(r, target, LTH_NONE) ? what : name, s);
 }
 
 static void print_classes(const cv_report *r, size_t target) {
@@ -98,12 +126,13 @@ int print_cv_text(const cv_report *r) {
     putchar('\n');
     for (size_t t = 0; t < r->targets->count; ++t) {
         const char *target = r->targets->at[t];
+        if (finished_of(r, t) == 0) continue;
         for (size_t k = 0; k < r->folds->count; ++k)
-            print_row(r, target, r->folds->names[k], score_of(r, t, k));
-        print_row(r, target, "mean", mean_over_folds(r, t));
-        print_row(r, target, "pooled", score_of(r, t, LTH_NONE));
+            if (is_done(r, t, k)) print_row(r, target, r->folds->names[k], score_of(r, t, k));
+        print_over_folds(r, t, "mean", mean_over_folds(r, t));
+        print_over_folds(r, t, "pooled", score_of(r, t, LTH_NONE));
     }
-    print_row(r, "mean", "mean", mean_over_targets(r));
+    if (!is_partial(r)) print_row(r, "mean", "mean", mean_over_targets(r));
     if (!r->labels) return EXIT_DONE;
     printf("\ntarget\tclass\tn\tprecision\trecall\tf1\n");
     for (size_t t = 0; t < r->targets->count; ++t) print_classes(r, t);
@@ -151,7 +180,12 @@ static void put_confusion(json_writer *w, const lth_validation *v, size_t target
 static void put_target(json_writer *w, const cv_report *r, size_t target) {
     json_begin_object(w, r->targets->at[target]);
     json_begin_list(w, "folds");
-    for (size_t k = 0; k < r->folds->count; ++k) put_score(w, NULL, r, score_of(r, target, k));
+    for (size_t k = 0; k < r->folds->count; ++k) {
+        if (is_done(r, target, k))
+            put_score(w, NULL, r, score_of(r, target, k));
+        else
+            json_put_text(w, NULL, NULL);
+    }
     json_end(w);
     put_score(w, "mean", r, mean_over_folds(r, target));
     put_score(w, "pooled", r, score_of(r, target, LTH_NONE));
@@ -168,6 +202,7 @@ int print_cv_json(const cv_report *r, const lth_kernel *kernel) {
     json_writer w = {.to = stdout};
     json_begin_result(&w, NULL);
     if (r->labels) json_put_text(&w, "model", r->svm ? "svm" : "gp");
+    if (is_partial(r)) json_put_bool(&w, "interrupted", true);
     json_put_text(&w, "kernel", text);
     json_begin_object(&w, "targets");
     for (size_t t = 0; t < r->targets->count; ++t) put_target(&w, r, t);

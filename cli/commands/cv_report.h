@@ -14,6 +14,10 @@ typedef struct cv_report {
     bool labels, svm;
 } cv_report;
 
+/* Whether some fold of some target is not finished, and how many are. */
+bool is_partial(const cv_report *r);
+size_t finished_folds(const cv_report *r);
+
 int print_cv_text(const cv_report *r);
 int print_cv_json(const cv_report *r, const lth_kernel *kernel);
 /* row, target, fold, y, and what was predicted */

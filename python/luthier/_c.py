@@ -92,7 +92,7 @@ class GpOptions(Structure):
                 ("upper", c_double), ("noise_by", c_char_p), ("weights", c_char_p),
                 ("exposure", c_char_p), ("point", Enum), ("mean", c_char_p),
                 ("intervals", c_bool), ("average", c_size_t),
-                ("coregion", c_size_t), ("noise_kernel", c_char_p)]
+                ("coregion", c_size_t), ("noise_kernel", c_char_p), ("partial", c_bool)]
 
 
 class ClassRows(Structure):
@@ -177,7 +177,8 @@ class SvmOptions(Structure):
                 ("epsilon", c_void_p), ("epsilon_count", c_size_t), ("nu", c_void_p),
                 ("nu_count", c_size_t), ("set", POINTER(c_char_p)), ("set_count", c_size_t),
                 ("inner_folds", c_size_t), ("class_weights", c_char_p), ("vectors", c_char_p),
-                ("solver", Enum), ("features", c_size_t), ("gram", c_char_p)]
+                ("solver", Enum), ("features", c_size_t), ("gram", c_char_p),
+                ("partial", c_bool)]
 
 
 class SvmReport(Structure):
@@ -427,6 +428,7 @@ FUNCTIONS = {
                                       _error]),
     "lth_validation_free": (None, [_object]),
     "lth_validation_has_labels": (c_bool, [_object, c_size_t]),
+    "lth_validation_done": (c_bool, [_object, c_size_t, c_size_t]),
     "lth_validation_metrics": (POINTER(Metrics), [_object, c_size_t, c_size_t]),
     "lth_validation_label_metrics": (POINTER(LabelMetrics), [_object, c_size_t, c_size_t]),
     "lth_validation_seconds": (c_double, [_object, c_size_t, c_size_t]),

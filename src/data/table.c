@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "data/number_form.h"
 
 /* The first chunk is small, since many tables are; each is larger than the one before, up to a
  * limit.
@@ -314,9 +315,11 @@ lth_status lth__table_number(const lth_table *table, size_t row, size_t column, 
         return LTH_OK;
     }
     int shown = shown_length(cell, length);
+    bool comma = lth__number_form_of(cell, length) == LTH__FORM_COMMA;
     return lth__fail_at(err, LTH_EFORMAT, lth_table_file(table, row), lth_table_line(table, row), 0,
-                        "\"%.*s%s\" in column \"%s\" is not a number", shown, cell,
-                        (size_t)shown < length ? "..." : "", lth_table_column_name(table, column));
+                        "\"%.*s%s\" in column \"%s\" is not a number%s", shown, cell,
+                        (size_t)shown < length ? "..." : "", lth_table_column_name(table, column),
+                        comma ? ": " LTH__NO_COMMAS : "");
 }
 
 lth_status lth__fail_bad_byte(const char *file, size_t line, const char *text, size_t bad,

@@ -110,6 +110,9 @@ size_t lth__table_header_line(const lth_table *table);
 lth_status lth__fail_bad_byte(const char *file, size_t line, const char *text, size_t bad,
                               lth_error *err);
 
+/* Numbers up to this may be squared, and the squares added; their inverses too. */
+#define LTH__MOST_NUMBER 1e140
+
 /* A cell as a finite number; the error has the file and line of the row, which of a table from
  * memory is its number from 1. */
 lth_status lth__table_number(const lth_table *table, size_t row, size_t column, double *out,

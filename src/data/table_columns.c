@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "data/table_hints.h"
 #include "data/table_reader.h"
 
 static const char *name_at(const void *names, size_t i) {
@@ -26,17 +27,21 @@ static void list_names(const lth__symbols *names, char *out, size_t capacity) {
     }
 }
 
-/* `instead` is told where no name is alike. */
+/* `instead` is told where no name is alike, and the header looks like one. */
 static lth_status fail_with_hint(const lth__symbols *names, const char *column, const char *file,
                                  size_t line, const char *instead, lth_error *err) {
-    char list[160], hint[96] = "";
+    char list[160], hint[160] = "";
     const char *near = lth_nearest(column, name_at, names);
+    const char *odd = lth__hint_of_header(names, column);
     snprintf(hint, sizeof hint, "%s", instead);
     if (near && strlen(near) >= 64) near = NULL;
-    if (near) snprintf(hint, sizeof hint, " did you mean \"%s\"?", near);
+    if (near && !odd)
+        snprintf(hint, sizeof hint, " did you mean \"%s\"?", near);
+    else if (odd)
+        snprintf(hint, sizeof hint, " %s.", odd);
     list_names(names, list, sizeof list);
     return lth__fail_at(err, LTH_EFORMAT, file, line, 1, "no column \"%.64s\";%s %s: %s", column,
-                        hint, near ? "The columns are" : "the columns are", list);
+                        hint, near || odd ? "The columns are" : "the columns are", list);
 }
 
 lth_status lth__fail_no_column(const lth__symbols *names, const char *column, const char *file,

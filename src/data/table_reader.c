@@ -8,6 +8,7 @@
 
 #include "base/context.h"
 #include "base/memory.h"
+#include "data/table_hints.h"
 
 /* ---- The filter ----------------------------------------------------------------------------- */
 
@@ -117,14 +118,19 @@ static lth_status name_columns(lth__reader *r, lth_error *err) {
     for (size_t i = 0; i < r->field_count; i++) {
         const lth__field *field = &r->fields[i];
         if (field->length == 0)
-            return lth__fail_at(err, LTH_EFORMAT, file, field->line, field->column,
-                                "column %zu of the header has no name", i + 1);
+            return lth__fail_at(
+                err, LTH_EFORMAT, file, field->line, field->column,
+                "column %zu of the header has no name%s", i + 1,
+                i == 0 && r->field_count > 1 ? "; pandas leaves its index out by index=False" : "");
         lth__symbol symbol = lth__symbols_intern(r->header, field->text, field->length);
         if (symbol == LTH__NO_SYMBOL) return lth__fail_memory(err, 0);
         if (symbol < i)
             return lth__fail_at(err, LTH_EFORMAT, file, field->line, field->column,
-                                "two columns have the name \"%.64s\"",
-                                lth__symbols_text(r->header, symbol, NULL));
+                                "two columns have the name \"%.64s\"%s",
+                                lth__symbols_text(r->header, symbol, NULL),
+                                lth__looks_like_a_cell(field->text, field->length)
+                                    ? "; does the first line have the columns' names?"
+                                    : "");
     }
     r->own = r->field_count;
     return LTH_OK;
@@ -423,8 +429,9 @@ static lth_status open_file(lth_table_stream *s, const char *path, lth_error *er
     r->file_name = name_of(path, &r->file_name_length);
     LTH_TRY(lth__input_open(s->ctx ? s->ctx->relay : NULL, path, &r->in, err));
     s->opened++;
-    if (s->options.format == LTH_TABLE_AUTO && s->format == LTH_TABLE_TSV)
-        LTH_TRY(look_for_trees(r->in, &s->format, err));
+    bool guess = s->options.format == LTH_TABLE_AUTO && s->format == LTH_TABLE_TSV;
+    LTH_TRY(lth__check_is_table(r->in, guess, err));
+    if (guess) LTH_TRY(look_for_trees(r->in, &s->format, err));
     r->header = lth__symbols_create();
     return r->header ? LTH_OK : lth__fail_memory(err, 0);
 }

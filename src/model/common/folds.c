@@ -3,7 +3,7 @@
 
 #include "base/memory.h"
 #include "base/random.h"
-#include "model/common/labels.h"
+#include "model/common/labels_wanted.h"
 
 /* Fold numbers in runs, the first `rows % folds` runs one longer. */
 static void fill_runs(size_t rows, size_t folds, size_t *fold) {

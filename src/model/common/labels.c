@@ -5,9 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
+#include "data/number_form.h"
 #include "data/symbols.h"
 #include "data/table.h"
+#include "model/common/labels_wanted.h"
 
 void lth__labels_free(lth__labels *labels) {
     for (size_t c = 0; labels->name && c < labels->class_count; c++) lth__free(labels->name[c]);
@@ -16,32 +17,6 @@ void lth__labels_free(lth__labels *labels) {
     lth__free(labels->start);
     lth__free(labels->of);
     *labels = (lth__labels){0};
-}
-
-lth_status lth__labels_decided(const lth_table *table, const char *name, lth_task task,
-                               size_t *column, bool *decided, bool *labels, lth_error *err) {
-    LTH_TRY(lth__table_column_at(table, name, column, err));
-    lth__column_kind kind = lth__table_kind(table, *column);
-    *labels = task == LTH_TASK_CLASSIFICATION;
-    *decided = task != LTH_TASK_AUTO || kind == LTH__COLUMN_NUMBERS;
-    if (kind == LTH__COLUMN_VECTORS)
-        return lth__table_want(table, *column, LTH__COLUMN_TEXT, "a target is wanted", err);
-    return *labels ? lth__table_want(table, *column, LTH__COLUMN_TEXT, "labels are wanted", err)
-                   : LTH_OK;
-}
-
-lth_status lth__labels_wanted(const lth_table *table, const char *name, lth_task task, bool *out,
-                              lth_error *err) {
-    size_t column, length;
-    bool decided, labels = false;
-    LTH_TRY(lth__labels_decided(table, name, task, &column, &decided, &labels, err));
-    for (size_t i = 0; !decided && !labels && i < lth_table_rows(table); i++) {
-        const char *cell = lth_table_cell(table, i, column, &length);
-        double value;
-        labels = !lth__parse_double(cell, length, &value) || !isfinite(value);
-    }
-    *out = labels;
-    return LTH_OK;
 }
 
 /* ---- Reading ---- */
@@ -209,39 +184,35 @@ size_t lth__labels_find(const lth__labels *labels, const char *name, size_t leng
     return LTH_NONE;
 }
 
-static bool is_all_blank(const char *text, size_t length) {
-    for (size_t i = 0; i < length; i++) {
-        if (text[i] != ' ') return false;
-    }
-    return true;
-}
-
-lth_status lth_gp_has_labels(const lth_table *table, const char *target, lth_task task, bool *out,
-                             lth_error *err) {
-    size_t column, length;
-    bool decided, labels = false;
-    LTH_TRY(lth__labels_decided(table, target, task, &column, &decided, &labels, err));
-    for (size_t i = 0; !decided && i < lth_table_rows(table); i++) {
-        const char *cell = lth_table_cell(table, i, column, &length);
-        double value;
-        if (is_all_blank(cell, length)) continue;
-        labels = !lth__parse_double(cell, length, &value);
-        break;
-    }
-    *out = labels;
-    return LTH_OK;
-}
-
 /* ---- Numbers ---- */
 
 static lth_status read_number(const lth_table *table, size_t row, size_t column, bool gaps,
                               double *out, lth_error *err) {
     size_t length;
     const char *cell = lth_table_cell(table, row, column, &length);
-    bool empty = cell && is_all_blank(cell, length); /* numbers of the caller's have no text */
+    bool empty = cell && lth__is_blank(cell, length); /* numbers of the caller's have no text */
+    if (cell && lth__number_form_of(cell, length) == LTH__FORM_COMMA)
+        return lth__fail_comma(table, row, column, err);
     if (!gaps || !empty) return lth__table_number(table, row, column, out, err);
     *out = NAN;
     return LTH_OK;
+}
+
+/* Models scale targets by their variance, which has to be a number. */
+static lth_status check_range(const lth_table *table, const char *name, const double *y,
+                              lth_error *err) {
+    size_t largest = LTH_NONE;
+    for (size_t i = 0; i < lth_table_rows(table); i++) {
+        if (!isnan(y[i]) && (largest == LTH_NONE || fabs(y[i]) > fabs(y[largest]))) largest = i;
+    }
+    double most = largest == LTH_NONE ? 0 : fabs(y[largest]);
+    if (most <= LTH__MOST_NUMBER && (most == 0 || most >= 1 / LTH__MOST_NUMBER)) return LTH_OK;
+    bool large = most > 1;
+    return lth__fail_at(err, LTH_EFORMAT, lth_table_file(table, largest),
+                        lth_table_line(table, largest), 0,
+                        "%g, the largest in column \"%s\", is too %s to be squared; %s all of them "
+                        "by a power of ten",
+                        y[largest], name, large ? "large" : "small", large ? "divide" : "multiply");
 }
 
 lth_status lth__read_targets(const lth_table *table, const char *const *names, size_t count,
@@ -255,6 +226,7 @@ lth_status lth__read_targets(const lth_table *table, const char *const *names, s
         status = lth__table_column_at(table, names[t], &column, err);
         for (size_t i = 0; i < rows && status == LTH_OK; i++)
             status = read_number(table, i, column, gaps, &y[t * rows + i], err);
+        if (status == LTH_OK) status = check_range(table, names[t], y + t * rows, err);
     }
     if (status == LTH_OK)
         *out = y;

@@ -22,15 +22,6 @@ void lth__labels_free(lth__labels *labels);
 
 bool lth__labels_has(const lth__labels *labels, size_t row, size_t class);
 
-/* Whether the column is to be read as labels: as `task` says, or because some cell is no number. */
-lth_status lth__labels_wanted(const lth_table *table, const char *column, lth_task task, bool *out,
-                              lth_error *err);
-
-/* The column, and whether its kind and `task` already say if it has labels, or its cells must. A
- * column of numbers never has. */
-lth_status lth__labels_decided(const lth_table *table, const char *name, lth_task task,
-                               size_t *column, bool *decided, bool *labels, lth_error *err);
-
 /* The class of that name, or LTH_NONE. */
 size_t lth__labels_find(const lth__labels *labels, const char *name, size_t length);
 

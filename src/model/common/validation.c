@@ -27,7 +27,8 @@ void lth_validation_free(lth_validation *v) {
         void *blocks[] = {t->class_name, t->y,           t->value,   t->truth,    t->predicted,
                           t->decision,   t->probability, t->seconds, t->metrics,  t->labels,
                           t->each,       t->confusion,   t->sd,      t->evidence, t->log_density,
-                          t->cdf,        t->crps,        t->lower,   t->median,   t->upper};
+                          t->cdf,        t->crps,        t->lower,   t->median,   t->upper,
+                          t->missing};
         for (size_t k = 0; k < sizeof blocks / sizeof *blocks; k++) lth__free(blocks[k]);
     }
     if (v) lth__free(v->targets);
@@ -70,11 +71,12 @@ lth_status lth__validation_add(lth_validation *v, const double *y, const lth__la
                                size_t rows, lth_error *err) {
     lth__validated *t = &v->targets[v->target_count++];
     t->rows = rows;
+    t->missing = lth__calloc(v->folds, sizeof *t->missing);
     t->seconds = lth__calloc(v->folds, sizeof *t->seconds);
     t->evidence = lth__alloc(v->folds, sizeof *t->evidence);
     t->metrics = lth__calloc(v->folds + 1, sizeof *t->metrics);
     t->labels = lth__calloc(v->folds + 1, sizeof *t->labels);
-    bool ok = t->seconds && t->evidence && t->metrics && t->labels;
+    bool ok = t->missing && t->seconds && t->evidence && t->metrics && t->labels;
     for (size_t f = 0; ok && f < v->folds; f++) t->evidence[f] = NAN;
     ok = ok && (y ? copy_numbers(t, y) : copy_labels(t, labels));
     return ok ? LTH_OK : lth__fail_memory(err, 0);
@@ -114,6 +116,20 @@ lth_status lth__validation_join(lth__cluster *c, lth_status status, lth_validati
     for (size_t t = 0; c && t < v->target_count; t++)
         LTH_TRY(join_target(c, &v->targets[t], v->folds, err));
     return LTH_OK;
+}
+
+/* ---- Canceled ---- */
+
+void lth__validation_miss(lth_validation *v, size_t target, size_t fold) {
+    v->targets[target].missing[fold] = true;
+    v->targets[target].seconds[fold] = 0;
+}
+
+bool lth__validation_has_any(const lth_validation *v) {
+    for (size_t i = 0; i < v->target_count * v->folds; i++) {
+        if (!v->targets[i / v->folds].missing[i % v->folds]) return true;
+    }
+    return false;
 }
 
 /* ---- Judging ---- */
@@ -160,7 +176,7 @@ static void copy_part(const lth__validated *t, const size_t *fold, size_t wanted
     list_numbers(t, of);
     p->count = 0;
     for (size_t i = 0; i < t->rows; i++) {
-        if (wanted != LTH_NONE && fold[i] != wanted) continue;
+        if ((wanted != LTH_NONE && fold[i] != wanted) || t->missing[fold[i]]) continue;
         if (t->y && isnan(t->y[i])) continue; /* the row does not have this target */
         size_t to = p->count++;
         for (size_t k = 0; k < BY_ROW; k++) {
@@ -207,10 +223,10 @@ static size_t class_of(const bool *has, size_t classes) {
     return c;
 }
 
-static void fill_confusion(lth__validated *t) {
+static void fill_confusion(lth__validated *t, const part *all) {
     size_t n = t->class_count;
-    for (size_t i = 0; t->confusion && i < t->rows; i++) {
-        size_t truth = class_of(t->truth + i * n, n), found = class_of(t->predicted + i * n, n);
+    for (size_t i = 0; t->confusion && i < all->count; i++) {
+        size_t truth = class_of(all->truth + i * n, n), found = class_of(all->predicted + i * n, n);
         if (truth < n && found < n) t->confusion[truth * n + found]++;
     }
 }
@@ -225,14 +241,15 @@ static lth_status judge_target(const lth_validation *v, lth__validated *t, const
     part p;
     lth_status status = part_open(&p, t) ? LTH_OK : lth__fail_memory(err, 0);
     for (size_t f = 0; f <= v->folds && status == LTH_OK; f++) {
+        if (f < v->folds && t->missing[f]) continue;
         copy_part(t, fold, f < v->folds ? f : LTH_NONE, &p);
         status = t->has_labels ? judge_labels(t, &p, &t->labels[f], err)
                                : judge_numbers(&p, &t->metrics[f], err);
     }
     agree_on_grades(t, v->folds);
-    for (size_t c = 0; c < t->class_count; c++)
-        t->each[c] = lth__class_metrics_of(t->truth, t->predicted, t->rows, t->class_count, c);
-    fill_confusion(t);
+    for (size_t c = 0; c < t->class_count && status == LTH_OK; c++) /* of all rows, the last part */
+        t->each[c] = lth__class_metrics_of(p.truth, p.predicted, p.count, t->class_count, c);
+    if (status == LTH_OK) fill_confusion(t, &p);
     part_close(&p);
     return status;
 }
@@ -262,6 +279,15 @@ static size_t place_of(const lth_validation *v, size_t fold) {
 
 bool lth_validation_has_labels(const lth_validation *v, size_t target) {
     return labels_at(v, target) != NULL;
+}
+
+bool lth_validation_done(const lth_validation *v, size_t target, size_t fold) {
+    const lth__validated *t = target_at(v, target);
+    bool done = t && (fold == LTH_NONE || fold < v->folds);
+    for (size_t f = 0; done && f < v->folds; f++) {
+        if (f == fold || fold == LTH_NONE) done = !t->missing[f];
+    }
+    return done;
 }
 
 const lth_metrics *lth_validation_metrics(const lth_validation *v, size_t target, size_t fold) {

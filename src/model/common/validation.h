@@ -19,6 +19,7 @@ typedef struct lth__validated {
     bool *predicted;
     double *decision;          /* two classes: for class 0, by row; NULL otherwise             */
     double *probability;       /* by [row * classes + class]; NULL = there are none            */
+    bool *missing;             /* by fold: canceled before it was finished                     */
     double *seconds;           /* by fold                                                      */
     double *evidence;          /* likewise, of the rows learned from; NaN = there is none      */
     lth_metrics *metrics;      /* by fold, then of all rows                           */
@@ -43,6 +44,9 @@ lth_status lth__validation_distribution(lth_validation *v, size_t target, lth_er
 /* Where ranks had folds of their own, by lth__cluster_owner(): what each found, to all. */
 lth_status lth__validation_join(lth__cluster *c, lth_status status, lth_validation *v,
                                 lth_error *err);
+/* Of a cross-validation that was canceled. */
+void lth__validation_miss(lth_validation *v, size_t target, size_t fold);
+bool lth__validation_has_any(const lth_validation *v);
 /* All figures, once everything has been predicted. */
 lth_status lth__validation_judge(lth_validation *v, const size_t *fold, lth_error *err);
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "data/table.h"
+#include "model/common/labels_wanted.h"
 #include "model/gp/gp_classes.h"
 #include "model/posterior/outputs.h"
 
@@ -292,6 +293,7 @@ static lth_status begin_labels(const lth__source *s, const lth_table *table, con
     lth__labels labels;
     lth__classes *classes = NULL;
     LTH_TRY(lth__labels_read(table, target, &labels, err));
+    lth__labels_warn(s->ctx, target, &labels);
     lth_status status = lth__classes_create(&labels, NULL, labels.rows, &classes, err);
     lth__labels_free(&labels);
     LTH_TRY(status);
@@ -312,6 +314,7 @@ lth_status lth__gp_begin(lth__source *s, const lth_table *table, const char *con
     lth__known known = {0};
     lth__known_columns columns = lth__gp_known_columns(options);
     LTH_TRY(lth__gp_takes_labels(table, targets, count, options, &labels, err));
+    lth__targets_warn(s->ctx, s->kernel, targets, count);
     LTH_TRY(lth__known_read(table, &columns, true, &known, err));
     lth_status status = labels ? begin_labels(s, table, targets[0], &known, options, out, err)
                                : begin_numbers(s, table, targets, count, &known, options, out, err);

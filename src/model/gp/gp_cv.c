@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "model/common/labels_wanted.h"
 #include "model/common/validation.h"
 #include "model/gp/gp_classes.h"
 #include "model/posterior/outputs.h"
@@ -22,6 +23,7 @@ typedef struct cv {
     size_t *row;    /* rows to learn from, then those to judge */
     size_t used;    /* of these: all but those without any target */
     double *buffer; /* 9 x rows */
+    size_t judged;  /* targets of folds, in their order */
     lth_validation *validation;
 } cv;
 
@@ -161,6 +163,7 @@ static lth_status judge_together(cv *c, size_t fold, size_t learn, lth_items *tr
     LTH_TRY(status);
     for (size_t t = 0; t < c->targets; t++)
         c->validation->targets[t].seconds[fold] = (lth__seconds() - began) / (double)c->targets;
+    c->judged += c->targets;
     return lth__tell(c->source.ctx, "cross-validation", (double)fold + 1, (double)c->folds, err);
 }
 
@@ -244,6 +247,7 @@ static lth_status run_target(cv *c, size_t t, size_t fold, size_t learn, lth_ite
     else
         LTH_TRY(judge_labels(c, t, learn, train, test, err));
     c->validation->targets[t].seconds[fold] = lth__seconds() - began;
+    c->judged++;
     double done = (double)(fold * c->targets + t + 1), total = (double)(c->folds * c->targets);
     return lth__tell(c->source.ctx, "cross-validation", done, total, err);
 }
@@ -290,6 +294,14 @@ static lth_status share_folds(cv *c, lth_ctx *ctx, lth_error *err) {
     return lth__validation_join(ranks, status, c->validation, err);
 }
 
+/* What is finished may be worth having, where no other rank has the rest. */
+static lth_status keep_finished(cv *c, const lth_ctx *ctx, lth_status status) {
+    if (status != LTH_ECANCELED || !c->options->partial || ctx->cluster) return status;
+    for (size_t i = c->judged; i < c->folds * c->targets; i++)
+        lth__validation_miss(c->validation, i % c->targets, i / c->targets);
+    return lth__validation_has_any(c->validation) ? LTH_OK : status;
+}
+
 static lth_status take_numbers(cv *c, const lth_table *table, lth_error *err) {
     LTH_TRY(lth__gp_read_numbers(table, c->names, c->targets, c->options, &c->y, err));
     c->buffer = lth__alloc(9 * c->rows, sizeof *c->buffer);
@@ -315,6 +327,7 @@ static lth_status take_labels(cv *c, const lth_table *table, lth_error *err) {
     if (!c->labels) return lth__fail_memory(err, 0);
     for (size_t t = 0; t < c->targets; t++) {
         LTH_TRY(lth__labels_read(table, c->names[t], &c->labels[t], err));
+        lth__labels_warn(c->source.ctx, c->names[t], &c->labels[t]);
         LTH_TRY(lth__validation_add(c->validation, NULL, &c->labels[t], c->rows, err));
         lth__validated *v = &c->validation->targets[t];
         v->probability = lth__calloc(c->rows * v->class_count, sizeof *v->probability);
@@ -340,11 +353,12 @@ static lth_status run(cv *c, lth_ctx *ctx, const char *expression, const lth_tab
     LTH_TRY(lth__source_open(&c->source, ctx, expression, table, lth__gp_files(c->options), err));
     size_t together = c->options->coregion > 0 ? c->targets : 1;
     LTH_TRY(lth__gp_takes_labels(table, c->names, together, c->options, &labels, err));
+    lth__targets_warn(ctx, c->source.kernel, c->names, c->targets);
     lth__known_columns columns = lth__gp_known_columns(c->options);
     LTH_TRY(lth__known_read(table, &columns, true, &c->known, err));
     LTH_TRY(lth__validation_create(c->targets, c->folds, &c->validation, err));
     LTH_TRY((labels ? take_labels : take_numbers)(c, table, err));
-    LTH_TRY(share_folds(c, ctx, err));
+    LTH_TRY(keep_finished(c, ctx, share_folds(c, ctx, err)));
     return lth__validation_judge(c->validation, c->fold, err);
 }
 

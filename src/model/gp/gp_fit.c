@@ -126,6 +126,10 @@ static lth_status finish(lth_gp *gp, lth__gram *gram, lth_error *err) {
     if (gp->draws && gp->posterior->draws) LTH_TRY(solve_draws(gp, gram, &evidence, err));
     LTH_TRY(lth__gp_solve(gp, gram, &evidence, err));
     gp->report.evidence = evidence + lth__gp_jacobian(gp);
+    if (!isfinite(gp->report.evidence))
+        return lth__fail(err, LTH_ENUMERIC,
+                         "the evidence is not a finite number: check the numbers in the table, and "
+                         "the values that options give");
     gp->report.jitter = gp->jitter;
     LTH_TRY(gp->posterior->settle(gp, err));
     return report_orders(gp, err);

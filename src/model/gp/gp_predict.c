@@ -324,6 +324,25 @@ static bool needs_variance(const lth_gp *gp, const lth_gp_prediction *to) {
     return !(plain && mean_alone);
 }
 
+/* What is not finite is no prediction. */
+static lth_status check_finite(const double *values, size_t count, lth_error *err) {
+    for (size_t i = 0; values && i < count; i++) {
+        if (!isfinite(values[i]))
+            return lth__fail(err, LTH_ENUMERIC,
+                             "what the model expects of a row is not a finite number: check the "
+                             "numbers in the table");
+    }
+    return LTH_OK;
+}
+
+/* A density may be none: the truth need not be what the model holds possible. */
+static lth_status check_numbers(const lth_gp_prediction *to, size_t count, lth_error *err) {
+    const double *const all[] = {to->point, to->mean,  to->median,      to->sd,
+                                 to->lower, to->upper, to->latent_mean, to->latent_sd};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) LTH_TRY(check_finite(all[i], count, err));
+    return LTH_OK;
+}
+
 enum { ARRAYS = 12 };
 
 /* The arrays that are wanted. */
@@ -360,7 +379,7 @@ lth_status lth__gp_predict_items(const lth_gp *gp, const lth_items *items, const
         status = lth__cluster_join(c, LTH_OK, arrays[i], cells, err);
     if (status == LTH_OK && to->probability)
         status = lth__cluster_join(c, LTH_OK, to->probability, grades, err);
-    return status;
+    return status == LTH_OK ? check_numbers(to, cells, err) : status;
 }
 
 /* ---- Labels ---- */
@@ -417,7 +436,8 @@ lth_status lth__gp_classify_items(const lth_gp *gp, const lth_items *items, doub
     if (status == LTH_OK) status = predict_slices(&by, items, true, NULL, take_labels, &to, err);
     lth__softmax_points_free(&to.points);
     lth__free(to.of_model);
-    return lth__cluster_join(lth__items_ctx(items)->cluster, status, probability, cells, err);
+    LTH_TRY(lth__cluster_join(lth__items_ctx(items)->cluster, status, probability, cells, err));
+    return check_finite(probability, cells, err);
 }
 
 /* ---- Latent functions ---- */

@@ -31,10 +31,15 @@ static lth_status read_positive(const lth_table *table, const char *name, const 
     lth_status status = x ? LTH_OK : lth__fail_memory(err, rows * sizeof *x);
     for (size_t i = 0; i < rows && status == LTH_OK; i++) {
         status = lth__table_number(table, i, column, &x[i], err);
-        if (status == LTH_OK && !(x[i] > 0))
+        const char *wrong = status != LTH_OK              ? NULL
+                            : !(x[i] > 0)                 ? "it must be above 0"
+                            : x[i] > LTH__MOST_NUMBER     ? "that is too large"
+                            : x[i] < 1 / LTH__MOST_NUMBER ? "that is too small"
+                                                          : NULL;
+        if (wrong)
             status =
                 lth__fail_at(err, LTH_EFORMAT, lth_table_file(table, i), lth_table_line(table, i),
-                             0, "%s is %g in column \"%s\": it must be above 0", what, x[i], name);
+                             0, "%s is %g in column \"%s\": %s", what, x[i], name, wrong);
     }
     if (status == LTH_OK)
         *out = x;

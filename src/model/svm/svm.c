@@ -129,6 +129,7 @@ static lth_status prepare(fitting *f, const char *expression, const lth_table *t
     LTH_TRY(lth__svm_kernels_open(f->ctx, expression, table, o->set, o->set_count, files,
                                   &f->kernels, err));
     LTH_TRY(lth__svm_target_read(f->ctx, table, target, o, &f->target, err));
+    LTH_TRY(lth__svm_warn(f->ctx, expression, &target, 1, err));
     LTH_TRY(lth__svm_settings_make(o, &f->target, &f->settings, err));
     size_t rows = lth_table_rows(table), points = f->kernels.count * f->settings.count;
     f->rows = lth__alloc(rows, sizeof *f->rows);

@@ -260,6 +260,9 @@ lth_status lth__svm_target_read(lth_ctx *ctx, const lth_table *table, const char
                                 const lth_svm_options *options, lth__svm_target *out,
                                 lth_error *err);
 void lth__svm_target_free(lth__svm_target *target);
+/* Of a kernel that reads one of the targets. */
+lth_status lth__svm_warn(lth_ctx *ctx, const char *expression, const char *const *targets,
+                         size_t count, lth_error *err);
 
 /* All combinations of C, epsilon and nu that matter to this target. */
 lth_status lth__svm_settings_make(const lth_svm_options *options, const lth__svm_target *target,

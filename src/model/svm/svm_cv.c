@@ -17,6 +17,7 @@ typedef struct cv {
     lth__svm_kernels kernels;
     lth__svm_gram gram;
     lth__svm_choice *choices; /* [target][fold] */
+    bool *judged;             /* likewise: no other point of the grid is to come */
     size_t point;
     size_t first_fold, end_fold; /* at hand */
     lth_validation *validation;
@@ -74,6 +75,7 @@ static lth_status run_fold(void *user, size_t index, unsigned worker, lth_error 
     lth__svm_machine_free(&choice->machine);
     lth__free(rows);
     c->validation->targets[target].seconds[fold] += lth__seconds() - began;
+    c->judged[target * c->folds + fold] = status == LTH_OK && c->point + 1 == c->kernels.count;
     return status;
 }
 
@@ -100,7 +102,8 @@ static lth_status read_targets(cv *c, const lth_table *table, const char *const 
     c->targets = lth__calloc(n, sizeof *c->targets);
     c->settings = lth__calloc(n, sizeof *c->settings);
     c->choices = lth__calloc(n * c->folds, sizeof *c->choices);
-    if (!c->targets || !c->settings || !c->choices) return lth__fail_memory(err, 0);
+    c->judged = lth__calloc(n * c->folds, sizeof *c->judged);
+    if (!c->targets || !c->settings || !c->choices || !c->judged) return lth__fail_memory(err, 0);
     LTH_TRY(lth__validation_create(n, c->folds, &c->validation, err));
     for (size_t t = 0; t < n; t++) {
         lth__svm_target *target = &c->targets[t];
@@ -123,6 +126,7 @@ static void share_seconds(const cv *c, double seconds) {
 
 static lth_status check_chosen(const cv *c, lth_error *err) {
     for (size_t i = 0; i < c->target_count * c->folds; i++) {
+        if (!lth_validation_done(c->validation, i / c->folds, i % c->folds)) continue;
         if (!c->choices[i].made && lth__cluster_owns(c->ctx->cluster, i % c->folds))
             return lth__fail(err, LTH_EARG, "fold %zu: every nu is too large for its classes",
                              i % c->folds + 1);
@@ -160,13 +164,21 @@ static lth_status run_each_fold(cv *c, lth_error *err) {
     return status;
 }
 
+/* What is finished may be worth having, where no other rank has the rest. */
+static lth_status keep_finished(cv *c, lth_status status) {
+    if (status != LTH_ECANCELED || !c->options.partial || c->ctx->cluster) return status;
+    for (size_t i = 0; i < c->target_count * c->folds; i++) {
+        if (!c->judged[i]) lth__validation_miss(c->validation, i / c->folds, i % c->folds);
+    }
+    return lth__validation_has_any(c->validation) ? LTH_OK : status;
+}
+
 static lth_status run(cv *c, lth_error *err) {
     LTH_TRY(lth__svm_kernels_room(&c->kernels, &c->options, &c->gram, err));
-    if (c->kernels.learns && !c->options.gram)
-        LTH_TRY(run_each_fold(c, err));
-    else
-        LTH_TRY(run_folds(c, 0, c->folds, err));
-    lth_status status = check_chosen(c, err);
+    bool apart = c->kernels.learns && !c->options.gram;
+    lth_status status = apart ? run_each_fold(c, err) : run_folds(c, 0, c->folds, err);
+    LTH_TRY(keep_finished(c, status));
+    status = check_chosen(c, err);
     LTH_TRY(lth__validation_join(c->ctx->cluster, status, c->validation, err));
     return lth__validation_judge(c->validation, c->fold, err);
 }
@@ -177,6 +189,7 @@ static void free_cv(cv *c) {
     lth__free(c->targets);
     lth__free(c->settings);
     lth__free(c->choices);
+    lth__free(c->judged);
     lth__svm_gram_free(&c->gram);
     lth__svm_kernels_close(&c->kernels);
 }
@@ -198,6 +211,7 @@ lth_status lth_svm_cv(lth_ctx *ctx, const char *expression, const lth_table *tab
         status = lth__svm_kernels_open(ctx, expression, table, o->set, o->set_count, files,
                                        &c.kernels, err);
     if (status == LTH_OK) status = read_targets(&c, table, targets, err);
+    if (status == LTH_OK) status = lth__svm_warn(ctx, expression, targets, target_count, err);
     if (status == LTH_OK) status = run(&c, err);
     free_cv(&c);
     if (status == LTH_OK)

@@ -5,6 +5,7 @@
 #include "base/parallel.h"
 #include "base/text.h"
 #include "model/common/folds.h"
+#include "model/common/labels_wanted.h"
 #include "model/svm/svm.h"
 
 /* ---- Options ---- */
@@ -120,8 +121,9 @@ static lth_status check_classes(lth_ctx *ctx, const lth_table *table, const lth_
                                 : "all rows have the same label in column \"%s\": there is "
                                   "nothing to tell apart",
                             t->name);
+    bool odd = lth__labels_warn(ctx, t->name, l); /* which says it of all labels at once */
     for (size_t c = 0; c < l->class_count; c++) {
-        if (l->count[c] == 1)
+        if (l->count[c] == 1 && !odd)
             lth__log(ctx, LTH_LOG_WARNING, "only one row has the label \"%s\"", l->name[c]);
         if (l->count[c] == l->rows)
             lth__log(ctx, LTH_LOG_WARNING, "all rows have the label \"%s\"", l->name[c]);
@@ -157,6 +159,15 @@ static lth_status read_numbers(lth_ctx *ctx, const lth_table *table, const lth_s
     if (options->class_weights)
         return lth__fail(err, LTH_EARG, "class weights are for labels, but \"%s\" has numbers",
                          t->name);
+    return LTH_OK;
+}
+
+lth_status lth__svm_warn(lth_ctx *ctx, const char *expression, const char *const *targets,
+                         size_t count, lth_error *err) {
+    lth_kernel *kernel = NULL;
+    LTH_TRY(lth_kernel_parse(ctx, expression, &kernel, err));
+    lth__targets_warn(ctx, kernel, targets, count);
+    lth_kernel_free(kernel);
     return LTH_OK;
 }
 

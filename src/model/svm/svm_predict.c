@@ -1,4 +1,5 @@
 /* Predictions of a support vector machine, a slice of the rows at a time. */
+#include <math.h>
 #include <string.h>
 
 #include "base/parallel.h"
@@ -34,13 +35,19 @@ static size_t first_true(const bool *has, size_t count) {
 }
 
 static lth_status predict_row(void *user, size_t r, unsigned worker, lth_error *err) {
-    (void)worker, (void)err;
+    (void)worker;
     const slice_room *s = user;
     const lth__svm_machine *m = &s->svm->machine;
     const lth_svm_prediction *to = s->to;
     size_t row = s->first + r, classes = m->classes, parts = m->part_count;
     const double *decision = s->decision + r * parts;
     if (s->K) decide_row(s, r);
+    for (size_t p = 0; p < parts; p++) {
+        if (!isfinite(decision[p]))
+            return lth__fail(err, LTH_ENUMERIC,
+                             "what the model expects of a row is not a finite number: check the "
+                             "numbers in the table");
+    }
     if (to->decision) memcpy(to->decision + row * parts, decision, parts * sizeof *decision);
     if (classes == 0) {
         if (to->value) to->value[row] = decision[0];

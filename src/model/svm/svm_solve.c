@@ -74,7 +74,7 @@ static double feasible_nu(const lth__svm_problem *p, const lth__svm_setting *s) 
     double positive = 0;
     for (size_t i = 0; i < p->count; i++) positive += p->y[i] > 0;
     double most = 2 * fmin(positive, (double)p->count - positive) / (double)p->count;
-    return fmin(s->nu, most);
+    return fmin(s->nu, most * (1 - 1e-6)); /* at the limit itself the margin is not determined */
 }
 
 static lth_status take_solution(const lth__svm_problem *p, const struct svm_model *model,
@@ -97,8 +97,8 @@ static bool is_one_sided(const lth__svm_problem *p, const lth__svm_setting *s) {
     return true;
 }
 
-lth_status lth__svm_solve(const lth__svm_problem *p, const lth__svm_setting *s,
-                          lth__svm_solution *out, lth_error *err) {
+static lth_status solve(const lth__svm_problem *p, const lth__svm_setting *s,
+                        lth__svm_solution *out, lth_error *err) {
     const lth__libsvm *svm;
     if (is_one_sided(p, s)) {
         *out = (lth__svm_solution){.rho = p->count > 0 ? -p->y[0] : 0};
@@ -129,6 +129,28 @@ lth_status lth__svm_solve(const lth__svm_problem *p, const lth__svm_setting *s,
     svm->free_model(&model);
     lth__free(x);
     return status;
+}
+
+static bool is_finite(const lth__svm_solution *s) {
+    bool finite = isfinite(s->rho);
+    for (size_t i = 0; s->coef && i < s->count; i++) finite = finite && isfinite(s->coef[i]);
+    for (size_t i = 0; s->weight && i < s->weight_count; i++)
+        finite = finite && isfinite(s->weight[i]);
+    return finite;
+}
+
+lth_status lth__svm_solve(const lth__svm_problem *p, const lth__svm_setting *s,
+                          lth__svm_solution *out, lth_error *err) {
+    lth__svm_solution found = {0};
+    LTH_TRY(solve(p, s, &found, err));
+    if (is_finite(&found)) {
+        *out = found;
+        return LTH_OK;
+    }
+    lth__svm_solution_free(&found);
+    return lth__fail(err, LTH_ENUMERIC, "the solver found no finite weights: %s",
+                     s->nu_svm ? "take a smaller nu"
+                               : "take a smaller C, or check the numbers in the table");
 }
 
 lth_status lth__svm_solution_create(size_t count, lth__svm_solution *out, lth_error *err) {

@@ -217,6 +217,7 @@ static void check_target(const lth_validation *v, size_t t, size_t rows, size_t 
     for (size_t k = 0; k < PAST; k++) {
         size_t class = past(classes, k), row = past(rows, k);
         assert_true(isnan(lth_validation_evidence(v, t, past(folds, k))));
+        assert_int_equal(lth_validation_done(v, t, past(folds, k)), past(folds, k) == LTH_NONE);
         assert_null(lth_validation_class(v, t, class));
         assert_null(lth_validation_class_metrics(v, t, class));
         assert_int_equal(lth_validation_confusion(v, t, class, 0), 0);
@@ -233,6 +234,7 @@ static void check_validation(lth_validation *v, size_t targets, size_t rows, siz
     for (size_t k = 0; k < PAST; k++) { /* a target that is not there has nothing at all */
         size_t t = past(targets, k);
         assert_false(lth_validation_has_labels(v, t) || lth_validation_has_confusion(v, t));
+        assert_false(lth_validation_done(v, t, 0) || lth_validation_done(v, t, LTH_NONE));
         assert_null(lth_validation_metrics(v, t, LTH_NONE));
         assert_null(lth_validation_label_metrics(v, t, LTH_NONE));
         assert_true(lth_validation_seconds(v, t, LTH_NONE) == 0);

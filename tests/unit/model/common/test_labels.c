@@ -10,7 +10,7 @@
 
 #include "gp_support.h"
 #include "model/common/folds.h"
-#include "model/common/labels.h"
+#include "model/common/labels_wanted.h"
 #include "model/common/metrics.h"
 
 static lth_ctx *ctx;
@@ -105,8 +105,72 @@ static void test_wanted(void **state) {
     support_ok(lth__labels_wanted(table, "c", LTH_TASK_REGRESSION, &labels, &err), &err);
     assert_false(labels);
     support_ok(lth__labels_wanted(table, "m", LTH_TASK_AUTO, &labels, &err), &err);
-    assert_true(labels);
+    assert_false(labels); /* and reading the numbers says which is none */
     lth_table_free(table);
+}
+
+/* A comma may be inside of a number or between labels. */
+static void check_commas(const char *lines, lth_status expected, size_t line) {
+    lth_table *table = support_table(ctx, lines);
+    bool labels = false;
+    for (size_t gp = 0; gp < 2; gp++) {
+        lth_error err = {0};
+        lth_status status =
+            (gp ? lth_gp_has_labels : lth__labels_wanted)(table, "y", LTH_TASK_AUTO, &labels, &err);
+        assert_int_equal(status, expected);
+        assert_int_equal(err.line, line);
+        if (status == LTH_OK) assert_true(labels);
+        if (status != LTH_OK) assert_non_null(strstr(err.message, "--task classification"));
+        support_ok(lth_gp_has_labels(table, "y", LTH_TASK_CLASSIFICATION, &labels, &err), &err);
+        assert_true(labels);
+    }
+    lth_table_free(table);
+}
+
+static void test_commas(void **state) {
+    (void)state;
+    check_commas("t\ty\na\t7,5\nb\t3,2\n", LTH_EFORMAT, 2);
+    check_commas("t\ty\na\t\nb\t3,2\nc\t4\n", LTH_EFORMAT, 3);
+    check_commas("t\ty\na\tn/a\nb\t1.234,5\n", LTH_EFORMAT, 3);
+    check_commas("t\ty\na\t1,2\nb\t1,2,3\nc\t3\n", LTH_OK, 0); /* such a list is of labels */
+    check_commas("t\ty\na\t1, 2\nb\t1,2\n", LTH_OK, 0);
+    check_commas("t\ty\na\tx\nb\ty\nc\t1,2\n", LTH_OK, 0); /* mostly words */
+    check_commas("t\ty\na\tx,y\nb\tz\n", LTH_OK, 0);
+
+    lth_error err = {0};
+    double *y = NULL;
+    const char *name = "y";
+    lth_table *table = support_table(ctx, "t\ty\na\t7\nb\t3,2\n");
+    assert_int_equal(lth__read_targets(table, &name, 1, false, &y, &err), LTH_EFORMAT);
+    assert_int_equal(err.line, 3);
+    assert_string_equal(
+        err.message, "\"3,2\" in column \"y\" is not a number: write a decimal point, and nothing "
+                     "between thousands; if these are labels, say so by --task classification");
+    lth_table_free(table);
+}
+
+/* ---- What is odd ------------------------------------------------------------------------------
+ */
+
+static bool is_odd(const char *lines) {
+    lth_error err = {0};
+    lth_table *table = support_table(ctx, lines);
+    lth__labels l;
+    support_ok(lth__labels_read(table, "y", &l, &err), &err);
+    bool odd = lth__labels_warn(ctx, "y", &l);
+    lth__labels_free(&l);
+    lth_table_free(table);
+    return odd;
+}
+
+static void test_odd(void **state) {
+    (void)state;
+    assert_false(is_odd("t\ty\na\t0\nb\t1\nc\t1\n"));
+    assert_false(is_odd("t\ty\na\tx\nb\ty\n"));
+    assert_true(is_odd("t\ty\na\tx\nb\ty\nc\tz\n"));   /* each its own */
+    assert_true(is_odd("t\ty\na\t0.5\nb\t1\nc\t1\n")); /* measured     */
+    assert_true(is_odd("t\ty\na\t0.5\nb\t1\nc\tn/a\nd\t1\n"));
+    assert_false(is_odd("t\ty\na\t0.5\nb\tx\nc\tx\nd\tx\n"));
 }
 
 /* ---- Folds ----------------------------------------------------------------------------------- */
@@ -207,6 +271,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_single),  cmocka_unit_test(test_multi),
         cmocka_unit_test(test_errors),  cmocka_unit_test(test_wanted),
+        cmocka_unit_test(test_commas),  cmocka_unit_test(test_odd),
         cmocka_unit_test(test_folds),   cmocka_unit_test(test_folds_of_table),
         cmocka_unit_test(test_metrics), cmocka_unit_test(test_metrics_of_several_labels),
         cmocka_unit_test(test_auc),
