@@ -64,7 +64,7 @@ class Source:
         self.reference = reference
         self._lock = threading.RLock()
         self._recent = []
-        self._groups = [(indices, p.lo < 0) for indices, p in kernel._free()]
+        self._groups = [(indices, p.lo, p.hi) for indices, p in kernel._free()]
         self._bounds = kernel.bounds
         self._count = lib.lth_kernel_params(self.parsed.pointer)
         context = self.parsed.context
@@ -88,12 +88,15 @@ class Source:
                     self._recent.append(self._recent.pop(i))
                     return items
             items = _Items(self, columns)
+            self._read_vectors()
             self._recent = (self._recent + [items])[-_KEPT:]
-            kernel, context = self.kernel, self.parsed.context
-            if kernel.vectors is not None and lib.lth_kernel_needs_vectors(self.parsed.pointer):
-                context.call(lib.lth_encoder_read_vectors, self.encoder.pointer,
-                             vectors_path(kernel.vectors), long=True, in_memory=False)
         return items
+
+    def _read_vectors(self):
+        path, parsed = vectors_path(self.kernel.vectors), self.parsed
+        if path is not None and lib.lth_kernel_needs_vectors(parsed.pointer):
+            parsed.context.call(lib.lth_encoder_read_vectors, self.encoder.pointer, path, long=True,
+                                in_memory=False)
 
     def at(self, theta, function, *arguments, long):
         """Call a function of the kernel with these values."""
@@ -105,22 +108,22 @@ class Source:
             raise Error(f"theta has NaN or infinity: {theta.tolist()}")
         context, pointer = self.parsed.context, self.parsed.pointer
         with self._lock:
-            for (indices, _), value in zip(self._groups, self.natural(theta)):
+            for (indices, *_), value in zip(self._groups, self.natural(theta)):
                 context.call(lib.lth_kernel_set, pointer, indices[0], value)
             context.call(function, pointer, *arguments, long=long)
 
     def natural(self, theta):
         """Values in natural units; beyond a bound they are at it."""
         inside = theta.clip(*self._bounds.T)
-        return np.array([x if is_linear else np.exp(x)
-                         for x, (_, is_linear) in zip(inside, self._groups)])
+        return np.array([min(max(x if lo < 0 else np.exp(x), lo), hi)
+                         for x, (_, lo, hi) in zip(inside, self._groups)])
 
     def chain(self, gradient, theta):
         """From the derivatives by all hyperparameters to those by theta: 0 beyond a bound."""
-        value, (lo, hi) = self.natural(theta), self._bounds.T
-        out = [gradient[indices].sum() * (1 if is_linear else v)
-               for v, (indices, is_linear) in zip(value, self._groups)]
-        return np.where((theta < lo) | (theta > hi), 0.0, out)
+        out = [gradient[indices].sum() * (1 if lo < 0 else value)
+               for value, (indices, lo, _) in zip(self.natural(theta), self._groups)]
+        lower, upper = self._bounds.T
+        return np.where((theta < lower) | (theta > upper), 0.0, out)
 
     def gram(self, theta, a, b=None):
         """The tensor k(a, b) as a function of `theta`; b None stands for a."""
