@@ -11,6 +11,8 @@ posterior of a fitted `luthier.GPRegressor`. Both have `rows`, which turns rows 
 This module needs PyTorch, GPyTorch and BoTorch; ``import luthier`` does not import them.
 """
 
+import math
+
 import numpy as np
 import torch
 from botorch.models import SingleTaskGP
@@ -37,6 +39,11 @@ def _targets(y, rows, what):
     if y.ndim != 2 or len(y) != rows:
         raise Error(f"{what} has the shape {tuple(y.shape)}, but there are {rows} rows")
     return y
+
+
+def _likelihood(least, outputs=torch.Size([])):
+    bound = GreaterThan(least, transform=None, initial_value=0.5)
+    return GaussianLikelihood(noise_constraint=bound, batch_shape=outputs)
 
 
 class KernelGP(SingleTaskGP):
@@ -73,9 +80,7 @@ class KernelGP(SingleTaskGP):
         Yvar = None if Yvar is None else _targets(Yvar, len(X), "Yvar")
         outputs = torch.Size([Y.shape[1]] if Y.shape[1] > 1 else [])
         if likelihood is None and Yvar is None:
-            likelihood = GaussianLikelihood(
-                noise_constraint=GreaterThan(MIN_INFERRED_NOISE_LEVEL, transform=None,
-                                             initial_value=0.5), batch_shape=outputs)
+            likelihood = _likelihood(MIN_INFERRED_NOISE_LEVEL, outputs)
         super().__init__(
             X, Y, Yvar, likelihood=likelihood, mean_module=mean_module,
             covar_module=Kernel(kernel, rows, batch_shape=outputs, dtype=torch.float64),
@@ -86,20 +91,30 @@ class KernelGP(SingleTaskGP):
     def of(cls, estimator, X, y, *, rows=None):
         """The model of a fitted `luthier.GPRegressor` with the values it learned from X and y: the
         same posterior, and one that BoTorch can condition on more rows."""
-        y = _targets(y, len(y), "y")
         if estimator.likelihood_ != "gaussian" or estimator.n_targets_ != 1:
             raise Error("KernelGP.of wants a model of one target with Gaussian noise",
                         "EUNSUPPORTED")
-        spread = 1.0 if estimator.unscaled else float(y.var(correction=0)) or 1.0
+        y = _targets(y, len(y), "y")
+        spread = 1.0 if estimator.unscaled else float(y.numpy().var()) or 1.0
         kernel = kernel_of(estimator.kernel_)
         kernel = type(kernel)(**{**kernel.get_params(),
                                  "expression": f"{spread!r} * ({kernel.expression})"})
-        mean = ConstantMean()
-        out = cls(X, y, kernel, rows=rows, mean_module=mean, outcome_transform=None)
+        mean, likelihood = ConstantMean(), _likelihood(least=0.0)
+        out = cls(X, y, kernel, rows=rows, mean_module=mean, likelihood=likelihood,
+                  outcome_transform=None)
         mean.initialize(constant=0.0 if estimator.zero_mean else float(y.mean()))
-        out.likelihood.noise_covar.raw_noise_constraint = GreaterThan(0.0, transform=None)
-        out.likelihood.noise = estimator.noise_
+        likelihood.noise = estimator.noise_
+        out._check(estimator, math.sqrt(spread))
         return out
+
+    def _check(self, estimator, sd):
+        some = self.train_inputs[0][:16]
+        mean = self.posterior(some).mean.detach()[:, 0].numpy()
+        apart = abs(mean - estimator.predict(self.rows[some], latent=True)).max() / sd
+        if not apart < 1e-3:
+            raise Error(f"the means of this model and of the estimator are {apart:.2g} standard "
+                        "deviations apart: KernelGP.of wants the rows of its fit, and that without "
+                        "weights, known noise, a noise_kernel, average or inducing rows")
 
     def posterior(self, X, *arguments, **options):
         """As of every model of BoTorch; X are inputs, (..., q, 1), or rows."""

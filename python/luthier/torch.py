@@ -65,6 +65,7 @@ class Source:
         self._lock = threading.RLock()
         self._recent = []
         self._groups = [(indices, p.lo, p.hi) for indices, p in kernel._free()]
+        self._initial = np.array([p.value for _, p in kernel._free()])
         self._bounds = kernel.bounds
         self._count = lib.lth_kernel_params(self.parsed.pointer)
         context = self.parsed.context
@@ -99,18 +100,22 @@ class Source:
                                 in_memory=False)
 
     def at(self, theta, function, *arguments, long):
-        """Call a function of the kernel with these values."""
+        """Call a function of the kernel with these values, None = those that it came with."""
+        values = self._initial if theta is None else self.natural(self._checked(theta))
+        context, pointer = self.parsed.context, self.parsed.pointer
+        with self._lock:
+            for (indices, *_), value in zip(self._groups, values):
+                context.call(lib.lth_kernel_set, pointer, indices[0], value)
+            context.call(function, pointer, *arguments, long=long)
+
+    def _checked(self, theta):
         if theta.shape != (len(self._groups),):
             raise Error(f"theta has the shape {theta.shape}, but for these rows the kernel is "
                         f"{self.kernel.expression}, with {len(self._groups)} free hyperparameters; "
                         "luthier.torch.parameters(kernel, X) tells them")
         if not np.isfinite(theta).all():
             raise Error(f"theta has NaN or infinity: {theta.tolist()}")
-        context, pointer = self.parsed.context, self.parsed.pointer
-        with self._lock:
-            for (indices, *_), value in zip(self._groups, self.natural(theta)):
-                context.call(lib.lth_kernel_set, pointer, indices[0], value)
-            context.call(function, pointer, *arguments, long=long)
+        return theta
 
     def natural(self, theta):
         """Values in natural units; beyond a bound they are at it."""
@@ -126,12 +131,12 @@ class Source:
         return np.where((theta < lower) | (theta > upper), 0.0, out)
 
     def gram(self, theta, a, b=None):
-        """The tensor k(a, b) as a function of `theta`; b None stands for a."""
-        return _Values.apply(theta, _Matrix(self, a, b))
+        """The tensor k(a, b) as a function of theta, None = of nothing; b None stands for a."""
+        return _values(theta, _Matrix(self, a, b))
 
     def diagonal(self, theta, a):
         """The tensor k(a_i, a_i)."""
-        return _Values.apply(theta, _Diagonal(self, a))
+        return _values(theta, _Diagonal(self, a))
 
 
 class _Matrix:
@@ -180,6 +185,10 @@ class _Diagonal:
 
 def _array(tensor):
     return np.ascontiguousarray(tensor.detach().cpu().numpy(), dtype=np.float64)
+
+
+def _values(theta, what):
+    return torch.from_numpy(what.values(None)) if theta is None else _Values.apply(theta, what)
 
 
 class _Values(torch.autograd.Function):
@@ -317,9 +326,8 @@ def _source_of(kernel, reference):
 def _prepare(kernel, rows, theta, reference):
     rows = [plain(X) for X in rows]
     source = _source_of(kernel, rows[0] if reference is None else plain(reference))
-    if theta is None:
-        theta = torch.tensor(source.kernel.theta, dtype=torch.float64)
-    elif not isinstance(theta, torch.Tensor) or not theta.is_floating_point():
+    is_tensor = isinstance(theta, torch.Tensor) and theta.is_floating_point()
+    if theta is not None and not is_tensor:
         raise Error(f"theta wants a tensor of floating-point numbers, not {theta!r}")
     return source, theta, [source.encode(X) for X in rows]
 
