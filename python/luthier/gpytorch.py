@@ -209,6 +209,8 @@ class Kernel(gpytorch.kernels.Kernel):
         b = a if x1 is x2 else self.rows.numbers(x2)
         shape = np.broadcast_shapes(a.shape[:-1], b.shape[:-1], self.batch_shape)
         a, b = (np.broadcast_to(i, (*shape, i.shape[-1])) for i in (a, b))
+        if a.size == 0 or b.size == 0:
+            return self.raw_values.new_zeros(a.shape if diag else (*a.shape, b.shape[-1]))
         out = self._each(self.raw_values, a, b, self._paired if diag else self._batch)
         return out.to(x1.device)
 
@@ -246,8 +248,6 @@ class Kernel(gpytorch.kernels.Kernel):
             return self._gram(theta, a, b)
         shape = *a.shape, b.shape[-1]
         a, b = a.reshape(-1, a.shape[-1]), b.reshape(-1, b.shape[-1])
-        if len(a) == 0:
-            return theta.new_zeros(shape)
         common = [(x == x[0]).all(axis=0) for x in (a, b)]
         order = [np.concatenate([np.flatnonzero(c), np.flatnonzero(~c)]) for c in common]
         (a0, a1), (b0, b1) = (((x[:, c]), x[:, ~c]) for x, c in zip((a, b), common))
@@ -257,7 +257,7 @@ class Kernel(gpytorch.kernels.Kernel):
         return out[:, back[0]][:, :, back[1]].reshape(shape)
 
     def _block(self, theta, a, b):
-        if 0 in a.shape or 0 in b.shape:
+        if a.size == 0 or b.size == 0:
             return theta.new_zeros(*a.shape, b.shape[1])
         if a.shape[1] == b.shape[1] == 1 and np.array_equal(a, b):
             return self._paired(theta, a, b)[..., None]
