@@ -29,6 +29,8 @@ from .errors import Error
 from .gpytorch import Kernel, Rows
 from .torch import kernel_of
 
+__all__ = ["FittedGP", "KernelGP"]
+
 _TOGETHER = 256  # of a batch: joint posteriors that are asked for at once
 
 

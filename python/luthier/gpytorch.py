@@ -20,6 +20,8 @@ from . import tables
 from . import torch as lt_torch
 from .errors import Error
 
+__all__ = ["Kernel", "Rows"]
+
 
 # ---- Rows and their numbers ----------------------------------------------------------------------
 

@@ -22,6 +22,8 @@ from ._library import lib
 from .errors import Error
 from .kernel import _DIRECT, _LEAST, _OPEN, Kernel, Parsed, _empty, vectors_path
 
+__all__ = ["Parameters", "diagonal", "gram", "parameters"]
+
 _KEPT = 8  # encodings of rows that a kernel keeps, the last ones used
 
 
