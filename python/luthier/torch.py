@@ -65,7 +65,7 @@ class Source:
         self.parsed = Parsed(Context(*kernel._place()), kernel.expression)
         self.reference = reference
         self._lock = threading.RLock()
-        self._recent = []
+        self._recent, self._with_vectors = [], set()
         self._groups = [(indices, p.lo, p.hi) for indices, p in kernel._free()]
         self._initial = np.array([p.value for _, p in kernel._free()])
         self._bounds = kernel.bounds
@@ -91,15 +91,20 @@ class Source:
                     self._recent.append(self._recent.pop(i))
                     return items
             items = _Items(self, columns)
-            self._read_vectors()
+            self._read_vectors(columns)
             self._recent = (self._recent + [items])[-_KEPT:]
         return items
 
-    def _read_vectors(self):
+    def _read_vectors(self, columns):
+        """Read the file, which may be large, unless all texts were there when it was read."""
         path, parsed = vectors_path(self.kernel.vectors), self.parsed
-        if path is not None and lib.lth_kernel_needs_vectors(parsed.pointer):
+        if path is None or not lib.lth_kernel_needs_vectors(parsed.pointer):
+            return
+        texts = {text for c in columns.values() if isinstance(c, tables.Texts) for text in c._values}
+        if not texts <= self._with_vectors:
             parsed.context.call(lib.lth_encoder_read_vectors, self.encoder.pointer, path, long=True,
                                 in_memory=False)
+            self._with_vectors |= texts
 
     def at(self, theta, function, *arguments, long):
         """Call a function of the kernel with these values, None = those that it came with."""

@@ -2,12 +2,11 @@
 
 import os
 import pathlib
-import re
 import subprocess
 import sys
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, run_code_of
 
 EXAMPLES = sorted((ROOT / "python" / "examples").glob("*.py"))
 
@@ -30,12 +29,8 @@ def test_code_in_the_introduction(tmp_path, monkeypatch):
     for package in ("sklearn", "matplotlib"):
         pytest.importorskip(package)
     monkeypatch.chdir(tmp_path)
-    text = (ROOT / "docs" / "python.md").read_text()
-    blocks = re.findall(r"```python\n(.*?)```", text, re.S)
-    assert len(blocks) == 12
-    names = {}
-    for block in blocks:
-        exec(compile(block, "python.md", "exec"), names)
+    count, names = run_code_of("python.md")
+    assert count == 12
     assert names["mean"][0] > 6 and names["dK"].shape == (5, 24, 5)
     from matplotlib import pyplot
     pyplot.close("all")

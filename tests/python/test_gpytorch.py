@@ -3,11 +3,10 @@
 import copy
 import itertools
 import pickle
-import re
 
 import numpy as np
 import pytest
-from conftest import ROOT
+from conftest import run_code_of
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 gpytorch = pytest.importorskip("gpytorch", reason="GPyTorch is not installed")
@@ -369,12 +368,8 @@ def test_bad_arguments(words, y, gp):
 
 
 def test_code_in_the_documentation(capsys):
-    text = (ROOT / "docs" / "torch.md").read_text()
-    blocks = re.findall(r"```python\n(.*?)```", text, re.S)
-    assert len(blocks) == 5
-    names = {}
-    for block in blocks:
-        exec(compile(block, "torch.md", "exec"), names)
+    count, names = run_code_of("torch.md")
+    assert count == 5
     printed = capsys.readouterr().out
     assert "ssk.gap=0.5, ssk.weights[1]=1" in printed and "0.118\n0.189\n" in printed
     assert names["loss"] < 2 and len(names["model"].rows[names["found"]]) == 3

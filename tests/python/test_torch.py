@@ -127,6 +127,14 @@ def test_word_vectors_of_words_that_come_later(vectors_file, texts):
     first, later = texts[:3], ["the poem was good"]
     lt_torch.gram(kernel, first)
     assert np.allclose(lt_torch.gram(kernel, first, later), kernel.gram(first, later))
+    vectors_file.rename(vectors_file.with_suffix(".away"))
+    try:  # all words of these are known
+        got = lt_torch.gram(kernel, first[:2], reference=first)
+        with pytest.raises(lt.Error):
+            lt_torch.gram(kernel, first, ["the song"])
+    finally:
+        vectors_file.with_suffix(".away").rename(vectors_file)
+    assert np.allclose(got, kernel.gram(first)[:2, :2])
 
 
 def test_rows_are_encoded_once(monkeypatch):
