@@ -29,8 +29,16 @@ def _as_list(X):
     """The rows of X one by one."""
     X = tables.as_rows(lt_torch.plain(X))
     if isinstance(X, Mapping) or tables.is_frame(X):
-        names = list(X) if isinstance(X, Mapping) else list(X.columns)
-        return [dict(zip(names, row)) for row in zip(*(X[name] for name in names))]
+        columns = {}
+        for name in X if isinstance(X, Mapping) else X.columns:
+            if isinstance(X[name], np.ndarray) and X[name].ndim == 2:  # f1, f2, ...
+                columns.update((f"{name}{j + 1}", c) for j, c in enumerate(X[name].T.tolist()))
+            else:
+                columns[name] = X[name]
+        counts = {len(c) for c in columns.values()}
+        if len(counts) > 1:
+            raise Error(f"the columns of X have different numbers of rows: {sorted(counts)}")
+        return [dict(zip(columns, row)) for row in zip(*columns.values())]
     if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "fiub":
         return [tuple(row) for row in X.tolist()]
     return list(X)

@@ -1,7 +1,7 @@
 """Gram matrices as functions of their hyperparameters, for PyTorch's automatic differentiation.
 
-Values come from the C library, gradients from its pull-back: no derivative matrix is ever made. This
-module needs PyTorch; ``import luthier`` does not import it.
+Values come from the C library, gradients from its pull-back: no derivative matrix is ever made.
+This module needs PyTorch; ``import luthier`` does not import it.
 
     >>> import luthier.torch as lt_torch
     >>> p = lt_torch.parameters("normalize(ssk(text, order=3))", texts)
@@ -20,7 +20,7 @@ from . import tables
 from ._context import Context, Owned
 from ._library import lib
 from .errors import Error
-from .kernel import _DIRECT, _LEAST, _OPEN, Kernel, Parsed, _empty, vectors_path
+from .kernel import _DIRECT, _LEAST, _OPEN, Kernel, Parsed, _empty, expression_of, vectors_path
 
 __all__ = ["Parameters", "diagonal", "gram", "parameters"]
 
@@ -100,7 +100,8 @@ class Source:
         path, parsed = vectors_path(self.kernel.vectors), self.parsed
         if path is None or not lib.lth_kernel_needs_vectors(parsed.pointer):
             return
-        texts = {text for c in columns.values() if isinstance(c, tables.Texts) for text in c._values}
+        texts = {text for c in columns.values() if isinstance(c, tables.Texts)
+                 for text in c._values}
         if not texts <= self._with_vectors:
             parsed.context.call(lib.lth_encoder_read_vectors, self.encoder.pointer, path, long=True,
                                 in_memory=False)
@@ -228,14 +229,14 @@ class _Pull(torch.autograd.Function):
 
 # ---- What users call -----------------------------------------------------------------------------
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=_KEPT)
 def _kernel_of_text(expression):
     return Kernel(expression)
 
 
 def kernel_of(kernel):
     """A `luthier.Kernel`, given as such or as its text."""
-    return kernel if isinstance(kernel, Kernel) else _kernel_of_text(kernel)
+    return kernel if isinstance(kernel, Kernel) else _kernel_of_text(expression_of(kernel))
 
 
 def plain(X):
@@ -287,7 +288,10 @@ class Parameters:
         of none."""
         theta = self.theta if theta is None else theta
         with torch.no_grad():
-            return theta.clamp_(self.lower.to(theta), self.upper.to(theta))
+            inside = theta.clamp(self.lower.to(theta), self.upper.to(theta))
+            if not torch.equal(inside, theta):  # else a backward pass would miss what it saved
+                theta.copy_(inside)
+        return theta
 
     def kernel(self, theta=None):
         """The `luthier.Kernel` with these values."""
@@ -313,7 +317,7 @@ def parameters(kernel, X=None):
 
 
 def _source_of(kernel, reference):
-    """The source of a kernel, kept with it for the last few references."""
+    """The source of a kernel, kept with it for the last two references."""
     kernel = kernel_of(kernel)
     place = kernel.expression, kernel.vectors, kernel._place()
     kept = kernel.__dict__.get("_torch")
@@ -326,7 +330,7 @@ def _source_of(kernel, reference):
             return source
     source = Source(kernel, reference)
     kept[1].append(source)
-    del kept[1][:-_KEPT]
+    del kept[1][:-2]
     return source
 
 

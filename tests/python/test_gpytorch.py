@@ -91,11 +91,20 @@ def test_rows_of_frames_and_trees():
     assert Rows([tree])(["(S (NP a) b)"]).item() == 0
 
 
+def test_a_wide_array_is_several_columns():
+    X = {"text": ["ab", "cd"], "f": np.array([[1.0, 2.0], [3.0, 4.0]])}
+    expression = "ssk(text, units=chars) + rbf(f1..f2)"
+    kernel = Kernel(expression, X, dtype=torch.float64)
+    assert np.allclose(kernel(kernel.rows(X)).to_dense().detach(), lt.Kernel(expression).gram(X))
+
+
 def test_what_is_no_row():
     with pytest.raises(lt.Error, match="at least one row"):
         Rows([])
     with pytest.raises(lt.Error, match="row 1 is of type set"):
         Rows(["a", {1}])
+    with pytest.raises(lt.Error, match="different numbers of rows"):
+        Rows({"a": ["x"], "b": ["y", "z"]})
     with pytest.raises(lt.Error, match="give a list"):
         Rows("abc")
 
@@ -191,6 +200,16 @@ def test_a_step_too_far_is_taken_back(kernel, words):
         kernel.raw_values[0] = 3.0
     kernel(kernel.rows(words)).to_dense()
     assert kernel.raw_values[0] == 0
+
+
+def test_two_calls_in_one_loss(kernel, words):
+    x = kernel.rows(words)
+    (kernel(x).to_dense().sum() + kernel(x[:5], x[5:]).to_dense().sum()).backward()
+    want = kernel.raw_values.grad.clone()
+    kernel.raw_values.grad = None
+    whole = kernel(x).to_dense()
+    (whole.sum() + whole[:5, 5:].sum()).backward()
+    assert torch.allclose(kernel.raw_values.grad, want)
 
 
 def test_copies_and_pickles(kernel, words):

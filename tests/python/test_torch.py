@@ -151,11 +151,13 @@ def test_rows_are_encoded_once(monkeypatch):
     assert np.array_equal(lt_torch.gram(kernel, rows), lt.Kernel("ssk(text, units=chars)").gram(rows))
 
 
-def test_a_list_that_changes_in_place():
-    kernel, rows = lt.Kernel("ssk(text, units=chars)"), list(WORDS)
-    kernel.gram(rows)
-    rows[0] = "cccc"
-    assert np.array_equal(kernel.gram(rows), lt.Kernel("ssk(text, units=chars)").gram(rows))
+def test_an_array_that_changes_in_place():
+    rows = NUMBERS.copy()
+    before = lt_torch.gram("rbf(f1..f2)", rows)
+    rows[0] += 1
+    after = lt_torch.gram("rbf(f1..f2)", rows)
+    assert not torch.equal(before, after)
+    assert np.allclose(after, lt.Kernel("rbf(f1..f2)").gram(rows))
 
 
 def test_no_second_derivatives():
@@ -184,6 +186,8 @@ def test_bad_rows():
         lt_torch.gram("ssk(text)", ["a", 3])
     with pytest.raises(lt.Error, match="column 9"):
         lt_torch.gram("ssk(text", ["a"])
+    with pytest.raises(lt.Error, match="a kernel is an expression"):
+        lt_torch.gram(["ssk(text)"], ["a"])
 
 
 def test_a_loop_learns_what_the_regressor_learns(texts, scores):
