@@ -36,6 +36,31 @@ def test_code_in_the_introduction(tmp_path, monkeypatch):
     pyplot.close("all")
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_code_with_pytorch(capsys):
+    for package in ("torch", "gpytorch", "botorch"):
+        pytest.importorskip(package)
+    count, names = run_code_of("torch.md")
+    assert count == 5
+    printed = capsys.readouterr().out
+    assert "ssk.gap=0.5, ssk.weights[1]=1" in printed and "0.118\n0.189\n" in printed
+    assert names["loss"] < 2 and len(names["model"].rows[names["found"]]) == 3
+
+
+NO_PYTORCH = """
+import sys
+class Refuse:
+    def find_spec(self, name, *_):
+        assert name.split(".")[0] not in ("torch", "gpytorch", "botorch"), name
+sys.meta_path.insert(0, Refuse())
+import luthier
+"""
+
+
+def test_pytorch_is_not_imported():
+    subprocess.run([sys.executable, "-c", NO_PYTORCH], check=True, timeout=60)
+
+
 def test_reference_is_up_to_date():
     done = subprocess.run([sys.executable, str(ROOT / "tools" / "python_reference"), "--check"],
                           capture_output=True, text=True, env={

@@ -6,7 +6,6 @@ import pickle
 
 import numpy as np
 import pytest
-from conftest import run_code_of
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 gpytorch = pytest.importorskip("gpytorch", reason="GPyTorch is not installed")
@@ -384,11 +383,3 @@ def test_bad_arguments(words, y, gp):
         KernelGP.of(lt.GPRegressor(SSK, restarts=0, likelihood="student").fit(words, y), words, y)
     with pytest.raises(lt.Error, match="True or False"):
         FittedGP(gp, words).posterior(words[:2], observation_noise=torch.ones(2))
-
-
-def test_code_in_the_documentation(capsys):
-    count, names = run_code_of("torch.md")
-    assert count == 5
-    printed = capsys.readouterr().out
-    assert "ssk.gap=0.5, ssk.weights[1]=1" in printed and "0.118\n0.189\n" in printed
-    assert names["loss"] < 2 and len(names["model"].rows[names["found"]]) == 3
