@@ -1,9 +1,9 @@
 """luthier in a loop of BoTorch's kind, where something generates rows and something measures them.
 
-`Generator` has `gen` and `ingest`, for loops that call an optimiser. `posterior_model` makes a
-BoTorch model of a fitted estimator, so that all of BoTorch's acquisition functions can be
-computed from luthier's joint posterior; its inputs are numbers of candidates. Without BoTorch
-only the first one is run.
+`Generator` has `gen` and `ingest`, for loops that call an optimiser. `luthier.botorch.FittedGP` is
+a BoTorch model of a fitted estimator, so that all of BoTorch's acquisition functions can be
+computed from luthier's joint posterior (docs/torch.md has more). Without BoTorch only the first
+one is run.
 """
 
 import itertools
@@ -40,45 +40,19 @@ class Generator:
         return self.design.best
 
 
-def posterior_model(estimator, candidates):
-    """A ``botorch.models.model.Model``: of X, tensors of shape (..., q, 1) with numbers of
-    candidates, the joint posterior of q rows."""
-    import torch
-    from botorch.models.model import Model
-    from botorch.posteriors.gpytorch import GPyTorchPosterior
-    from gpytorch.distributions import MultivariateNormal
-
-    class LuthierModel(Model):
-        num_outputs = 1
-
-        def posterior(self, X, output_indices=None, observation_noise=False,
-                      posterior_transform=None):
-            at = X[..., 0].round().long()
-            rows, which = torch.unique(at, return_inverse=True)
-            mean, covariance = estimator.predict([candidates[i] for i in rows.tolist()],
-                                                 return_cov=True)
-            mean, covariance = torch.as_tensor(mean), torch.as_tensor(covariance)
-            noise = estimator.noise_ if observation_noise else 0.0
-            among = covariance[which[..., :, None], which[..., None, :]]
-            among = among + (noise + 1e-9) * torch.eye(at.shape[-1], dtype=among.dtype)
-            posterior = GPyTorchPosterior(MultivariateNormal(mean[which], among))
-            return posterior if posterior_transform is None else posterior_transform(posterior)
-
-    return LuthierModel()
-
-
 def botorch_batch(texts, y, n):
     """Rows by BoTorch's own acquisition function and its search through a list."""
-    import torch
     from botorch.acquisition.logei import qLogExpectedImprovement
     from botorch.optim import optimize_acqf_discrete
 
+    from luthier.botorch import FittedGP
+
     gp = lt.GPRegressor("sites(text)", restarts=0).fit(texts, y)
+    model = FittedGP(gp, texts)
     rest = [text for text in CANDIDATES if text not in set(texts)]
-    acquisition = qLogExpectedImprovement(posterior_model(gp, rest), best_f=float(max(y)))
-    choices = torch.arange(len(rest), dtype=torch.double)[:, None]
-    found, _ = optimize_acqf_discrete(acquisition, q=n, choices=choices)
-    return [rest[int(i)] for i in found[:, 0]]
+    acquisition = qLogExpectedImprovement(model, best_f=float(max(y)))
+    found, _ = optimize_acqf_discrete(acquisition, q=n, choices=model.rows(rest))
+    return model.rows[found]
 
 
 def main():

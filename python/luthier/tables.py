@@ -30,7 +30,7 @@ class Texts:
 
     def __init__(self, values, label):
         self.count = len(values)
-        self._values = values
+        self._values = list(values)  # that of the caller may change
         self._address = (c_void_p * self.count)()
         self._length = (c_size_t * self.count)()
         at = ctypes.addressof(self._length)

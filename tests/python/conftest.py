@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import re
 import subprocess
 
 import numpy as np
@@ -12,6 +13,15 @@ import luthier as lt
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 THINGS = "film book song play show game".split()
 JUDGED = {"good": 7.5, "bad": 2.0, "not good": 3.0, "not bad": 7.0}
+
+
+def run_code_of(page):
+    """Runs the blocks of Python code of docs/PAGE in order: their number, and the names they make."""
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / page).read_text(), re.S)
+    names = {}
+    for block in blocks:
+        exec(compile(block, page, "exec"), names)
+    return len(blocks), names
 
 
 def pytest_configure(config):

@@ -2,12 +2,11 @@
 
 import os
 import pathlib
-import re
 import subprocess
 import sys
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, run_code_of
 
 EXAMPLES = sorted((ROOT / "python" / "examples").glob("*.py"))
 
@@ -30,15 +29,36 @@ def test_code_in_the_introduction(tmp_path, monkeypatch):
     for package in ("sklearn", "matplotlib"):
         pytest.importorskip(package)
     monkeypatch.chdir(tmp_path)
-    text = (ROOT / "docs" / "python.md").read_text()
-    blocks = re.findall(r"```python\n(.*?)```", text, re.S)
-    assert len(blocks) == 12
-    names = {}
-    for block in blocks:
-        exec(compile(block, "python.md", "exec"), names)
+    count, names = run_code_of("python.md")
+    assert count == 12
     assert names["mean"][0] > 6 and names["dK"].shape == (5, 24, 5)
     from matplotlib import pyplot
     pyplot.close("all")
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_code_with_pytorch(capsys):
+    for package in ("torch", "gpytorch", "botorch"):
+        pytest.importorskip(package)
+    count, names = run_code_of("torch.md")
+    assert count == 5
+    printed = capsys.readouterr().out
+    assert "ssk.gap=0.5, ssk.weights[1]=1" in printed and "0.118\n0.189\n" in printed
+    assert names["loss"] < 2 and len(names["model"].rows[names["found"]]) == 3
+
+
+NO_PYTORCH = """
+import sys
+class Refuse:
+    def find_spec(self, name, *_):
+        assert name.split(".")[0] not in ("torch", "gpytorch", "botorch"), name
+sys.meta_path.insert(0, Refuse())
+import luthier
+"""
+
+
+def test_pytorch_is_not_imported():
+    subprocess.run([sys.executable, "-c", NO_PYTORCH], check=True, timeout=60)
 
 
 def test_reference_is_up_to_date():

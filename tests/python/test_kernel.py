@@ -154,3 +154,10 @@ def test_a_library_that_is_not_there():
                           env={**os.environ, "LUTHIER_LIBRARY": "/no/such/library.so"})
     assert done.returncode == 1
     assert "luthier cannot load its library" in done.stderr and "/no/such/library.so" in done.stderr
+
+
+def test_a_list_that_changes_in_place():
+    kernel, rows = lt.Kernel("ssk(text, units=chars)"), ["abab", "bcab"]
+    kernel.gram(rows)
+    rows[0] = "cccc"
+    assert np.array_equal(kernel.gram(rows), lt.Kernel("ssk(text, units=chars)").gram(rows))
