@@ -39,7 +39,7 @@ def test_code_in_the_introduction(tmp_path, monkeypatch):
 @pytest.mark.filterwarnings("ignore")
 def test_code_with_pytorch(capsys):
     for package in ("torch", "gpytorch", "botorch"):
-        pytest.importorskip(package)
+        pytest.importorskip(package, reason=f"{package} is not installed")
     count, names = run_code_of("torch.md")
     assert count == 5
     printed = capsys.readouterr().out
