@@ -159,6 +159,8 @@ const option option_table[] = {
     {0, "point", OPTION_CHOICE, "mean|median", FIELD(point), OF_PROCESSES, 0,
      "gp: the number that stands for a prediction, by which errors are counted (default mean); the "
      "median has the least absolute error"},
+    {0, "calibrate", OPTION_CHOICE, "no|yes", FIELD(calibrate), OF_PROCESSES, 0,
+     "gp: of labels, learn from rows that are left out how sharp probabilities are (default yes)"},
     {0, "posterior", OPTION_CHOICE, "auto|exact|cg|inducing|laplace|sites", FIELD(posterior),
      LEARNING, 0,
      "gp: how all rows are taken into account: exact, by a factor of their matrix; cg, by "

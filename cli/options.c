@@ -205,6 +205,7 @@ int options_parse(int argc, char **argv, options *out) {
                      .likelihood = -1,
                      .warp = -1,
                      .point = -1,
+                     .calibrate = -1,
                      .posterior = -1,
                      .bound = -1,
                      .store = -1,

@@ -55,7 +55,7 @@ typedef struct options {
     uint64_t coregion; /* NOT_GIVEN = none */
     uint64_t average;  /* NOT_GIVEN = no draws */
     bool intervals;
-    int likelihood, warp, point;
+    int likelihood, warp, point, calibrate;
     const char *mean, *noise_kernel;
     const char *wild_type, *offset; /* of kernels, mutate and report */
     bool fold_case;

@@ -612,6 +612,8 @@ typedef struct lth_gp_options {
     const char *noise_kernel; /* the noise is a function too: the kernel of its logarithm, whose
                                  size is learned in any case. For normal noise, with the exact
                                  posterior and one target. NULL (default) = one noise for all  */
+    bool calibrate; /* labels: learn from rows that are left out how sharp probabilities are;
+                       default true                                                            */
 } lth_gp_options;
 
 LTH_API void lth_gp_options_init(lth_gp_options *options);
@@ -763,6 +765,10 @@ typedef struct lth_gp_report {
     double evidence_error;          /* its standard error, of CG an estimate; otherwise 0   */
     size_t draws;           /* of the parameters, over which predictions are averaged; 0 = none */
     double effective_draws; /* how many equal ones they are worth by their weights              */
+    double sharpness; /* of labels: the power that probabilities are raised to; 0 = they are as the
+                         posterior has them, nothing was learned                               */
+    double left_out_loss, left_out_loss_plain; /* of each training row from all others, the mean
+                         log loss of its label with that and without; where sharpness is not 0 */
 } lth_gp_report;
 LTH_API const lth_gp_report *lth_gp_reported(const lth_gp *gp);
 

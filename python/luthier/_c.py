@@ -92,7 +92,7 @@ class GpOptions(Structure):
                 ("upper", c_double), ("noise_by", c_char_p), ("weights", c_char_p),
                 ("exposure", c_char_p), ("point", Enum), ("mean", c_char_p),
                 ("intervals", c_bool), ("average", c_size_t),
-                ("coregion", c_size_t), ("noise_kernel", c_char_p)]
+                ("coregion", c_size_t), ("noise_kernel", c_char_p), ("calibrate", c_bool)]
 
 
 class ClassRows(Structure):
@@ -131,7 +131,9 @@ class GpReport(Structure):
                 ("order_share", c_double * 64), ("loo", POINTER(Metrics)), ("posterior", Enum),
                 ("learned_rows", c_size_t), ("inducing", c_size_t), ("trace_left", c_double),
                 ("left_to_noise", c_double), ("cg_steps", c_size_t), ("cg_residual", c_double),
-                ("evidence_error", c_double), ("draws", c_size_t), ("effective_draws", c_double)]
+                ("evidence_error", c_double), ("draws", c_size_t), ("effective_draws", c_double),
+                ("sharpness", c_double), ("left_out_loss", c_double),
+                ("left_out_loss_plain", c_double)]
 
 
 class GpPrediction(Structure):
