@@ -224,6 +224,7 @@ int options_parse(int argc, char **argv, options *out) {
                      .window = NOT_GIVEN,
                      .step = NOT_GIVEN,
                      .rows = NOT_GIVEN,
+                     .resamples = NOT_GIVEN,
                      .inner_folds = NOT_GIVEN,
                      .features = NOT_GIVEN,
                      .draws = 1,

@@ -173,6 +173,21 @@ class LabelMetrics(Structure):
                 ("calibration", c_double), ("qwk", c_double)]
 
 
+class CompareOptions(Structure):
+    _fields_ = [("size", c_size_t), ("resamples", c_size_t), ("seed", c_uint64),
+                ("level", c_double)]
+
+
+class LabelPrediction(Structure):
+    _fields_ = [("predicted", c_void_p), ("probability", c_void_p), ("score", c_void_p)]
+
+
+class Compared(Structure):
+    _fields_ = [("name", c_char_p), ("better", c_char_p), ("value", c_double),
+                ("difference", c_double), ("lower", c_double), ("upper", c_double),
+                ("first_better", c_double), ("p", c_double), ("resamples", c_size_t)]
+
+
 class SvmOptions(Structure):
     _fields_ = [("size", c_size_t), ("task", Enum), ("nu_svm", c_bool), ("one_vs_rest", c_bool),
                 ("probability", c_bool), ("C", c_void_p), ("C_count", c_size_t),
@@ -425,6 +440,15 @@ FUNCTIONS = {
                                         POINTER(LabelMetrics), c_size_t, _error]),
     "lth_label_metrics_scored": (Status, [_array, _array, _array, _names, c_size_t, c_size_t,
                                           c_bool, POINTER(LabelMetrics), c_size_t, _error]),
+    "lth_compare_options_init": (None, [POINTER(CompareOptions)]),
+    "lth_compare_numbers": (Status, [_object, POINTER(POINTER(GpPrediction)), c_size_t, c_size_t,
+                                     c_size_t, POINTER(CompareOptions), _out, _error]),
+    "lth_compare_labels": (Status, [_object, _array, POINTER(POINTER(LabelPrediction)), c_size_t,
+                                    c_size_t, _names, c_size_t, c_size_t, c_bool,
+                                    POINTER(CompareOptions), _out, _error]),
+    "lth_comparison_free": (None, [_object]),
+    "lth_comparison_figures": (c_size_t, [_object]),
+    "lth_comparison_at": (POINTER(Compared), [_object, c_size_t, c_size_t]),
     "lth_folds_stratified": (Status, [c_uint64, _object, c_char_p, Enum, c_size_t, _array,
                                       _error]),
     "lth_validation_free": (None, [_object]),
@@ -563,6 +587,8 @@ STRUCTURES = {
     "lth_gp_report": GpReport, "lth_gp_prediction": GpPrediction,
     "lth_gp_sample_options": GpSampleOptions,
     "lth_gp_plan": GpPlan, "lth_class_metrics": ClassMetrics,
+    "lth_compare_options": CompareOptions, "lth_label_prediction": LabelPrediction,
+    "lth_compared": Compared,
     "lth_label_metrics": LabelMetrics, "lth_svm_options": SvmOptions,
     "lth_svm_report": SvmReport, "lth_svm_class": SvmClass, "lth_svm_point": SvmPoint,
     "lth_svm_prediction": SvmPrediction, "lth_explain_options": ExplainOptions,
