@@ -42,9 +42,12 @@ def _pointers(structs):
 
 def _numbers_of(m, X, y):
     """{name: (targets, rows)} of what judges predicted numbers."""
-    if hasattr(m, "_predict_all"):
-        return m._predict_all(m._rows_of(X, None), _OF_NUMBERS, y=y)
-    return {"point": np.ascontiguousarray(m.predict(X))[None, :]}
+    if not hasattr(m, "_predict_all"):
+        return {"point": np.ascontiguousarray(m.predict(X))[None, :]}
+    table = m._rows_of(X, None)
+    if table.rows != y.shape[1]:
+        raise Error(f"X has {table.rows} rows, y has {y.shape[1]}")
+    return m._predict_all(table, _OF_NUMBERS, y=y)
 
 
 def _compare_numbers(models, X, y, options, context):

@@ -146,10 +146,10 @@ static lth_status ask_all(const lth_gp *gp, const double *mean, const double *sp
     return status;
 }
 
-/* Mean loss of the labels as they are. */
+/* Mean over rows of the loss of their labels as they are. */
 static double mean_loss(const answers *a, double power) {
     double weights = 0;
-    for (size_t q = 0; q < a->questions; q++) weights += weight_of(a, q);
+    for (size_t q = 0; q < a->questions; q += a->of_row) weights += weight_of(a, q);
     return loss(a, power, 0) / weights;
 }
 

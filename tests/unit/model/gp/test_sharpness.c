@@ -79,7 +79,7 @@ static lth_gp *fit(const rows *r, size_t without, const lth_gp_options *options)
     return gp;
 }
 
-/* -log P of the labels of a row, of several labels their mean. */
+/* -log P of the labels of a row. */
 static double loss_of(const lth_gp *gp, const rows *r, size_t row) {
     lth_error err = {0};
     double p[MOST], sum = 0;
@@ -90,7 +90,7 @@ static double loss_of(const lth_gp *gp, const rows *r, size_t row) {
     for (size_t c = 0; c < classes; c++) {
         bool has = strstr(r->k[row], lth_gp_class(gp, c)->name) != NULL;
         if (!lth_gp_is_multi_label(gp)) sum -= has ? log(p[c]) : 0;
-        if (lth_gp_is_multi_label(gp)) sum -= log(has ? p[c] : 1 - p[c]) / (double)classes;
+        if (lth_gp_is_multi_label(gp)) sum -= log(has ? p[c] : 1 - p[c]);
     }
     return sum;
 }
