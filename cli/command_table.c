@@ -181,6 +181,16 @@ const command commands[] = {
      "luthier design status lab -o lab.html\n"
      "luthier design simulate t.tsv --target y --kernel 'sites(seq)' -k 96",
      2, MANY, run_design},
+    {"compare", "M1 M2... TABLE [options]", "whether one model is better than another",
+     "Predicts the rows of TABLE, which has the true values, by each model, and prints the figures "
+     "of cv for each: its value, what M1 has less it, the 95% interval of that difference, the "
+     "share of resamples in which M1 is better (ties count half), and the two-sided p of no "
+     "difference. Resamples draw "
+     "as many rows with replacement, the same ones for all models (the paired bootstrap). Models "
+     "of the same targets, of either kind; TABLE should have no rows that they were fitted to.",
+     "luthier compare words chars test.tsv\n"
+     "luthier compare m1 m2 m3 test.tsv --where split=test --resamples 10000 --json",
+     3, MANY, run_compare},
     {"_help", "[COMMAND]", "this overview, or the help of a command", "", "", 0, 1, run_help},
     {"_man", "", "the man page", "", "", 0, 0, run_man},
     {"_completion", "", "completion for bash", "", "", 0, 0, run_completion},

@@ -99,6 +99,7 @@ static int parse_bound(const options *o, const char *name, const char *text, dou
 int fill_likelihood(const options *o, lth_gp_options *to) {
     if (o->likelihood >= 0) to->likelihood = (lth_likelihood)o->likelihood;
     if (o->point >= 0) to->point = (lth_point)o->point;
+    if (o->calibrate >= 0) to->calibrate = o->calibrate > 0;
     if (o->warp >= 0) to->warp = lth_warp_name((size_t)o->warp, NULL);
     to->noise_by = o->noise_by;
     to->weights = o->weights;

@@ -20,6 +20,7 @@ enum {
     SCAN = 1 << 14,
     PROPOSE = 1 << 15,
     DESIGN = 1 << 16,
+    COMPARE = 1 << 17,
     COMMON = 1 << 30
 };
 enum {
@@ -29,7 +30,7 @@ enum {
     SHARED = FIT | PREDICT | CV | GRAM,
     WITH_KERNEL = FIT | CV | SAMPLE | GRAM | ALIGN,
     FILLED = FIT | CV | GRAM, /* have one kernel, and what holds for all of it */
-    WITH_TABLES = WITH_KERNEL | PREDICT | EXPLAIN | REPORT,
+    WITH_TABLES = WITH_KERNEL | PREDICT | EXPLAIN | REPORT | COMPARE,
     READING = WITH_TABLES | COMMON,
     WORKING = READING | BENCH | DEMO | SERVE | MUTATE | SCAN | PROPOSE | DESIGN,
     ALL = WORKING | SHOW | KERNELS
@@ -159,6 +160,8 @@ const option option_table[] = {
     {0, "point", OPTION_CHOICE, "mean|median", FIELD(point), OF_PROCESSES, 0,
      "gp: the number that stands for a prediction, by which errors are counted (default mean); the "
      "median has the least absolute error"},
+    {0, "calibrate", OPTION_CHOICE, "no|yes", FIELD(calibrate), OF_PROCESSES, 0,
+     "gp: of labels, learn from rows that are left out how sharp probabilities are (default yes)"},
     {0, "posterior", OPTION_CHOICE, "auto|exact|cg|inducing|laplace|sites", FIELD(posterior),
      LEARNING, 0,
      "gp: how all rows are taken into account: exact, by a factor of their matrix; cg, by "
@@ -276,6 +279,8 @@ const option option_table[] = {
      "distribution is not normal, also median, lo, hi"},
     {0, "draws", OPTION_NUMBER, "N", FIELD(draws), SAMPLE, 1000000,
      "how many labels to draw for each row (default 1)"},
+    {0, "resamples", OPTION_NUMBER, "N", FIELD(resamples), COMPARE, 10000000,
+     "how many times rows are drawn anew (default 2000)"},
     {0, "against", OPTION_FILE, "TABLE2", FIELD(against), GRAM, 0,
      "compare the rows of TABLE with those of TABLE2; the result has shape (rows, rows2)"},
     {0, "data", OPTION_FILES, "TABLE", FIELD(data), REPORT, 0,
@@ -360,7 +365,8 @@ const option option_table[] = {
      "last of two classes)"},
     {0, "track", OPTION_TEXT, "NAME", FIELD(track), SCAN, 0,
      "the name of the track (default: that of the value)"},
-    {0, "array", OPTION_PAIRS, "NAME=FILE", FIELD(array), FILLED | PREDICT | EXPLAIN | REPORT, 0,
+    {0, "array", OPTION_PAIRS, "NAME=FILE", FIELD(array),
+     FILLED | PREDICT | EXPLAIN | REPORT | COMPARE, 0,
      "a .npy file of float32 or float64 beside the tables, with one row for each of theirs; may be "
      "repeated. Kernels of numbers read it by its name, as rbf(NAME). For report, beside --data"},
     {0, "format", OPTION_CHOICE, "tsv|csv|jsonl|conllu|fasta|sst|klp|svmlight", FIELD(format),

@@ -51,11 +51,11 @@ typedef struct options {
     bool per_order, no_learn, latent, score, unscaled, center;
     list target, fix, prior, given;
     uint64_t max_iter, restarts, folds; /* NOT_GIVEN = the default */
-    uint64_t draws;
+    uint64_t draws, resamples;
     uint64_t coregion; /* NOT_GIVEN = none */
     uint64_t average;  /* NOT_GIVEN = no draws */
     bool intervals;
-    int likelihood, warp, point;
+    int likelihood, warp, point, calibrate;
     const char *mean, *noise_kernel;
     const char *wild_type, *offset; /* of kernels, mutate and report */
     bool fold_case;
@@ -158,6 +158,7 @@ int run_mutate(const options *o);
 int run_scan(const options *o);
 int run_propose(const options *o);
 int run_design(const options *o);
+int run_compare(const options *o);
 int run_kernels(const options *o);
 int run_bench(const options *o);
 int run_demo(const options *o);

@@ -614,6 +614,8 @@ typedef struct lth_gp_options {
                                  posterior and one target. NULL (default) = one noise for all  */
     bool partial; /* of a cross-validation that is canceled: the folds that are finished are what
                      was found, see lth_validation_done(); false (default) = nothing is          */
+    bool calibrate; /* labels: learn from rows that are left out how sharp probabilities are;
+                       default true                                                            */
 } lth_gp_options;
 
 LTH_API void lth_gp_options_init(lth_gp_options *options);
@@ -765,6 +767,10 @@ typedef struct lth_gp_report {
     double evidence_error;          /* its standard error, of CG an estimate; otherwise 0   */
     size_t draws;           /* of the parameters, over which predictions are averaged; 0 = none */
     double effective_draws; /* how many equal ones they are worth by their weights              */
+    double sharpness; /* of labels: the power that probabilities are raised to; 0 = they are as the
+                         posterior has them, nothing was learned                               */
+    double left_out_loss, left_out_loss_plain; /* of each training row from all others, the mean
+                         log loss of its label with that and without; where sharpness is not 0 */
 } lth_gp_report;
 LTH_API const lth_gp_report *lth_gp_reported(const lth_gp *gp);
 
@@ -910,6 +916,55 @@ LTH_API lth_status lth_label_metrics_scored(const bool *truth, const bool *predi
                                             const double *score, const char *const *names,
                                             size_t count, size_t classes, bool multi,
                                             lth_label_metrics *out, size_t size, lth_error *err);
+
+/* ---- Models side by side: what they predicted of the same rows, resampled together ---- */
+
+typedef struct lth_compare_options {
+    size_t size;      /* set by lth_compare_options_init()                        */
+    size_t resamples; /* of the rows, as many of them, with replacement; default 2000 */
+    uint64_t seed;    /* default 1                                                */
+    double level;     /* of the intervals; default 0.95                           */
+} lth_compare_options;
+LTH_API void lth_compare_options_init(lth_compare_options *options);
+
+/* What a model predicted of labels, by [row * classes + class]; what is NULL is not known. */
+typedef struct lth_label_prediction {
+    const bool *predicted;
+    const double *probability;
+    const double *score; /* of two classes without probabilities: by row, higher for the second */
+} lth_label_prediction;
+
+/* A figure of a model, and what the first model has less this one. NaN = it is not defined. */
+typedef struct lth_compared {
+    const char *name;    /* "nlpd", "accuracy": as cv has them                             */
+    const char *better;  /* "low", "high", or "0.95": the nearer to that                    */
+    double value;        /* of all rows                                                   */
+    double difference;   /* the first model's less this; 0 of the first itself             */
+    double lower, upper; /* the interval of the difference: quantiles over resamples        */
+    double first_better; /* share of resamples in which the first is better, ties half      */
+    double p;            /* two-sided: twice the smaller share of the two, ties to both, with
+                            one resample more for each; at most 1                          */
+    size_t resamples;    /* in which both figures are defined                             */
+} lth_compared;
+
+typedef struct lth_comparison lth_comparison;
+/* Of numbers: as for lth_metrics_with(), `from_size` is that of each; all have the same y, none of
+ * which is NaN. Of labels: as for lth_label_metrics_with(), a struct for each model. The same for
+ * any number of threads. */
+LTH_API lth_status lth_compare_numbers(lth_ctx *ctx, const lth_gp_prediction *const *from,
+                                       size_t from_size, size_t models, size_t rows,
+                                       const lth_compare_options *options, lth_comparison **out,
+                                       lth_error *err);
+LTH_API lth_status lth_compare_labels(lth_ctx *ctx, const bool *truth,
+                                      const lth_label_prediction *const *from, size_t from_size,
+                                      size_t models, const char *const *names, size_t rows,
+                                      size_t classes, bool multi,
+                                      const lth_compare_options *options, lth_comparison **out,
+                                      lth_error *err);
+LTH_API void lth_comparison_free(lth_comparison *c);
+/* Figures of a model, and one of them; NULL past the end. */
+LTH_API size_t lth_comparison_figures(const lth_comparison *c);
+LTH_API const lth_compared *lth_comparison_at(const lth_comparison *c, size_t model, size_t i);
 
 /* Folds of a seeded shuffle in which each class of the target has its share of every fold; for a
  * target of numbers or of several labels a row, lth_folds_shuffled(). */

@@ -155,6 +155,14 @@ static void print_left_out(const lth_metrics *loo) {
     print_figure("leave-one-out coverage", loo->coverage);
 }
 
+/* Of labels; 0 = not learned. */
+static void print_sharpness(const lth_gp_report *r) {
+    if (r->sharpness == 0) return;
+    print_figure("sharpness", r->sharpness);
+    print_figure("leave-one-out log loss", r->left_out_loss);
+    print_figure("leave-one-out log loss, not sharpened", r->left_out_loss_plain);
+}
+
 /* Of numbers; normal noise goes without saying. */
 static void print_likelihood(const lth_gp *gp) {
     if (lth_gp_likelihood(gp) == LTH_GAUSSIAN) return;
@@ -177,6 +185,7 @@ static void print_training(const lth_gp *gp, const lth_gp_report *r) {
     if (lth_gp_classes(gp) > 0) {
         printf("likelihood\t%s\nlabels\t%s\n", likelihood_of(gp),
                lth_gp_is_multi_label(gp) ? "several a row" : "one a row");
+        print_sharpness(r);
     } else {
         print_likelihood(gp);
         if (r->noise > 0) print_figure("noise", r->noise);
@@ -313,7 +322,13 @@ static void put_likelihood(json_writer *w, const lth_gp *gp) {
 }
 
 static void put_classes(json_writer *w, const lth_gp *gp) {
+    const lth_gp_report *r = lth_gp_reported(gp);
     json_put_bool(w, "multi_label", lth_gp_is_multi_label(gp));
+    if (r->sharpness > 0) {
+        json_put_double(w, "sharpness", r->sharpness);
+        json_put_double(w, "left_out_log_loss", r->left_out_loss);
+        json_put_double(w, "left_out_log_loss_plain", r->left_out_loss_plain);
+    }
     json_begin_list(w, "classes");
     for (size_t i = 0; i < lth_gp_classes(gp); ++i) {
         lth_class_rows c = *lth_gp_class(gp, i);

@@ -137,19 +137,25 @@ static size_t keep_known(const score *s, double *at[SCORE_NUMBERS]) {
     return known;
 }
 
-static lth_status judge_numbers(const score *s, size_t target, figures *out, lth_error *err) {
+size_t score_numbers(score *s, size_t target, lth_gp_prediction *out) {
     double *at[SCORE_NUMBERS];
     for (size_t k = 0; k < SCORE_NUMBERS; ++k)
         at[k] = s->numbers[k] ? s->numbers[k] + target * s->room : NULL;
     size_t known = keep_known(s, at);
-    lth_gp_prediction from = {.y = at[TRUTH],
-                              .point = at[POINT],
-                              .sd = at[SD],
-                              .lower = at[LOWER],
-                              .upper = at[UPPER],
-                              .log_density = at[LOG_DENSITY],
-                              .cdf = at[CDF],
-                              .crps = at[CRPS]};
+    *out = (lth_gp_prediction){.y = at[TRUTH],
+                               .point = at[POINT],
+                               .sd = at[SD],
+                               .lower = at[LOWER],
+                               .upper = at[UPPER],
+                               .log_density = at[LOG_DENSITY],
+                               .cdf = at[CDF],
+                               .crps = at[CRPS]};
+    return known;
+}
+
+static lth_status judge_numbers(score *s, size_t target, figures *out, lth_error *err) {
+    lth_gp_prediction from;
+    size_t known = score_numbers(s, target, &from);
     lth_metrics m;
     lth_status status = lth_metrics_with(&from, sizeof from, known, &m, sizeof m, err);
     if (status == LTH_OK) *out = figures_of_numbers(&m, NAN, NAN);
@@ -168,12 +174,23 @@ static void narrow(score *s, size_t classes) {
     }
 }
 
+size_t score_labels(score *s, lth_label_prediction *out) {
+    size_t classes = lth_model_classes(s->model);
+    if (!s->strange) narrow(s, classes);
+    bool by_score = s->decision && !s->probability;
+    *out = (lth_label_prediction){.predicted = s->predicted,
+                                  .probability = s->probability,
+                                  .score = by_score ? s->decision : NULL};
+    return classes + s->strange;
+}
+
 static lth_status judge_labels(score *s, figures *out, lth_error *err) {
     size_t classes = lth_model_classes(s->model);
     const char *names[classes];
     for (size_t c = 0; c < classes; ++c) names[c] = lth_model_class(s->model, c);
-    if (!s->strange) narrow(s, classes);
-    bool by_score = s->decision && !s->probability;
+    lth_label_prediction from;
+    (void)score_labels(s, &from);
+    bool by_score = from.score != NULL;
     lth_label_metrics m;
     lth_status status = (by_score ? lth_label_metrics_scored : lth_label_metrics_with)(
         s->truth, s->predicted, by_score ? s->decision : s->probability, s->strange ? NULL : names,

@@ -23,6 +23,11 @@ void score_columns(lth_model *m, list *more);
 
 /* Predict the rows of a slice, and keep what judges them. Free `p` in any case. */
 int score_take(score *s, const lth_table *slice, prediction *p);
+/* After the last slice: what judges a target of numbers, without rows that have no truth, which are
+ * moved away; returns how many are left. Of labels, the number of classes, with one more for those
+ * that the model does not know; once, since arrays become narrower. */
+size_t score_numbers(score *s, size_t target, lth_gp_prediction *out);
+size_t score_labels(score *s, lth_label_prediction *out);
 int score_print(score *s, bool json);
 void score_free(score *s);
 

@@ -32,6 +32,7 @@ static const char *given_for_gp(const options *o) {
     if (o->likelihood >= 0) return "likelihood";
     if (o->warp >= 0) return "warp";
     if (o->point >= 0) return "point";
+    if (o->calibrate >= 0) return "calibrate";
     if (o->lower) return "lower";
     if (o->upper) return "upper";
     if (o->noise_by) return "noise-by";

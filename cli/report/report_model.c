@@ -58,6 +58,10 @@ static void gp_cards(report *r) {
         number_card(r, sqrt(g.noise), "noise, standard deviation");
     else
         text_card(r, lth_likelihood_name(lth_gp_likelihood(lth_model_gp(r->model))), "likelihood");
+    if (g.sharpness > 0) {
+        number_card(r, g.sharpness, "sharpness of probabilities");
+        number_card(r, g.left_out_loss, "leave-one-out log loss");
+    }
     number_card(r, g.evidence, "log evidence");
 }
 

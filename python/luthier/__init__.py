@@ -7,6 +7,7 @@
 
 from ._library import lib as _lib
 from ._ranks import rank
+from .compare import compare
 from .design import Design
 from .errors import Error, LuthierWarning, NotFittedError
 from .explain import Explanation
@@ -21,5 +22,5 @@ from .svm import SVC, SVR
 
 __version__ = _lib.lth_version().decode()
 __all__ = ["GPClassifier", "GPRegressor", "Kernel", "SVC", "SVR", "Design", "Proposals", "Space",
-           "Explanation", "Error", "LuthierWarning", "NotFittedError", "label_metrics", "load",
-           "metrics", "propose", "rank", "read_table", "search"]
+           "Explanation", "Error", "LuthierWarning", "NotFittedError", "compare", "label_metrics",
+           "load", "metrics", "propose", "rank", "read_table", "search"]

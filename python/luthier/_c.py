@@ -92,7 +92,8 @@ class GpOptions(Structure):
                 ("upper", c_double), ("noise_by", c_char_p), ("weights", c_char_p),
                 ("exposure", c_char_p), ("point", Enum), ("mean", c_char_p),
                 ("intervals", c_bool), ("average", c_size_t),
-                ("coregion", c_size_t), ("noise_kernel", c_char_p), ("partial", c_bool)]
+                ("coregion", c_size_t), ("noise_kernel", c_char_p), ("partial", c_bool),
+                ("calibrate", c_bool)]
 
 
 class ClassRows(Structure):
@@ -131,7 +132,9 @@ class GpReport(Structure):
                 ("order_share", c_double * 64), ("loo", POINTER(Metrics)), ("posterior", Enum),
                 ("learned_rows", c_size_t), ("inducing", c_size_t), ("trace_left", c_double),
                 ("left_to_noise", c_double), ("cg_steps", c_size_t), ("cg_residual", c_double),
-                ("evidence_error", c_double), ("draws", c_size_t), ("effective_draws", c_double)]
+                ("evidence_error", c_double), ("draws", c_size_t), ("effective_draws", c_double),
+                ("sharpness", c_double), ("left_out_loss", c_double),
+                ("left_out_loss_plain", c_double)]
 
 
 class GpPrediction(Structure):
@@ -169,6 +172,21 @@ class LabelMetrics(Structure):
                 ("macro_recall", c_double), ("macro_f1", c_double), ("auc", c_double),
                 ("log_loss", c_double), ("brier", c_double), ("auprc", c_double),
                 ("calibration", c_double), ("qwk", c_double)]
+
+
+class CompareOptions(Structure):
+    _fields_ = [("size", c_size_t), ("resamples", c_size_t), ("seed", c_uint64),
+                ("level", c_double)]
+
+
+class LabelPrediction(Structure):
+    _fields_ = [("predicted", c_void_p), ("probability", c_void_p), ("score", c_void_p)]
+
+
+class Compared(Structure):
+    _fields_ = [("name", c_char_p), ("better", c_char_p), ("value", c_double),
+                ("difference", c_double), ("lower", c_double), ("upper", c_double),
+                ("first_better", c_double), ("p", c_double), ("resamples", c_size_t)]
 
 
 class SvmOptions(Structure):
@@ -424,6 +442,15 @@ FUNCTIONS = {
                                         POINTER(LabelMetrics), c_size_t, _error]),
     "lth_label_metrics_scored": (Status, [_array, _array, _array, _names, c_size_t, c_size_t,
                                           c_bool, POINTER(LabelMetrics), c_size_t, _error]),
+    "lth_compare_options_init": (None, [POINTER(CompareOptions)]),
+    "lth_compare_numbers": (Status, [_object, POINTER(POINTER(GpPrediction)), c_size_t, c_size_t,
+                                     c_size_t, POINTER(CompareOptions), _out, _error]),
+    "lth_compare_labels": (Status, [_object, _array, POINTER(POINTER(LabelPrediction)), c_size_t,
+                                    c_size_t, _names, c_size_t, c_size_t, c_bool,
+                                    POINTER(CompareOptions), _out, _error]),
+    "lth_comparison_free": (None, [_object]),
+    "lth_comparison_figures": (c_size_t, [_object]),
+    "lth_comparison_at": (POINTER(Compared), [_object, c_size_t, c_size_t]),
     "lth_folds_stratified": (Status, [c_uint64, _object, c_char_p, Enum, c_size_t, _array,
                                       _error]),
     "lth_validation_free": (None, [_object]),
@@ -563,6 +590,8 @@ STRUCTURES = {
     "lth_gp_report": GpReport, "lth_gp_prediction": GpPrediction,
     "lth_gp_sample_options": GpSampleOptions,
     "lth_gp_plan": GpPlan, "lth_class_metrics": ClassMetrics,
+    "lth_compare_options": CompareOptions, "lth_label_prediction": LabelPrediction,
+    "lth_compared": Compared,
     "lth_label_metrics": LabelMetrics, "lth_svm_options": SvmOptions,
     "lth_svm_report": SvmReport, "lth_svm_class": SvmClass, "lth_svm_point": SvmPoint,
     "lth_svm_prediction": SvmPrediction, "lth_explain_options": ExplainOptions,

@@ -440,6 +440,8 @@ class GPClassifier(ClassifierMixin, model.Classes, _GP):
     likelihood : {"logit", "probit", "softmax"}
         How the latent function becomes a probability. With "softmax" all classes are one model,
         of rows that have one label each; its posterior is "exact" or "inducing".
+    calibrate : bool
+        Learn from training rows, each left out, how sharp probabilities are.
 
     Attributes
     ----------
@@ -447,13 +449,19 @@ class GPClassifier(ClassifierMixin, model.Classes, _GP):
     kernel_, hyperparameters_, intervals_, draws_, effective_draws_, log_evidence_,
     order_weights_, order_shares_, symbols_, trace_
         As for `GPRegressor`; instead of the noise there is the scale of the kernel.
+    sharpness_ : float
+        The power that probabilities are raised to; 0 where none was learned.
+    left_out_log_loss_ : float
+        The mean log loss of training rows, each predicted from all others; None without
+        sharpness.
     """
 
     def __init__(self, kernel="ssk(text)", *, vectors=None, likelihood="logit", restarts=4,
                  max_iter=200, fix=None, prior=None, learn=True, mean=None, posterior="auto",
                  inducing=None, learn_rows=None, bound=None, gram=None,
                  intervals=False, average=None, n_jobs=None, random_state=None, verbose=0,
-                 precision="double", device="cpu", cluster="none"):
+                 precision="double", device="cpu", cluster="none",
+                 calibrate=True):
         self.kernel = kernel
         self.vectors = vectors
         self.likelihood = likelihood
@@ -476,6 +484,7 @@ class GPClassifier(ClassifierMixin, model.Classes, _GP):
         self.precision = precision
         self.device = device
         self.cluster = cluster
+        self.calibrate = calibrate
 
     def fit(self, X, y, *, weights=None):
         """Learn from rows and their labels; `weights` says how often each row counts, as
@@ -495,7 +504,8 @@ class GPClassifier(ClassifierMixin, model.Classes, _GP):
         if self.likelihood not in _OF_LABELS:
             raise Error(f"likelihood wants one of {', '.join(_OF_LABELS)}, not "
                         f"{self.likelihood!r}")
-        return {"task": _CLASSIFICATION, "likelihood": _OF_LABELS[self.likelihood]}
+        return {"task": _CLASSIFICATION, "likelihood": _OF_LABELS[self.likelihood],
+                "calibrate": bool(self.calibrate)}
 
     def _read(self):
         super()._read()
@@ -504,6 +514,9 @@ class GPClassifier(ClassifierMixin, model.Classes, _GP):
                  for i in range(lib.lth_gp_classes(pointer))]
         self._set_classes(names, lib.lth_gp_is_multi_label(pointer),
                           self.__dict__.pop("_labels", None))
+        report = lib.lth_gp_reported(pointer)
+        self.sharpness_ = report.sharpness
+        self.left_out_log_loss_ = report.left_out_loss if report.sharpness else None
 
     def predict_proba(self, X):
         """Probabilities, in the order of `classes_`; of several labels each by itself."""

@@ -100,6 +100,11 @@ def _gp(pointer, model):
         lines.append(f"likelihood\t{name.decode()}")
         lines.append("labels\t" + ("several a row" if lib.lth_gp_is_multi_label(pointer)
                                    else "one a row"))
+        if r.sharpness:
+            lines += [f"sharpness\t{number(r.sharpness)}",
+                      f"leave-one-out log loss\t{number(r.left_out_loss)}",
+                      "leave-one-out log loss, not sharpened\t"
+                      f"{number(r.left_out_loss_plain)}"]
     else:
         lines += _likelihood(pointer, model)
         if r.noise > 0:

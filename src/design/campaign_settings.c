@@ -99,6 +99,7 @@ static const field fields[] = {
     {"lower", NUMBER, GP(lower), 0, NULL},
     {"upper", NUMBER, GP(upper), 0, NULL},
     {"point", CHOICE, GP(point), 0, point_at},
+    {"calibrate", YES_NO, GP(calibrate), 0, NULL},
     {"mean", TEXT, GP(mean), 0, NULL},
     {"average", COUNT, GP(average), 0, NULL},
     {"coregion", COUNT, GP(coregion), 0, NULL},

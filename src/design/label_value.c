@@ -5,6 +5,8 @@
  *     bald     H(p) - E H(p(f)): what the label says of f (Houlsby et al. 2011)
  *     margin   1 - (the largest p - the second)
  *
+ * entropy and margin are those of the probabilities that are predicted, as sharp as the model is
+ * (gp_sharpness.h). bald is about f, and takes them as the posterior has them.
  * Of several labels a row, entropy and bald are sums over labels, and the margin is that of the
  * least certain one. One latent function is integrated out by quadrature, and several by points
  * that are the same for all rows: bald is then never below 0. Latent functions are independent, but
@@ -14,7 +16,7 @@
 
 #include <math.h>
 
-#include "model/gp/gp_classes.h"
+#include "model/gp/gp_sharpness.h"
 #include "model/likelihood/softmax_points.h"
 
 enum { POINTS = 256 };
@@ -177,5 +179,6 @@ double lth__label_value(const lth__label_rule *r, const double *mean, const doub
         lth__classes_share(r->gp->classes, p);
     }
     if (r->which == LTH_ACQUIRE_BALD) return fmax(entropy(p, r->classes) - within, 0);
+    lth__gp_sharpen(r->gp, p);
     return r->which == LTH_ACQUIRE_MARGIN ? margin(r, p) : entropies(r, p);
 }

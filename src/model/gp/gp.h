@@ -75,6 +75,7 @@ struct lth_gp {
     lth__gp_how how;
     bool at_first_rank;    /* of a cluster: the others cannot predict from it */
     bool only_predicts;    /* for others: it needs no report of its own */
+    bool calibrates;       /* of labels: how sharp they are is learned (gp_sharpness.h) */
     bool at_a_draw;        /* its parameters are a draw's: what was chosen by others stays */
     void *solution;        /* of the posterior */
     lth__journal *journal; /* while it learns, or NULL */

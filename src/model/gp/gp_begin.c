@@ -13,6 +13,7 @@ void lth_gp_options_init(lth_gp_options *options) {
                                 .max_iter = 200,
                                 .restarts = 4,
                                 .learn = true,
+                                .calibrate = true,
                                 .lower = NAN,
                                 .upper = NAN};
 }
@@ -204,6 +205,7 @@ static lth_status begin(lth_gp model, const lth__gp_numbers *numbers, const lth_
         gp->upper = options->upper;
     }
     gp->point = options->point;
+    gp->calibrates = options->calibrate;
     if (gp->how.inducing == 0) gp->how.inducing = lth__gp_default_inducing(gp);
     lth_status status = LTH_OK;
     if (gp->rows == 0) status = lth__fail(err, LTH_EFORMAT, "there are no rows to learn from");

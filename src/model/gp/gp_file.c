@@ -10,7 +10,7 @@
 
 #include "engine/cluster.h"
 #include "model/gp/gp_average.h"
-#include "model/gp/gp_classes.h"
+#include "model/gp/gp_sharpness.h"
 #include "model/posterior/outputs.h"
 
 /* The report as an array of numbers, in this order. */
@@ -231,6 +231,7 @@ static void save_numbers(lth__saver *s, const lth_gp *gp) {
     save_steps(s, gp);
     save_kept(s, gp);
     lth__gp_uncertain_save(gp, s);
+    lth__gp_sharpness_save(gp, s);
     if (s->ok) gp->posterior->save(gp, s);
 }
 
@@ -571,6 +572,7 @@ static lth_status load_all(loader *l) {
     LTH_TRY(load_report(l));
     LTH_TRY(load_steps(l));
     LTH_TRY(lth__gp_uncertain_load(gp, &l->in));
+    LTH_TRY(lth__gp_sharpness_load(gp, &l->in));
     LTH_TRY(load_rows(l));
     LTH_TRY(lth__gp_prepare(gp, l->in.err));
     return lth__gp_list(gp, l->in.err);

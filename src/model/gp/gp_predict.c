@@ -4,7 +4,7 @@
 
 #include "engine/cluster.h"
 #include "model/gp/gp_average.h"
-#include "model/gp/gp_classes.h"
+#include "model/gp/gp_sharpness.h"
 #include "model/likelihood/mixture.h"
 #include "model/posterior/noise.h"
 #include "model/posterior/outputs.h"
@@ -392,19 +392,6 @@ typedef struct labels {
     double *of_model;           /* room for one row         */
 } labels;
 
-/* Of one model. */
-static void classify_row(const labels *to, const lth_gp *gp, const double *mean,
-                         const double *variance, double *out) {
-    if (gp->likelihood->coupled) {
-        lth__softmax_probability(&to->points, mean, variance, out);
-        return;
-    }
-    lth__terms terms = lth__gp_terms(gp, 0);
-    for (size_t i = 0; i < gp->latents; i++) /* no more than classes */
-        out[i] = gp->likelihood->probability(&terms, mean[i], variance[i]);
-    lth__classes_share(gp->classes, out);
-}
-
 static void take_labels(void *user, size_t first, size_t rows, const double *mean,
                         const double *variance) {
     const labels *to = user;
@@ -413,10 +400,12 @@ static void take_labels(void *user, size_t first, size_t rows, const double *mea
         double *out = to->probability + (first + r) * classes;
         for (size_t m = 0; m < to->by->count; m++) {
             size_t row = m * rows + r;
-            classify_row(to, lth__averaged_at(to->by, m), mean + row * to->gp->latents,
-                         variance + row * spread_of(to->gp), to->of_model);
+            lth__gp_probability(lth__averaged_at(to->by, m), &to->points,
+                                mean + row * to->gp->latents, variance + row * spread_of(to->gp),
+                                to->of_model);
             for (size_t k = 0; k < classes; k++) out[k] += to->by->weight[m] * to->of_model[k];
         }
+        lth__gp_sharpen(to->gp, out);
     }
 }
 

@@ -93,6 +93,10 @@ lth_status lth__inducing_numbers(lth_gp *gp, bool again, double *evidence, lth_e
 lth_status lth__inducing_sites(lth_gp *gp, double *evidence, lth_error *err);
 lth_status lth__inducing_softmax(lth_gp *gp, double *evidence, lth_error *err);
 
+/* How sharp labels are (gp_sharpness.h), from f of each row given all others
+ * (inducing_left_out.c). */
+lth_status lth__inducing_sharpen(lth_gp *gp, lth_error *err);
+
 /* ---- The gradient (inducing_pull.c) ---- */
 
 /* What a kind of evidence says of the rows of a slice: from mean and q = a^T B^-1 a by [row][t] and

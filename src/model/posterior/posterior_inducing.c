@@ -11,7 +11,7 @@
 
 #include "base/parallel.h"
 #include "engine/blas.h"
-#include "model/gp/gp_classes.h"
+#include "model/gp/gp_sharpness.h"
 #include "model/posterior/inducing.h"
 #include "model/posterior/joint.h"
 
@@ -200,6 +200,7 @@ static lth_status settle(lth_gp *gp, lth_error *err) {
     state *s = gp->solution;
     double *y = NULL;
     LTH_TRY(lth__inducing_weigh(s, s->basis->L, err));
+    if (lth__gp_learns_sharpness(gp)) LTH_TRY(lth__inducing_sharpen(gp, err));
     LTH_TRY(pick_targets(gp, &y, err));
     report(gp);
     lth__free(gp->y);

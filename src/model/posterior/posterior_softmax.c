@@ -61,6 +61,7 @@ static lth_status take_factors(lth__site_model *s, lth__matrix *F, lth__matrix *
 }
 
 lth_status lth__softmax_keep(const lth_gp *gp, const lth__matrix *K, lth_error *err) {
+    const lth__site_model *s = gp->solution;
     lth__matrix *all = NULL;
     double log_determinant;
     LTH_TRY(make_blank(K, gp->latents + 1, &all, err));
@@ -70,6 +71,10 @@ lth_status lth__softmax_keep(const lth_gp *gp, const lth__matrix *K, lth_error *
     if (status == LTH_ENUMERIC)
         status = lth__fail(err, status, "the kernel matrix is not positive definite");
     if (status == LTH_OK) status = S->table->invert(S, err);
+    if (status == LTH_OK && s->without) {
+        l.inverted = true;
+        status = lth__softmax_leave_out(&l, K, s->without, s->without + gp->latents * K->n, err);
+    }
     if (status == LTH_OK && !K->tiles) status = take_factors(gp->solution, all, S, err);
     for (size_t i = 0; i <= gp->latents; i++) lth__matrix_free(&all[i]);
     lth__free(all);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "engine/blas.h"
+#include "model/gp/gp_sharpness.h"
 #include "model/posterior/joint.h"
 #include "model/posterior/noise.h"
 #include "model/posterior/site_factor.h"
@@ -185,6 +186,47 @@ static lth_status report_left_out(lth_gp *gp, lth_error *err) {
     return status;
 }
 
+/* ---- How sharp labels are ---- */
+
+/* Room for v', or of coupled latents for f of each row from all the others: [row][latent] means,
+ * then [row][latent][latent] covariances. */
+static lth_status make_room_without(const lth_gp *gp, lth_error *err) {
+    solution *s = gp->solution;
+    size_t cells = gp->rows * gp->latents;
+    if (gp->likelihood->coupled) cells += gp->rows * lth__gp_spreads(gp);
+    s->without = lth__calloc(cells, sizeof *s->without);
+    return s->without ? LTH_OK : lth__fail_memory(err, cells * sizeof *s->without);
+}
+
+/* By [row][latent]. */
+static lth_status sharpen_apart(lth_gp *gp, lth_error *err) {
+    size_t n = gp->rows, cells = n * gp->latents;
+    double *mean = lth__alloc(2 * (cells + n), sizeof *mean), *variance = mean + cells;
+    double *of = variance + cells; /* one latent function, [mean, variance][row] */
+    if (!mean) return lth__fail_memory(err, 2 * (cells + n) * sizeof *mean);
+    for (size_t i = 0; i < gp->latents; i++) {
+        leave_out(gp, i, of, of + n);
+        for (size_t r = 0; r < n; r++) {
+            mean[r * gp->latents + i] = of[r];
+            variance[r * gp->latents + i] = of[n + r];
+        }
+    }
+    lth_status status = lth__gp_learn_sharpness(gp, mean, variance, err);
+    lth__free(mean);
+    return status;
+}
+
+static lth_status learn_sharpness(lth_gp *gp, lth_error *err) {
+    solution *s = gp->solution;
+    size_t cells = gp->rows * gp->latents;
+    lth_status status = gp->likelihood->coupled
+                            ? lth__gp_learn_sharpness(gp, s->without, s->without + cells, err)
+                            : sharpen_apart(gp, err);
+    lth__free(s->without);
+    s->without = NULL;
+    return status;
+}
+
 /* While it learned, one latent function's factor made way for the next one's. */
 lth_status lth__site_model_settle(lth_gp *gp, lth_error *err) {
     solution *s = gp->solution;
@@ -192,12 +234,15 @@ lth_status lth__site_model_settle(lth_gp *gp, lth_error *err) {
     lth__matrix_free(&s->M);
     lth__matrix_free(&s->B);
     for (size_t i = 0; s->F && i < s->latents; i++) lth__matrix_free(&s->F[i]);
-    bool later = s->K.tiles && gp->classes; /* nothing is to be measured */
-    lth_status status = later ? LTH_OK : factor_each(gp, &s->K, err);
+    bool sharpens = lth__gp_learns_sharpness(gp);
+    bool later = s->K.tiles && gp->classes && !sharpens; /* nothing is to be measured */
+    lth_status status = sharpens ? make_room_without(gp, err) : LTH_OK;
+    if (status == LTH_OK && !later) status = factor_each(gp, &s->K, err);
     free_matrices(s);
     lth__free(s->sites);
     s->sites = NULL;
     gp->report.noise = lth__gp_noise(gp);
+    if (status == LTH_OK && sharpens) status = learn_sharpness(gp, err);
     bool reports = !gp->classes && !gp->only_predicts;
     return status == LTH_OK && reports ? report_left_out(gp, err) : status;
 }

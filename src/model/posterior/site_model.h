@@ -20,7 +20,8 @@
 typedef struct lth__site_model {
     size_t latents;
     double *a, *f, *root_w; /* [latent][row]; the root with the sign of W                   */
-    double *without;        /* likewise: v', of numbers, made with the factors              */
+    double *without;        /* likewise: v', of numbers, made with the factors; of labels while
+                               it settles, and where latents are coupled all of f so        */
     double *sites;          /* [latent][l, W][row], while it learns, where they are carried */
     double lack;            /* what their bound may lack then                               */
     lth__matrix K, M, B;    /* then: covariances, weights; one latent's B                   */

@@ -56,4 +56,9 @@ lth_status lth__softmax_weights(lth__softmax *l, const lth__matrix *K, lth__matr
 lth_status lth__softmax_spread(const lth__softmax *l, size_t m, const double *X, const double *self,
                                double *covariance, lth_error *err);
 
+/* f of each row from all the others (softmax_left_out.c), S is inverted: mean [row][class] and
+ * covariance [row][class][class]. */
+lth_status lth__softmax_leave_out(const lth__softmax *l, const lth__matrix *K, double *mean,
+                                  double *covariance, lth_error *err);
+
 #endif

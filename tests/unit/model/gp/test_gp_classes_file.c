@@ -127,6 +127,11 @@ static void hostile(void **state) {
         {"noise", .at = 1, .number = -1},
         {"scaling", .at = 1, .number = 0},
         {"report", .at = 0, .number = -1},
+        {"sharpness", .at = 0, .number = 0},
+        {"sharpness", .at = 0, .number = NAN},
+        {"sharpness", .at = 0, .number = 1e9},
+        {"sharpness", .at = 1, .number = -1},
+        {"sharpness", .at = 2, .number = INFINITY},
     };
     save_model("three", LTH_LOGIT);
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++)
@@ -138,7 +143,7 @@ static void hostile(void **state) {
     hostile_refused(ctx, "m", &(hostile_change){.name = "y", .at = 9, .number = -gp->y[9]},
                     hostile_gp);
     lth_gp_free(gp);
-    static const char *const older[] = {"report.more", NULL}; /* files have none */
+    static const char *const older[] = {"report.more", "sharpness", NULL}; /* files have none */
     hostile_arrays(ctx, "m", older, NULL, hostile_gp);
     unlink("m");
 }

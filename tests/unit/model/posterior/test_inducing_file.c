@@ -150,7 +150,8 @@ static void hostile(void **state) {
     };
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++)
         hostile_refused(ctx, "m", &changes[i], hostile_gp);
-    static const char *const older[] = {"report.more", "class_rows", NULL}; /* files have none */
+    static const char *const older[] = {"report.more", "class_rows", "sharpness",
+                                        NULL}; /* files have none */
     hostile_arrays(ctx, "m", older, NULL, hostile_gp);
     lth_gp_free(gp);
     lth_table_free(table);
