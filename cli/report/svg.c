@@ -9,7 +9,7 @@
 
 /* Units of a picture, which is then scaled to its place: small enough to be read on a phone, where
  * letters are larger. The name of the upright axis stands above it, and never meets its numbers. */
-enum { WIDTH = 480, HEIGHT = 316, SQUARE = 416, RIGHT = 22, TOP = 36, BOTTOM = 52, LETTER = 9 };
+enum { WIDTH = 480, HEIGHT = 322, SQUARE = 422, RIGHT = 22, TOP = 36, BOTTOM = 58, LETTER = 11 };
 
 /* ---- Scales ---- */
 
@@ -102,7 +102,7 @@ static void draw_x_axis(svg_chart *c, double step) {
         fprintf(c->out, "<path class=\"grid\" d=\"M%.1f %dV%.1f\"/>", x, TOP, bottom);
         if (i++ % (every > 0 ? every : 1) != 0) continue;
         tick_text(v, step, text);
-        fprintf(c->out, "<text class=\"mid\" x=\"%.1f\" y=\"%.1f\">%s</text>\n", x, bottom + 20,
+        fprintf(c->out, "<text class=\"mid\" x=\"%.1f\" y=\"%.1f\">%s</text>\n", x, bottom + 26,
                 text);
     }
     fprintf(c->out, "<path class=\"axis\" d=\"M%.1f %.1fH%.1f\"/>", c->left, bottom,
