@@ -254,11 +254,20 @@ void html_text_cell(FILE *out, const char *text, size_t most) {
     fputs("</td>", out);
 }
 
+/* Blanks at the ends of a pattern are letters of it. */
+static void put_pattern(FILE *out, const char *text, size_t most) {
+    size_t first = strspn(text, " "), end = strlen(text), last = end;
+    while (last > first && text[last - 1] == ' ') --last;
+    for (size_t i = 0; i < first; ++i) fputs("␣", out);
+    if (put_text(out, text + first, last - first, most) < last - first) fputs("…", out);
+    for (size_t i = last; i < end; ++i) fputs("␣", out);
+}
+
 void html_meter_cell(FILE *out, const char *text, double weight, double most) {
     double share = most > 0 ? fmin(1, fabs(weight) / most) : 0;
     fprintf(out, "<td class=\"text w\"><span class=\"meter %s\" style=\"--m:%.0f%%\">",
             weight > 0 ? "up" : "down", 100 * share);
-    html_short(out, text, 200);
+    put_pattern(out, text, 200);
     fputs("</span></td>", out);
 }
 

@@ -62,7 +62,8 @@ void html_percent_cell(FILE *out, double share);
 void html_text_cell(FILE *out, const char *text, size_t most);
 /* A head over a bar as long as its share. */
 void html_meter_head(FILE *out, const char *name, double share);
-/* Text over a bar as long as its weight is in parts of the heaviest. */
+/* Text over a bar as long as its weight is in parts of the heaviest; blanks at its ends are seen.
+ */
 void html_meter_cell(FILE *out, const char *text, double weight, double most);
 
 /* What the colours of a picture mean. "": a line of the first colour, "kb" of the second, dashed,

@@ -102,6 +102,17 @@ static void write_texts(explain_writer *w, const explanation *x) {
     }
 }
 
+static bool has_texts(const lth_reasons *r) {
+    for (size_t i = 0; i < lth_reasons_summarise(r)->parts; ++i)
+        if (lth_reasons_part_at(r, i)->first != LTH_NONE) return true;
+    return false;
+}
+
+static void open_numbers(FILE *out, bool beside_texts) {
+    if (beside_texts) fputs("<h3>Numbers</h3>\n", out);
+    html_open_table(out, "whole", "column|value#|adds#");
+}
+
 /* The others: numbers, and what cannot be told apart. */
 static void write_numbers(FILE *out, const explanation *x) {
     const lth_reasons *r = x->reasons;
@@ -114,7 +125,7 @@ static void write_numbers(FILE *out, const explanation *x) {
     for (size_t i = 0; i < parts; ++i) {
         const lth_reasons_part *p = lth_reasons_part_at(r, i);
         if (p->first != LTH_NONE) continue;
-        if (!shown++) html_open_table(out, "whole", "column|value#|adds#");
+        if (!shown++) open_numbers(out, has_texts(r));
         const char *cell = cell_of(x, p->text, &length);
         fputs("<tr>", out);
         html_meter_cell(out, p->text, p->weight, most);

@@ -241,7 +241,7 @@ static void write_parameters(report *r, size_t count) {
     size_t shown = count <= SHOWN + FEW ? count : SHOWN;
     const char *help = NULL;
     char more[64];
-    html_open_table(r->out, "", heads);
+    html_open_table(r->out, "whole", heads);
     for (size_t i = 0; i < shown; ++i) write_parameter(r, i, &help);
     html_close_table(r->out);
     if (shown == count) return;

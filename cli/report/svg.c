@@ -214,7 +214,7 @@ static double room_beside(const double *values, size_t count) {
     }
     double range = known > 0 ? sorted[known - 1] - sorted[0] : 0;
     free(sorted);
-    return 3 * different <= known && nearest >= range / 100 && isfinite(nearest) ? nearest / 2 : 0;
+    return 3 * different <= known && nearest >= range / 40 && isfinite(nearest) ? nearest / 2 : 0;
 }
 
 /* The multiples of the golden ratio fall evenly, whatever their number. */
