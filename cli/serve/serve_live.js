@@ -137,7 +137,7 @@
     const most = Math.max(...bare.map(t => Math.abs(t.weight)), 0);
     if (bare.length && out.length) out.push(element("h3", {}, "Numbers"));
     if (bare.length) out.push(table(["column", "value#", "adds#"], bare.map(t => [meterCell(t.token,
-      most > 0 ? Math.abs(t.weight) / most : 0, t.weight > 0), numberCell(t.token in row ? String(row[t.token]) : ""),
+      most > 0 ? Math.abs(t.weight) / most : 0, t.weight > 0), numberCell(Object.hasOwn(row, t.token) ? String(row[t.token]) : ""),
     numberCell(signed(t.weight))])));
     return out;
   }
