@@ -1238,6 +1238,8 @@ typedef struct lth_reasons_summary {
     double predicted; /* of numbers: what is expected of y, in its units; else NaN */
     const char *unit; /* of all the others: "" = those of y, "latent" = those of f, as where counts
                          are exp(f); their sd and noise are then NaN. Static */
+    double least, most; /* target of a training row; NaN for labels, and of an SVM, which keeps none
+                         */
 } lth_reasons_summary;
 LTH_API const lth_reasons_summary *lth_reasons_summarise(const lth_reasons *reasons);
 
@@ -1256,7 +1258,8 @@ LTH_API const lth_reasons_part *lth_reasons_part_at(const lth_reasons *reasons, 
 
 /* A pattern: tokens with gaps between them ("not ... good"), or a fragment of a tree in brackets.
  * `weight` is what it adds to this prediction, or for a model, to the prediction of a row that has
- * it once, without gaps. `rows` counts the training rows that have it. */
+ * it once, without gaps. `rows` counts the training rows that have it. What is lighter than 1e-12
+ * of the heaviest is rounding, and is not listed; nor are such training rows. */
 typedef struct lth_reasons_pattern {
     const char *column, *text;
     double weight;
@@ -1292,6 +1295,10 @@ LTH_API lth_status lth_svm_patterns(const lth_svm *svm, size_t problem, size_t c
 LTH_API const char *lth_gp_row_text(const lth_gp *gp, size_t row, size_t column);
 /* The same of an SVM's support rows. */
 LTH_API const char *lth_svm_row_text(const lth_svm *svm, size_t row, size_t column);
+/* All its columns on one line, to be read: texts and trees before numbers, which are rounded to
+ * four digits; "a text | size 3, weight 0.5". Borrowed likewise. */
+LTH_API const char *lth_gp_row_line(const lth_gp *gp, size_t row);
+LTH_API const char *lth_svm_row_line(const lth_svm *svm, size_t row);
 
 /* The same of either kind of model; `function` and lth_explain_options.target count up to
  * lth_model_functions(): its targets, the classes of a Gaussian process, or the problems of a
@@ -1303,6 +1310,7 @@ LTH_API lth_status lth_model_explain(const lth_model *model, const lth_table *ta
 LTH_API lth_status lth_model_patterns(const lth_model *model, size_t function, size_t count,
                                       lth_reasons **out, lth_error *err);
 LTH_API const char *lth_model_row_text(const lth_model *model, size_t row, size_t column);
+LTH_API const char *lth_model_row_line(const lth_model *model, size_t row);
 
 /* ---- Design: which rows to measure next -------------------------------------------------------
  */

@@ -165,7 +165,7 @@ static int write_reasons(job *j, size_t row, size_t function, lth_reasons *reaso
                      .reasons = reasons};
     write_explanation(j, &x);
     lth_reasons_free(reasons);
-    return session_check_interrupt(&j->session);
+    return j->writer.failed ? out_of_memory() : session_check_interrupt(&j->session);
 }
 
 static int explain_function(job *j, size_t row, size_t function) {
@@ -222,12 +222,7 @@ static int write_all(job *j) {
     j->writer = (explain_writer){.out = j->out.stream,
                                  .colour = o->colour == COLOUR_ALWAYS ||
                                            (o->colour != COLOUR_NEVER && terminal)};
-    if (page) {
-        html_open(j->out.stream, "Reasons");
-        fputs("<h1>Reasons</h1>\n<p class=\"note\">Blue raises the prediction, red lowers "
-              "it.</p>\n",
-              j->out.stream);
-    }
+    if (page) html_open_reasons(j->out.stream, "Reasons", j->table != NULL);
     code = j->table ? explain_rows(j) : explain_model(j);
     if (page) html_close(j->out.stream);
     hold_interrupts();

@@ -61,7 +61,7 @@ void explain_tsv(explain_writer *w, const explanation *x) {
     }
     for (size_t i = 0; i < s.rows; ++i) {
         lth_reasons_row r = *lth_reasons_row_at(x->reasons, i);
-        write_line(w, x, "row", NULL, lth_model_row_text(x->model, r.row, 0), r.weight, r.row + 1);
+        write_line(w, x, "row", NULL, lth_model_row_line(x->model, r.row), r.weight, r.row + 1);
     }
 }
 
@@ -105,6 +105,15 @@ static void put_patterns(json_writer *w, const lth_reasons *r) {
     json_end(w);
 }
 
+/* The least and the largest target of training. */
+static void put_range(json_writer *w, const lth_reasons_summary *s) {
+    if (isnan(s->least)) return;
+    json_begin_list(w, "range");
+    json_put_double(w, NULL, s->least);
+    json_put_double(w, NULL, s->most);
+    json_end(w);
+}
+
 static void put_rows(json_writer *w, const explanation *x) {
     json_begin_list(w, "rows");
     for (size_t i = 0; i < lth_reasons_summarise(x->reasons)->rows; ++i) {
@@ -115,7 +124,7 @@ static void put_rows(json_writer *w, const explanation *x) {
         json_put_double(w, "similarity", row.similarity);
         json_put_double(w, "y", row.y);
         put_name(w, "label", row.label);
-        put_name(w, "text", lth_model_row_text(x->model, row.row, 0));
+        put_name(w, "text", lth_model_row_line(x->model, row.row));
         json_end(w);
     }
     json_end(w);
@@ -132,6 +141,7 @@ void json_put_reasons(json_writer *w, const explanation *x) {
             json_put_text(w, "unit", s.unit);
         }
         json_put_double(w, "baseline", s.baseline);
+        put_range(w, &s);
         if (!isnan(s.trend)) json_put_double(w, "linear", s.trend);
         put_tokens(w, x->reasons);
     }

@@ -90,6 +90,13 @@ double heaviest_part(const lth_reasons *r) {
     return most;
 }
 
+double heaviest_pattern(const lth_reasons *r) {
+    double most = 0;
+    for (size_t i = 0; i < lth_reasons_summarise(r)->patterns; ++i)
+        most = fmax(most, fabs(lth_reasons_pattern_at(r, i)->weight));
+    return most;
+}
+
 /* ---- Parts ---- */
 
 static size_t end_of_column(const lth_reasons *r, size_t first) {
@@ -178,7 +185,7 @@ static void write_rows(explain_writer *w, const explanation *x) {
     if (count > 0) fputs("\n  training rows: weight, similarity, target\n", w->out);
     for (size_t i = 0; i < count; ++i) {
         lth_reasons_row row = *lth_reasons_row_at(x->reasons, i);
-        const char *text = lth_model_row_text(x->model, row.row, 0);
+        const char *text = lth_model_row_line(x->model, row.row);
         fprintf(w->out, "    %+9.4g  %5.2f  ", row.weight, row.similarity);
         if (row.label)
             write_string(w->out, row.label);

@@ -50,15 +50,9 @@ void open_report_page(report *r);
 int close_report_page(report *r, int code);
 int write_page_file(const char *path, const char *page, size_t size);
 
-/* A figure: its caption (and a line below it), the chart, then the numbers behind it, folded away.
- */
+/* A figure: its caption (and a line below it), the chart, then the numbers behind it. */
 void open_figure(report *r, const char *caption, const char *line);
-void open_numbers(report *r, const char *heads); /* heads separated by "|" */
-void close_numbers(report *r);
 void close_figure(report *r);
-/* The head of a table that may be wider than the page; one that ends with "#" is of numbers. */
-void open_table(report *r, const char *class, const char *heads);
-void close_table(report *r);
 void write_target_head(report *r, size_t target); /* where there are several */
 
 /* Truth and prediction of some rows; `sd` NULL = none; `row` the number of each, NULL = from 1. */

@@ -22,31 +22,25 @@ static void write_summary(page *p) {
     const campaign_view *v = p->view;
     const char *from = lth_design_setting(v->design, "from");
     FILE *out = p->report.out;
-    fputs("<ul class=\"cards\">\n", out);
-    html_card(p->report.out, (double)v->report->rounds,
-              v->report->rounds == 1 ? "round" : "rounds");
-    html_card(p->report.out, (double)v->report->measured, "rows measured");
-    html_card(p->report.out, (double)v->report->pending, "rows pending");
+    html_open_cards(out);
+    html_count_card(out, v->report->rounds, v->report->rounds == 1 ? "round" : "rounds");
+    html_count_card(out, v->report->measured, "rows measured");
+    html_count_card(out, v->report->pending, "rows pending");
     if (v->report->best_row != LTH_NONE)
-        html_card(p->report.out, v->report->best, v->minimize ? "lowest so far" : "highest so far");
+        html_card(out, v->report->best, v->minimize ? "lowest so far" : "highest so far");
     if (!isnan(v->optimum) && v->report->best_row != LTH_NONE)
-        html_card(p->report.out, fabs(v->optimum - v->report->best), "missing to the optimum");
-    fputs("</ul>\n<p class=\"note\">Target <code>", out);
+        html_card(out, fabs(v->optimum - v->report->best), "missing to the optimum");
+    html_close_cards(out);
+    fputs("<p class=\"note\">Target <code>", out);
     html_string(out, v->target);
     fprintf(out, "</code>, rows from <code>");
     html_string(out, from ? from : lth_design_setting(v->design, "space"));
-    fputs("</code>, kernel:</p>\n<pre><code>", out);
+    fputs("</code>, kernel:</p>\n<pre tabindex=\"0\"><code>", out);
     html_string(out, v->kernel ? v->kernel : lth_design_setting(v->design, "kernel"));
     fputs("</code></pre>\n", out);
 }
 
 /* ---- Progress ---- */
-
-static void include(svg_axis *axis, double value) {
-    if (!isfinite(value)) return;
-    axis->lo = fmin(axis->lo, value);
-    axis->hi = fmax(axis->hi, value);
-}
 
 /* Rows of one round lie beside each other, in their order. */
 static void place_rows(const campaign_view *v, double *x) {
@@ -63,8 +57,9 @@ static void place_rows(const campaign_view *v, double *x) {
 static void put_steps(page *p) {
     const campaign_view *v = p->view;
     bool regret = !isnan(v->optimum);
-    open_numbers(&p->report, regret ? "round#|rows measured#|best so far#|missing to the optimum#"
-                                    : "round#|rows measured#|best so far#");
+    html_open_numbers(p->report.out,
+                      regret ? "round#|rows measured#|best so far#|missing to the optimum#"
+                             : "round#|rows measured#|best so far#");
     for (size_t i = 0; i < v->step_count; ++i) {
         const campaign_step *s = &v->steps[i];
         fputs("<tr>", p->report.out);
@@ -74,7 +69,7 @@ static void put_steps(page *p) {
         if (regret) html_number_cell(p->report.out, fabs(v->optimum - s->best));
         fputs("</tr>\n", p->report.out);
     }
-    close_numbers(&p->report);
+    html_close_folded(p->report.out);
 }
 
 static void draw_progress(page *p, double *x, double *round, double *best) {
@@ -92,20 +87,20 @@ static void draw_progress(page *p, double *x, double *round, double *best) {
                              .hi = (double)v->report->rounds + 0.5,
                              .whole = true,
                              .exact = true},
-                       .y = {.label = v->target, .lo = INFINITY, .hi = -INFINITY}};
-    for (size_t i = 0; i < v->count; ++i) include(&chart.y, v->y[i]);
-    include(&chart.y, v->optimum);
+                       .y = SVG_AXIS(v->target)};
+    svg_include(&chart.y, v->y, v->count);
+    svg_include(&chart.y, &v->optimum, 1);
     svg_open(&chart);
     svg_points(&chart, "dots", x, v->y, v->count);
     svg_line(&chart, "a", round, best, steps);
     if (!isnan(v->optimum))
         svg_segment(&chart, "b dash", 0.5, v->optimum, (double)v->report->rounds + 0.5, v->optimum);
     svg_close(&chart);
-    fputs("<p class=\"key\"><span><i class=\"kd\"></i>measured</span><span><i></i>best so "
-          "far</span>",
-          p->report.out);
-    if (!isnan(v->optimum)) fputs("<span><i class=\"kb\"></i>optimum</span>", p->report.out);
-    fputs("</p>\n", p->report.out);
+    html_open_key(p->report.out);
+    html_key(p->report.out, "kd", "measured");
+    html_key(p->report.out, "", "best so far");
+    if (!isnan(v->optimum)) html_key(p->report.out, "kb", "optimum");
+    html_close_key(p->report.out);
     put_steps(p);
     close_figure(&p->report);
 }
@@ -132,48 +127,76 @@ static int write_progress(page *p) {
 
 /* ---- Predictions ---- */
 
-static void draw_predictions(page *p) {
+/* Proposals that came out: what was expected of them, with its interval. */
+typedef struct proposals {
+    size_t count;
+    double *y, *mean, *lo, *hi, *other; /* y: moved where points would hide each other */
+    bool spread;
+} proposals;
+
+static bool find_proposals(const campaign_view *v, proposals *out) {
+    *out = (proposals){.y = malloc((5 * v->count + 1) * sizeof *out->y)};
+    if (!out->y) return false;
+    out->mean = out->y + v->count, out->lo = out->mean + v->count, out->hi = out->lo + v->count;
+    out->other = out->hi + v->count;
+    for (size_t i = 0; i < v->count; ++i) {
+        bool known = !isnan(v->y[i]) && !isnan(v->mean[i]);
+        out->y[i] = known ? v->y[i] : NAN;
+        out->mean[i] = known ? v->mean[i] : NAN;
+        out->lo[i] = out->mean[i] - sds_95 * v->sd[i];
+        out->hi[i] = out->mean[i] + sds_95 * v->sd[i];
+    }
+    out->count = v->count;
+    out->spread = svg_spread(out->y, out->count);
+    return true;
+}
+
+/* Those of the newest round over the others. */
+static void put_rounds(svg_chart *chart, const campaign_view *v, const proposals *of) {
+    size_t newest = v->predictions[v->prediction_count - 1].asked;
+    for (int fresh = 0; fresh < 2; ++fresh) {
+        for (size_t i = 0; i < of->count; ++i)
+            of->other[i] = (v->asked[i] == newest) == fresh ? of->mean[i] : NAN;
+        svg_points(chart, fresh ? "dots b" : "dots", of->y, of->other, of->count);
+    }
+}
+
+static int draw_predictions(page *p) {
     static const char caption[] = "What was expected, and what came out";
     const campaign_view *v = p->view;
-    double *lo = malloc((2 * v->count + 1) * sizeof *lo), *hi = lo ? lo + v->count : NULL;
-    if (!lo) return;
+    FILE *out = p->report.out;
+    proposals of;
+    if (!find_proposals(v, &of)) return out_of_memory();
     open_figure(&p->report, caption,
-                "A point for each proposal, with its 95% interval; the newest round is orange");
-    svg_chart chart = {.out = p->report.out,
+                of.spread ? "A point for each proposal, with its 95% interval; those that came out "
+                            "the same are spread sideways, to be told apart"
+                          : "A point for each proposal, with its 95% interval");
+    svg_chart chart = {.out = out,
                        .number = p->report.charts,
                        .title = caption,
                        .description = "For each proposal that was measured, the value that came "
                                       "out to the right, and the one that was expected upwards.",
-                       .x = {.label = "came out", .lo = INFINITY, .hi = -INFINITY},
-                       .y = {.label = "expected", .lo = INFINITY, .hi = -INFINITY}};
-    size_t newest = v->predictions[v->prediction_count - 1].asked;
-    double *old = malloc((2 * v->count + 1) * sizeof *old);
-    for (size_t i = 0; i < v->count; ++i) {
-        lo[i] = v->mean[i] - sds_95 * v->sd[i];
-        hi[i] = v->mean[i] + sds_95 * v->sd[i];
-        if (isnan(v->y[i]) || isnan(v->mean[i])) continue;
-        include(&chart.x, v->y[i]);
-        include(&chart.y, v->mean[i]);
-        include(&chart.y, lo[i]);
-        include(&chart.y, hi[i]);
-    }
+                       .x = SVG_AXIS("came out"),
+                       .y = SVG_AXIS("expected")};
+    chart.x.exact = of.spread;
+    svg_include(&chart.x, of.y, of.count);
+    svg_include(&chart.y, of.mean, of.count);
+    svg_include(&chart.y, of.lo, of.count);
+    svg_include(&chart.y, of.hi, of.count);
     double from = fmax(chart.x.lo, chart.y.lo), to = fmin(chart.x.hi, chart.y.hi);
     svg_open(&chart);
-    svg_spans(&chart, v->y, lo, hi, v->count);
+    svg_spans(&chart, of.y, of.lo, of.hi, of.count);
     if (from < to) svg_segment(&chart, "c dash", from, from, to, to);
-    for (int fresh = 0; old && fresh < 2; ++fresh) {
-        for (size_t i = 0; i < v->count; ++i)
-            old[i] = (v->asked[i] == newest) == fresh ? v->mean[i] : NAN;
-        svg_points(&chart, fresh ? "dots b" : "dots", v->y, old, v->count);
-    }
+    put_rounds(&chart, v, &of);
     svg_close(&chart);
-    fputs("<p class=\"key\"><span><i class=\"kd kb\"></i>newest round</span><span><i "
-          "class=\"kd\"></i>rounds before</span><span><i class=\"kc\"></i>95% interval of "
-          "y</span></p>\n",
-          p->report.out);
+    html_open_key(out);
+    html_key(out, "kd kb", "newest round");
+    if (v->prediction_count > 1) html_key(out, "kd", "rounds before");
+    html_key(out, "kc", "as expected");
+    html_close_key(out);
     close_figure(&p->report);
-    free(lo);
-    free(old);
+    free(of.y);
+    return EXIT_DONE;
 }
 
 /* Levels against the share of values inside of them, over all rounds. */
@@ -212,7 +235,7 @@ static void draw_calibration(page *p) {
 
 static void put_predictions(page *p) {
     const campaign_view *v = p->view;
-    open_table(&p->report, "", "asked in round#|rows#|rmse#|spearman#|inside 95%#");
+    html_open_table(p->report.out, "", "asked in round#|rows#|rmse#|spearman#|inside 95%#");
     for (size_t i = 0; i < v->prediction_count; ++i) {
         const campaign_predictions *of = &v->predictions[i];
         fputs("<tr>", p->report.out);
@@ -220,16 +243,16 @@ static void put_predictions(page *p) {
         html_count_cell(p->report.out, of->count);
         html_number_cell(p->report.out, of->rmse);
         html_number_cell(p->report.out, of->spearman);
-        fputs("<td class=\"n\">", p->report.out);
-        html_percent(p->report.out, of->coverage);
-        fputs("</td></tr>\n", p->report.out);
+        html_percent_cell(p->report.out, of->coverage);
+        fputs("</tr>\n", p->report.out);
     }
-    close_table(&p->report);
+    html_close_table(p->report.out);
 }
 
-static void write_predictions(page *p) {
+static int write_predictions(page *p) {
     const campaign_view *v = p->view;
-    if (v->prediction_count == 0) return;
+    int code = EXIT_DONE;
+    if (v->prediction_count == 0) return code;
     html_open_section(p->report.out, "predictions", "Predictions of past rounds");
     fputs("<p>What the model of the time expected of the rows it asked for. Intervals have the "
           "noise of the last model.</p>\n",
@@ -237,11 +260,12 @@ static void write_predictions(page *p) {
     put_predictions(p);
     if (isfinite(v->predictions[0].rmse)) {
         fputs("<div class=\"pair\">\n", p->report.out);
-        draw_predictions(p);
+        code = draw_predictions(p);
         draw_calibration(p);
         fputs("</div>\n", p->report.out);
     }
     html_close_section(p->report.out);
+    return code;
 }
 
 /* ---- Rows ---- */
@@ -252,9 +276,8 @@ static int put_row(page *p, size_t row, bool pending) {
     FILE *out = p->report.out;
     char *text = campaign_row_text(v, row);
     if (!text) return out_of_memory();
-    fputs("<tr><td class=\"text\">", out);
-    html_short(out, text, SHORT);
-    fputs("</td>", out);
+    fputs("<tr>", out);
+    html_text_cell(out, text, SHORT);
     free(text);
     if (!pending) html_number_cell(out, v->y[row]);
     if (!pending) html_count_cell(out, v->round[row]);
@@ -272,9 +295,9 @@ static int write_best(page *p) {
     int code = EXIT_DONE;
     if (count > 0) {
         html_open_section(p->report.out, "best", "The best rows");
-        open_table(&p->report, "", "row|came out#|round#|was expected#|sd#");
+        html_open_table(p->report.out, "", "row|came out#|round#|was expected#|sd#");
         for (size_t i = 0; i < count && i < SHOWN && !code; ++i) code = put_row(p, order[i], false);
-        close_table(&p->report);
+        html_close_table(p->report.out);
         html_close_section(p->report.out);
     }
     free(order);
@@ -286,10 +309,10 @@ static int write_pending(page *p) {
     if (v->report->pending == 0) return EXIT_DONE;
     int code = EXIT_DONE;
     html_open_section(p->report.out, "pending", "What is pending");
-    open_table(&p->report, "", "row|asked in round#|expected#|sd#");
+    html_open_table(p->report.out, "", "row|asked in round#|expected#|sd#");
     for (size_t i = 0; i < v->count && !code; ++i)
         if (v->round[i] == 0) code = put_row(p, i, true);
-    close_table(&p->report);
+    html_close_table(p->report.out);
     html_close_section(p->report.out);
     return code;
 }
@@ -304,7 +327,7 @@ int write_campaign_page(session *s, const campaign_view *v, const char *title, c
     write_summary(&p);
     fputs("</header>\n", p.report.out);
     int code = write_progress(&p);
-    if (!code) write_predictions(&p);
+    if (!code) code = write_predictions(&p);
     if (!code) code = write_best(&p);
     if (!code) code = write_pending(&p);
     code = close_report_page(&p.report, code);

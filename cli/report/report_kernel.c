@@ -51,14 +51,14 @@ static void draw_gap(report *r, const lth_param *gap) {
     svg_line(&c, "a", x, y, SKIPPED);
     svg_points(&c, "dot", x, y, SKIPPED);
     svg_close(&c);
-    open_numbers(r, "skipped#|weight#");
+    html_open_numbers(r->out, "skipped#|weight#");
     for (size_t i = 0; i < SKIPPED; ++i) {
         fputs("<tr>", r->out);
         html_count_cell(r->out, i);
         html_number_cell(r->out, y[i]);
         fputs("</tr>\n", r->out);
     }
-    close_numbers(r);
+    html_close_folded(r->out);
     close_figure(r);
 }
 
@@ -99,7 +99,7 @@ static void draw_orders(report *r) {
     for (size_t i = 0; i < g.orders; ++i)
         svg_column(&c, (double)i + 0.65, (double)i + 1.35, g.order_share[i]);
     svg_close(&c);
-    open_numbers(r, "order#|share#|nu#");
+    html_open_numbers(r->out, "order#|share#|nu#");
     for (size_t i = 0; i < g.orders; ++i) {
         fputs("<tr>", r->out);
         html_count_cell(r->out, i + 1);
@@ -107,7 +107,7 @@ static void draw_orders(report *r) {
         html_number_cell(r->out, g.nu[i]);
         fputs("</tr>\n", r->out);
     }
-    close_numbers(r);
+    html_close_folded(r->out);
     close_figure(r);
 }
 
@@ -157,11 +157,10 @@ static void write_symbol_figure(report *r, const lth_gp_symbol *symbols, size_t 
     svg_bars(r->out, r->charts, "Decay of each symbol",
              "A bar for each grammar symbol: how much fragments that go on below it count.", names,
              decays, shown, 1);
-    open_numbers(r, "symbol|kernel|decay#|alpha#|nodes#");
+    html_open_numbers(r->out, "symbol|kernel|decay#|alpha#|nodes#");
     for (size_t i = 0; i < count; ++i) {
-        fputs("<tr><th scope=\"row\">", r->out);
-        html_string(r->out, symbols[i].symbol);
-        fputs("</th><td>", r->out);
+        html_row_head(r->out, symbols[i].symbol);
+        fputs("<td>", r->out);
         html_string(r->out, symbols[i].kernel);
         fputs("</td>", r->out);
         html_number_cell(r->out, symbols[i].decay);
@@ -169,7 +168,7 @@ static void write_symbol_figure(report *r, const lth_gp_symbol *symbols, size_t 
         html_count_cell(r->out, symbols[i].count);
         fputs("</tr>\n", r->out);
     }
-    close_numbers(r);
+    html_close_folded(r->out);
     close_figure(r);
 }
 

@@ -21,23 +21,19 @@ int write_classes(report *r) {
               ? "<p>A row may have several of these labels, or none.</p>\n"
               : "<p>Each row has one of these labels.</p>\n",
           r->out);
-    open_table(r, "", svm ? "class|rows#|share#|support rows#" : "class|rows#|share#");
+    html_open_table(r->out, "", svm ? "class|rows#|share#|support rows#" : "class|rows#|share#");
     for (size_t i = 0; i < lth_model_classes(r->model); ++i) {
         size_t count =
             svm ? lth_svm_class_at(svm, i)->rows : lth_gp_class(lth_model_gp(r->model), i)->rows;
         double share = rows ? (double)count / (double)rows : 0;
-        fprintf(r->out, "<tr><th scope=\"row\"><span class=\"meter up\" style=\"--m:%.0f%%\">",
-                100 * fmin(1, share));
-        html_string(r->out, lth_model_class(r->model, i));
-        fputs("</span></th>", r->out);
+        fputs("<tr>", r->out);
+        html_meter_head(r->out, lth_model_class(r->model, i), share);
         html_count_cell(r->out, count);
-        fputs("<td class=\"n\">", r->out);
-        html_percent(r->out, share);
-        fputs("</td>", r->out);
+        html_percent_cell(r->out, share);
         if (svm) html_count_cell(r->out, lth_svm_class_at(svm, i)->support);
         fputs("</tr>\n", r->out);
     }
-    close_table(r);
+    html_close_table(r->out);
     return EXIT_DONE;
 }
 
@@ -86,10 +82,7 @@ static const char *class_name(const report *r, const judged *j, size_t c) {
 /* ---- Figures of labels ---- */
 
 static void figure(report *r, const char *name, double value) {
-    if (isnan(value)) return;
-    fprintf(r->out, "<li><b>");
-    html_number(r->out, value);
-    fprintf(r->out, "</b><span>%s</span></li>\n", name);
+    if (!isnan(value)) html_card(r->out, value, name);
 }
 
 /* The mean of -log P of the true labels; a label that training did not have has no probability. */
@@ -115,25 +108,24 @@ static int write_quality(report *r, const judged *j) {
     for (size_t c = 0; c < j->classes; ++c)
         lth_class_metrics_of(j->truth, j->predicted, j->rows, j->classes, c, &each[c],
                              sizeof *each);
-    fputs("<ul class=\"cards\">\n", r->out);
-    fprintf(r->out, "<li><b>%zu</b><span>held-out rows</span></li>\n", j->rows);
+    html_open_cards(r->out);
+    html_count_card(r->out, j->rows, "held-out rows");
     figure(r, "accuracy", m.accuracy);
     figure(r, "macro F1", m.macro_f1);
     figure(r, "micro F1", m.micro_f1);
     figure(r, "log loss", log_loss(r, j));
-    fputs("</ul>\n<h3>By class</h3>\n", r->out);
-    open_table(r, "", "class|rows#|precision#|recall#|F1#");
+    html_close_cards(r->out);
+    fputs("<h3>By class</h3>\n", r->out);
+    html_open_table(r->out, "", "class|rows#|precision#|recall#|F1#");
     for (size_t c = 0; c < j->known + j->strange; ++c) {
-        fputs("<tr><th scope=\"row\">", r->out);
-        html_string(r->out, class_name(r, j, c));
-        fputs("</th>", r->out);
+        html_row_head(r->out, class_name(r, j, c));
         html_count_cell(r->out, each[c].support);
         html_number_cell(r->out, each[c].precision);
         html_number_cell(r->out, each[c].recall);
         html_number_cell(r->out, each[c].f1);
         fputs("</tr>\n", r->out);
     }
-    close_table(r);
+    html_close_table(r->out);
     free(each);
     return EXIT_DONE;
 }
@@ -152,23 +144,18 @@ static void write_matrix(report *r, const judged *j) {
         fprintf(r->out, "<p class=\"note\">%zu classes are too many for a matrix.</p>\n", j->known);
         return;
     }
-    fputs("<div class=\"scroll\" tabindex=\"0\"><table class=\"matrix\"><caption>Rows are the true "
-          "classes, "
-          "columns the predicted ones; the darker, the larger the share of its row.</caption>\n"
-          "<thead><tr><th scope=\"col\">true</th>",
-          r->out);
-    for (size_t c = 0; c < j->known; ++c) {
-        fputs("<th scope=\"col\" class=\"n\">", r->out);
-        html_short(r->out, lth_model_class(r->model, c), 24);
-        fputs("</th>", r->out);
-    }
-    fputs("</tr></thead>\n<tbody>\n", r->out);
+    fputs(
+        "<p class=\"note\">Rows are the true classes, columns the predicted ones; the darker, the "
+        "larger the share of its row.</p>\n",
+        r->out);
+    html_open_heads(r->out, "matrix");
+    html_head(r->out, "true", false);
+    for (size_t c = 0; c < j->known; ++c) html_head(r->out, lth_model_class(r->model, c), true);
+    html_close_heads(r->out);
     for (size_t t = 0; t < j->known + j->strange; ++t) {
         size_t support = 0;
         for (size_t c = 0; c < j->known; ++c) support += count_confused(j, t, c);
-        fputs("<tr><th scope=\"row\">", r->out);
-        html_string(r->out, class_name(r, j, t));
-        fputs("</th>", r->out);
+        html_row_head(r->out, class_name(r, j, t));
         for (size_t c = 0; c < j->known; ++c) {
             size_t count = count_confused(j, t, c);
             fprintf(r->out, "<td%s style=\"--w:%.2f\">%zu</td>", t == c ? "" : " class=\"off\"",
@@ -176,7 +163,7 @@ static void write_matrix(report *r, const judged *j) {
         }
         fputs("</tr>\n", r->out);
     }
-    close_table(r);
+    html_close_table(r->out);
 }
 
 /* ---- Reliability ---- */
@@ -207,6 +194,18 @@ static void fill_bins(const report *r, const judged *j, bins *b) {
     }
 }
 
+static void name_reliability(const report *r, const judged *j, char *line, size_t size) {
+    bool pair = j->known == 2 && !lth_model_is_multi_label(r->model);
+    const char *of =
+        lth_model_is_multi_label(r->model) ? "Of every label" : "Of the predicted class";
+    if (pair)
+        snprintf(line, size,
+                 "Of %.80s (of %.80s it is the mirror image), in ten groups by its probability",
+                 lth_model_class(r->model, 1), lth_model_class(r->model, 0));
+    else
+        snprintf(line, size, "%s, in ten groups by its probability", of);
+}
+
 static void write_reliability(report *r, const judged *j) {
     fputs("<h3>How honest the probabilities are</h3>\n", r->out);
     if (!j->probability) {
@@ -225,11 +224,9 @@ static void write_reliability(report *r, const judged *j) {
         y[used++] = b.was[i] / (double)b.count[i];
     }
     fputs("<div class=\"pair\">\n", r->out);
-    open_figure(r, "Reliability",
-                lth_model_is_multi_label(r->model)
-                    ? "Of every label, in ten groups by its probability"
-                : j->known == 2 ? "Of the second class, in ten groups by its probability"
-                                : "Of the predicted class, in ten groups by its probability");
+    char line[240];
+    name_reliability(r, j, line, sizeof line);
+    open_figure(r, "Reliability", line);
     svg_chart c = {.out = r->out,
                    .number = r->charts,
                    .title = "Reliability of the probabilities",
@@ -243,7 +240,7 @@ static void write_reliability(report *r, const judged *j) {
     svg_line(&c, "a", x, y, used);
     svg_points(&c, "dot", x, y, used);
     svg_close(&c);
-    open_numbers(r, "predicted#|observed#|cases#");
+    html_open_numbers(r->out, "predicted#|observed#|cases#");
     for (size_t i = 0; i < BINS; ++i) {
         if (b.count[i] == 0) continue;
         fputs("<tr>", r->out);
@@ -252,7 +249,7 @@ static void write_reliability(report *r, const judged *j) {
         html_count_cell(r->out, b.count[i]);
         fputs("</tr>\n", r->out);
     }
-    close_numbers(r);
+    html_close_folded(r->out);
     close_figure(r);
     fputs("</div>\n", r->out);
 }

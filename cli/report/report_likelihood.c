@@ -102,14 +102,14 @@ static void write_curve(report *r, size_t target, double lo, double hi) {
     svg_open(&c);
     svg_line(&c, "a", x, z, STEPS + 1);
     svg_close(&c);
-    open_numbers(r, "target#|warped#");
+    html_open_numbers(r->out, "target#|warped#");
     for (size_t i = 0; i <= STEPS; i += 6) {
         fputs("<tr>", r->out);
         html_number_cell(r->out, x[i]);
         html_number_cell(r->out, z[i]);
         fputs("</tr>\n", r->out);
     }
-    close_numbers(r);
+    html_close_folded(r->out);
     close_figure(r);
 }
 
@@ -117,12 +117,9 @@ static int write_warp(report *r, size_t target) {
     outcome o;
     int code = report_left_out(r, target, &o);
     if (code) return code;
-    double lo = INFINITY, hi = -INFINITY;
-    for (size_t i = 0; i < o.count; ++i) {
-        lo = fmin(lo, o.y[i]);
-        hi = fmax(hi, o.y[i]);
-    }
-    if (lo < hi) write_curve(r, target, lo, hi);
+    svg_axis seen = SVG_AXIS("");
+    svg_include(&seen, o.y, o.count);
+    if (seen.lo < seen.hi) write_curve(r, target, seen.lo, seen.hi);
     return EXIT_DONE;
 }
 
@@ -150,11 +147,9 @@ static void write_grade(report *r, double grade, size_t count, double share, dou
     html_number(r->out, grade);
     fputs("</th>", r->out);
     html_count_cell(r->out, count);
-    fputs("<td class=\"n\">", r->out);
-    html_percent(r->out, share);
-    fputs("</td><td class=\"n\">", r->out);
-    html_percent(r->out, expected);
-    fputs("</td></tr>\n", r->out);
+    html_percent_cell(r->out, share);
+    html_percent_cell(r->out, expected);
+    fputs("</tr>\n", r->out);
 }
 
 static int write_grades(report *r, size_t target) {
@@ -162,13 +157,13 @@ static int write_grades(report *r, size_t target) {
     size_t count = lth_gp_grades(lth_model_gp(r->model), &grades), rows = lth_model_rows(r->model);
     double *y = calloc(rows + count + 1, sizeof *y), *mean = y + rows;
     int code = y ? expect_grades(r, target, count, y, mean) : out_of_memory();
-    if (!code) open_table(r, "", "grade|rows#|share#|expected of rows left out#");
+    if (!code) html_open_table(r->out, "", "grade|rows#|share#|expected of rows left out#");
     for (size_t g = 0; g < count && !code; ++g) {
         size_t of_grade = 0;
         for (size_t i = 0; i < rows; ++i) of_grade += y[i] == grades[g];
         write_grade(r, grades[g], of_grade, (double)of_grade / (double)rows, mean[g]);
     }
-    if (!code) close_table(r);
+    if (!code) html_close_table(r->out);
     free(y);
     return code;
 }

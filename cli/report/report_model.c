@@ -10,76 +10,45 @@
 
 /* ---- Key figures ---- */
 
-static void open_card(report *r) {
-    fputs("<li><b>", r->out);
-}
-
-static void close_card(report *r, const char *what) {
-    fprintf(r->out, "</b><span>%s</span></li>\n", what);
-}
-
-static void number_card(report *r, double value, const char *what) {
-    open_card(r);
-    html_number(r->out, value);
-    close_card(r, what);
-}
-
-static void count_card(report *r, size_t count, const char *what) {
-    open_card(r);
-    fprintf(r->out, "%zu", count);
-    close_card(r, what);
-}
-
-static void text_card(report *r, const char *text, const char *what) {
-    open_card(r);
-    html_string(r->out, text);
-    close_card(r, what);
-}
-
 static void left_out_cards(report *r, const lth_metrics *loo) {
     bool several = lth_model_targets(r->model) > 1; /* the report of a model is on the first */
-    number_card(r, loo->r,
-                several ? "leave-one-out correlation, first target" : "leave-one-out correlation");
-    number_card(r, loo->mae,
-                several ? "leave-one-out mean error, first target" : "leave-one-out mean error");
-    open_card(r);
-    html_percent(r->out, loo->coverage);
-    close_card(r, "inside their 95% interval");
+    html_card(r->out, loo->r,
+              several ? "leave-one-out correlation, first target" : "leave-one-out correlation");
+    html_card(r->out, loo->mae,
+              several ? "leave-one-out mean error, first target" : "leave-one-out mean error");
+    html_percent_card(r->out, loo->coverage, "inside their 95% interval");
 }
 
 static void gp_cards(report *r) {
     lth_gp_report g = *lth_gp_reported(lth_model_gp(r->model));
-    count_card(r, g.rows, "training rows");
-    if (g.inducing) count_card(r, g.inducing, "of them stand for all");
+    html_count_card(r->out, g.rows, "training rows");
+    if (g.inducing) html_count_card(r->out, g.inducing, "of them stand for all");
     if (g.loo) left_out_cards(r, g.loo);
     if (has_labels(r))
-        count_card(r, lth_gp_classes(lth_model_gp(r->model)), "classes");
+        html_count_card(r->out, lth_gp_classes(lth_model_gp(r->model)), "classes");
     else if (!has_likelihood(r))
-        number_card(r, sqrt(g.noise), "noise, standard deviation");
+        html_card(r->out, sqrt(g.noise), "noise, standard deviation");
     else
-        text_card(r, lth_likelihood_name(lth_gp_likelihood(lth_model_gp(r->model))), "likelihood");
+        html_text_card(r->out, lth_likelihood_name(lth_gp_likelihood(lth_model_gp(r->model))),
+                       "likelihood");
     if (g.sharpness > 0) {
-        number_card(r, g.sharpness, "sharpness of probabilities");
-        number_card(r, g.left_out_loss, "leave-one-out log loss");
+        html_card(r->out, g.sharpness, "sharpness of probabilities");
+        html_card(r->out, g.left_out_loss, "leave-one-out log loss");
     }
-    number_card(r, g.evidence, "log evidence");
+    html_card(r->out, g.evidence, "log evidence");
 }
 
 static void svm_cards(report *r) {
     lth_svm_report v = *lth_svm_reported(lth_model_svm(r->model));
-    count_card(r, lth_model_rows(r->model), "training rows");
-    open_card(r);
-    fputs(v.type, r->out);
-    close_card(r, "type of machine");
-    count_card(r, v.support, "support rows");
-    if (v.classes > 0) count_card(r, v.classes, "classes");
-    if (!isnan(v.C)) number_card(r, v.C, "C, the price of errors");
-    if (!isnan(v.inner) && v.points > 1) {
-        open_card(r);
-        html_number(r->out, v.inner);
-        fprintf(r->out, "</b><span>%s over the inner folds</span></li>\n",
-                strcmp(v.score, "macro_f1") == 0 ? "macro F1" : v.score);
-    }
+    html_count_card(r->out, lth_model_rows(r->model), "training rows");
+    html_text_card(r->out, v.type, "type of machine");
+    html_count_card(r->out, v.support, "support rows");
+    if (v.classes > 0) html_count_card(r->out, v.classes, "classes");
+    if (!isnan(v.C)) html_card(r->out, v.C, "C, the price of errors");
+    char what[64];
+    snprintf(what, sizeof what, "%.40s over the inner folds",
+             strcmp(v.score, "macro_f1") == 0 ? "macro F1" : v.score);
+    if (!isnan(v.inner) && v.points > 1) html_card(r->out, v.inner, what);
 }
 
 void write_cards(report *r) {
@@ -95,18 +64,20 @@ void write_cards(report *r) {
         html_string(r->out, lth_model_target(r->model, i));
         fputs("</code>", r->out);
     }
-    fputs(".</p>\n<ul class=\"cards\">\n", r->out);
+    fputs(".</p>\n", r->out);
+    html_open_cards(r->out);
     if (lth_model_svm(r->model))
         svm_cards(r);
     else
         gp_cards(r);
-    fputs("</ul>\n", r->out);
+    html_close_cards(r->out);
 }
 
 /* ---- Training ---- */
 
 static void open_fact(report *r, const char *name) {
-    fprintf(r->out, "<tr><th scope=\"row\">%s</th><td>", name);
+    html_row_head(r->out, name);
+    fputs("<td>", r->out);
 }
 
 static void close_fact(report *r) {
@@ -186,8 +157,8 @@ int write_training(report *r) {
     fputs(lth_model_svm(r->model) ? "used" : "learned", r->out);
     fputs(":</p>\n<pre tabindex=\"0\"><code>", r->out);
     html_string(r->out, text);
-    fputs("</code></pre>\n<div class=\"scroll\" tabindex=\"0\"><table class=\"plain\"><tbody>\n",
-          r->out);
+    fputs("</code></pre>\n", r->out);
+    html_open_facts(r->out, "plain");
     free(text);
     count_fact(r, "Training rows", lth_model_rows(r->model));
     open_fact(r, lth_model_targets(r->model) > 1 ? "Targets" : "Target");
@@ -206,7 +177,7 @@ int write_training(report *r) {
         svm_facts(r);
     else
         gp_facts(r);
-    close_table(r);
+    html_close_table(r->out);
     return EXIT_DONE;
 }
 
@@ -253,11 +224,43 @@ static void write_value(report *r, const char *path, double value, double start,
     fputs("</td></tr>\n", r->out);
 }
 
-int write_hyperparameters(report *r) {
+static void write_parameter(report *r, size_t i, const char **help) {
     const lth_kernel *kernel = lth_model_kernel(r->model);
-    size_t count = lth_kernel_params(kernel);
     const lth_gp *gp = lth_model_gp(r->model);
-    if (!gp && count == 0) {
+    lth_param own = {.path = NULL};
+    if (i < lth_kernel_params(kernel)) own = *lth_kernel_param(kernel, i);
+    if (gp) {
+        lth_gp_param p = *lth_gp_param_at(gp, i);
+        write_value(r, p.path, p.value, p.start, &p, own.argument, help);
+    } else {
+        write_value(r, own.path, own.value, NAN, NULL, own.argument, help);
+    }
+}
+
+/* The first of them, as many as are read at a glance; the others wait behind their number. */
+static void write_parameters(report *r, size_t count) {
+    enum { SHOWN = 16, FEW = 4 };
+    const char *heads = lth_model_gp(r->model) ? "parameter|value#|start#|state|meaning"
+                                               : "parameter|value#|meaning";
+    size_t shown = count <= SHOWN + FEW ? count : SHOWN;
+    const char *help = NULL;
+    char more[64];
+    html_open_table(r->out, "whole", heads);
+    for (size_t i = 0; i < shown; ++i) write_parameter(r, i, &help);
+    html_close_table(r->out);
+    if (shown == count) return;
+    snprintf(more, sizeof more, "%zu more parameters", count - shown);
+    help = NULL;
+    html_open_folded(r->out, more, heads);
+    for (size_t i = shown; i < count; ++i) write_parameter(r, i, &help);
+    html_close_folded(r->out);
+}
+
+int write_hyperparameters(report *r) {
+    const lth_gp *gp = lth_model_gp(r->model);
+    size_t count = lth_kernel_params(lth_model_kernel(r->model));
+    while (gp && lth_gp_param_at(gp, count)) ++count;
+    if (count == 0) {
         fputs("<p>This kernel has none.</p>\n", r->out);
         return EXIT_DONE;
     }
@@ -269,21 +272,7 @@ int write_hyperparameters(report *r) {
         fputs("<p>A support vector machine does not learn them: they are as written, or the best "
               "of the grid.</p>\n",
               r->out);
-    open_table(r, "", gp ? "parameter|value#|start#|state|meaning" : "parameter|value#|meaning");
-    const char *help = NULL;
-    size_t all = count;
-    while (gp && lth_gp_param_at(gp, all)) ++all;
-    for (size_t i = 0; i < all; ++i) {
-        lth_param own = {.path = NULL};
-        if (i < count) own = *lth_kernel_param(kernel, i);
-        if (gp) {
-            lth_gp_param p = *lth_gp_param_at(gp, i);
-            write_value(r, p.path, p.value, p.start, &p, own.argument, &help);
-        } else {
-            write_value(r, own.path, own.value, NAN, NULL, own.argument, &help);
-        }
-    }
-    close_table(r);
+    write_parameters(r, count);
     return EXIT_DONE;
 }
 
@@ -335,12 +324,20 @@ static size_t end_of_run(const steps *s, size_t first) {
     return i;
 }
 
+static bool has_other_starts(const steps *s) {
+    for (size_t i = 1; i < s->count; ++i)
+        if (s->at[i].start != s->at[0].start) return true;
+    return false;
+}
+
 static void draw_steps(report *r, steps *s) {
     svg_chart c = {.out = r->out,
                    .number = r->charts,
                    .title = "Evidence during learning",
-                   .description = "Log evidence against the evaluations so far, a line for each "
-                                  "start; the start that won is drawn in colour.",
+                   .description = has_other_starts(s)
+                                      ? "Log evidence against the evaluations so far, a line for "
+                                        "each start; the start that won is drawn in colour."
+                                      : "Log evidence against the evaluations so far.",
                    .x = {.label = "evaluations so far", .lo = 0, .hi = 0, .whole = true},
                    .y = {.label = "log evidence", .lo = s->least, .hi = s->most}};
     size_t winner = s->at[s->count - 1].start;
@@ -366,16 +363,24 @@ int write_steps(report *r) {
     steps s = {0};
     int code = collect_steps(lth_model_gp(r->model), &s);
     if (!code) {
-        fputs("<p>Several starts race for a few iterations, and the best of them is finished. "
-              "Starts that end at the same height have found the same answer.</p>\n",
+        bool race = has_other_starts(&s);
+        fputs(race ? "<p>Several starts race for a few iterations, and the best of them is "
+                     "finished. Starts that end at the same height have found the same "
+                     "answer.</p>\n"
+                   : "<p>From one start, step by step to where the evidence grows no more. More "
+                     "starts (<code>--restarts</code>) would say whether there is a better "
+                     "answer elsewhere.</p>\n",
               r->out);
         open_figure(r, "Evidence during learning",
                     "How probable the training rows are, step by step");
         draw_steps(r, &s);
-        fputs("<p class=\"key\"><span><i></i>the start that won</span>"
-              "<span><i class=\"kc\"></i>other starts</span></p>\n",
-              r->out);
-        open_numbers(r, "start#|iteration#|evaluations#|log evidence#|gradient#");
+        if (race) {
+            html_open_key(r->out);
+            html_key(r->out, "", "the start that won");
+            html_key(r->out, "kc", "other starts");
+            html_close_key(r->out);
+        }
+        html_open_numbers(r->out, "start#|iteration#|evaluations#|log evidence#|gradient#");
         for (size_t i = 0; i < s.count; ++i) {
             fputs("<tr>", r->out);
             html_count_cell(r->out, s.at[i].start + 1);
@@ -385,7 +390,7 @@ int write_steps(report *r) {
             html_number_cell(r->out, s.at[i].gradient);
             fputs("</tr>\n", r->out);
         }
-        close_numbers(r);
+        html_close_folded(r->out);
         close_figure(r);
     }
     free(s.at);
@@ -415,7 +420,7 @@ int write_grid(report *r) {
             errors                             ? "root mean square error, of which less is better"
             : strcmp(v.score, "macro_f1") == 0 ? "macro F1"
                                                : "accuracy");
-    open_table(r, "", "score#||C#|epsilon#|nu#|kernel");
+    html_open_table(r->out, "", "score#||C#|epsilon#|nu#|kernel");
     for (size_t i = 0; i < v.points; ++i) {
         lth_svm_point p = *lth_svm_point_at(svm, i);
         fputs("<tr>", r->out);
@@ -431,6 +436,6 @@ int write_grid(report *r) {
         html_string(r->out, p.kernel);
         fputs("</code></td></tr>\n", r->out);
     }
-    close_table(r);
+    html_close_table(r->out);
     return EXIT_DONE;
 }

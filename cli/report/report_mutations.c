@@ -109,17 +109,15 @@ static void write_key(report *r, const mutation_values *v, double most) {
 
 static void write_effects(report *r, const mutation_values *v, const effect *all, size_t count) {
     char name[MUTATION_NAME];
-    open_numbers(r, v->sd ? "mutation|adds#|expected#|sd#" : "mutation|adds#|expected#");
+    html_open_numbers(r->out, v->sd ? "mutation|adds#|expected#|sd#" : "mutation|adds#|expected#");
     for (size_t i = 0; i < count && i < MOST_NUMBERS; ++i) {
-        fputs("<tr><th scope=\"row\">", r->out);
-        html_string(r->out, mutation_name(&r->mutations, all[i].row, name));
-        fputs("</th>", r->out);
-        html_number_cell(r->out, all[i].effect);
+        html_row_head(r->out, mutation_name(&r->mutations, all[i].row, name));
+        html_weight_cell(r->out, all[i].effect);
         html_number_cell(r->out, v->value[all[i].row - 1]);
         if (v->sd) html_number_cell(r->out, v->sd[all[i].row - 1]);
         fputs("</tr>\n", r->out);
     }
-    close_table(r);
+    html_close_table(r->out);
     if (count > MOST_NUMBERS)
         fprintf(r->out,
                 "<p class=\"note\">The %d largest of %zu; <code>luthier mutate</code> "
@@ -262,9 +260,10 @@ int write_mutations_page(session *s, lth_model *m, const mutations *of, const ch
     if (!code && !r.out) code = out_of_memory();
     if (!code) {
         open_report_page(&r);
-        fputs("</header>\n<section>\n<h2>Single mutations</h2>\n", r.out);
+        fputs("</header>\n", r.out);
+        html_open_section(r.out, "mutations", "Single mutations");
         code = write_mutations(&r);
-        fputs("</section>\n", r.out);
+        html_close_section(r.out);
         code = close_report_page(&r, code);
     }
     if (!code) code = write_page_file(path, page, size);

@@ -54,14 +54,14 @@ static void write_figure(report *r, const double *expected, const double *seen, 
     svg_segment(&c, "b dash", 0, 0, most, most);
     svg_points(&c, "dot", expected, seen, groups);
     svg_close(&c);
-    open_numbers(r, "expected#|seen#");
+    html_open_numbers(r->out, "expected#|seen#");
     for (size_t g = 0; g < groups; ++g) {
         fputs("<tr>", r->out);
         html_number_cell(r->out, expected[g]);
         html_number_cell(r->out, seen[g]);
         fputs("</tr>\n", r->out);
     }
-    close_numbers(r);
+    html_close_folded(r->out);
     close_figure(r);
 }
 

@@ -1,6 +1,7 @@
 /* Predictions against the truth: points with intervals, calibration, residuals. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "report/html.h"
 #include "report/report.h"
@@ -20,7 +21,7 @@ static size_t row_number(const outcome *o, size_t i) {
 
 static void metric(report *r, const char *name, double value) {
     if (isnan(value)) return;
-    fprintf(r->out, "<tr><th scope=\"row\">%s</th>", name);
+    html_row_head(r->out, name);
     html_number_cell(r->out, value);
     fputs("</tr>\n", r->out);
 }
@@ -37,7 +38,8 @@ static void write_metrics(report *r, const outcome *o) {
                               .cdf = o->cdf,
                               .crps = o->crps};
     if (lth_metrics_with(&from, sizeof from, o->count, &m, sizeof m, &err) != LTH_OK) return;
-    fputs("<div class=\"card\"><div class=\"scroll\" tabindex=\"0\"><table><tbody>\n", r->out);
+    fputs("<div class=\"card\">", r->out);
+    html_open_facts(r->out, "");
     metric(r, "Rows", (double)o->count);
     metric(r, "Correlation, r", m.r);
     metric(r, "Explained variance, r²", m.r2);
@@ -48,7 +50,7 @@ static void write_metrics(report *r, const outcome *o) {
     metric(r, "Continuous ranked probability score", m.crps);
     metric(r, "Calibration error", m.calibration);
     metric(r, "Quadratic weighted kappa", m.qwk);
-    close_table(r);
+    html_close_table(r->out);
     fputs("</div>\n", r->out);
 }
 
@@ -57,7 +59,8 @@ static void write_metrics(report *r, const outcome *o) {
 typedef struct cloud {
     size_t count;
     double *x, *y, *lo, *hi;
-    size_t *of; /* which row of the outcome */
+    double *beside; /* x, moved so that points do not hide each other */
+    size_t *of;     /* which row of the outcome */
 } cloud;
 
 static void free_cloud(cloud *c) {
@@ -69,12 +72,12 @@ static void free_cloud(cloud *c) {
 static int thin(const outcome *o, cloud *c) {
     size_t step = (o->count + MOST_POINTS - 1) / MOST_POINTS;
     size_t room = o->count / step + 1;
-    *c = (cloud){.x = calloc(4 * room, sizeof *c->x), .of = calloc(room, sizeof *c->of)};
+    *c = (cloud){.x = calloc(5 * room, sizeof *c->x), .of = calloc(room, sizeof *c->of)};
     if (!c->x || !c->of) {
         free_cloud(c);
         return out_of_memory();
     }
-    c->y = c->x + room, c->lo = c->y + room, c->hi = c->lo + room;
+    c->y = c->x + room, c->lo = c->y + room, c->hi = c->lo + room, c->beside = c->hi + room;
     for (size_t i = 0; i < o->count; i += step) {
         double half = o->sd ? sds_95 * o->sd[i] : 0;
         size_t at = c->count++;
@@ -87,23 +90,9 @@ static int thin(const outcome *o, cloud *c) {
     return EXIT_DONE;
 }
 
-static void find_range(const double *x, size_t count, svg_axis *axis) {
-    axis->lo = INFINITY, axis->hi = -INFINITY;
-    for (size_t i = 0; i < count; ++i) {
-        axis->lo = fmin(axis->lo, x[i]);
-        axis->hi = fmax(axis->hi, x[i]);
-    }
-}
-
-static void widen(svg_axis *axis, const double *x, size_t count) {
-    svg_axis more = {0};
-    find_range(x, count, &more);
-    axis->lo = fmin(axis->lo, more.lo);
-    axis->hi = fmax(axis->hi, more.hi);
-}
-
 static void write_cloud_numbers(report *r, const outcome *o, const cloud *points) {
-    open_numbers(r, o->sd ? "row#|true#|predicted#|sd#|from#|to#" : "row#|true#|predicted#");
+    html_open_numbers(r->out,
+                      o->sd ? "row#|true#|predicted#|sd#|from#|to#" : "row#|true#|predicted#");
     for (size_t i = 0; i < points->count; ++i) {
         fputs("<tr>", r->out);
         html_count_cell(r->out, row_number(o, points->of[i]));
@@ -116,19 +105,26 @@ static void write_cloud_numbers(report *r, const outcome *o, const cloud *points
         }
         fputs("</tr>\n", r->out);
     }
-    close_numbers(r);
+    html_close_folded(r->out);
+}
+
+/* What the points are: how many of all, what the lines are, and whether they were moved. */
+static void name_points(const outcome *o, size_t shown, bool spread, char *line, size_t size) {
+    char rows[64] = "A point for each row";
+    if (shown < o->count) snprintf(rows, sizeof rows, "%zu of %zu rows", shown, o->count);
+    snprintf(line, size, "%s%s%s", rows, o->sd ? ", with its 95% interval" : "",
+             spread ? "; those of the same true value are spread sideways, to be told apart" : "");
 }
 
 static int write_points(report *r, const outcome *o) {
     cloud points;
     int code = thin(o, &points);
     if (code) return code;
-    char line[128];
-    if (points.count < o->count)
-        snprintf(line, sizeof line, "%zu of %zu rows%s", points.count, o->count,
-                 o->sd ? ", with 95% intervals" : "");
-    else
-        snprintf(line, sizeof line, "%s", o->sd ? "With 95% intervals" : "A point for each row");
+    double *beside = points.beside;
+    memcpy(beside, points.x, points.count * sizeof *beside);
+    char line[200];
+    bool spread = svg_spread(beside, points.count);
+    name_points(o, points.count, spread, line, sizeof line);
     open_figure(r, "Predicted against true", line);
     svg_chart c = {.out = r->out,
                    .number = r->charts,
@@ -136,15 +132,17 @@ static int write_points(report *r, const outcome *o) {
                    .description = "A point for each row; on the dashed line prediction and truth "
                                   "are the same. Upright lines are 95% intervals.",
                    .square = true,
-                   .x = {.label = "true"},
-                   .y = {.label = "predicted"}};
-    find_range(points.x, points.count, &c.x);
-    find_range(points.lo, points.count, &c.y);
-    widen(&c.y, points.hi, points.count);
+                   .x = SVG_AXIS("true"),
+                   .y = SVG_AXIS("predicted")};
+    c.x.exact = spread; /* else the next grade up and down would have room */
+    svg_include(&c.x, beside, points.count);
+    svg_include(&c.y, points.y, points.count);
+    svg_include(&c.y, points.lo, points.count);
+    svg_include(&c.y, points.hi, points.count);
     svg_open(&c);
-    if (o->sd) svg_spans(&c, points.x, points.lo, points.hi, points.count);
+    if (o->sd) svg_spans(&c, beside, points.lo, points.hi, points.count);
     double from = fmax(c.x.lo, c.y.lo), to = fmin(c.x.hi, c.y.hi);
-    svg_points(&c, points.count > 200 ? "dots" : "dot", points.x, points.y, points.count);
+    svg_points(&c, points.count > 200 ? "dots" : "dot", beside, points.y, points.count);
     if (from < to) svg_segment(&c, "b dash", from, from, to, to);
     svg_close(&c);
     write_cloud_numbers(r, o, &points);
@@ -187,14 +185,14 @@ static void write_calibration(report *r, const outcome *o) {
     svg_line(&c, "a", x, y, LEVELS + 1);
     svg_points(&c, "dot", x, y, LEVELS + 1);
     svg_close(&c);
-    open_numbers(r, "expected#|observed#");
+    html_open_numbers(r->out, "expected#|observed#");
     for (size_t i = 1; i < LEVELS; ++i) {
         fputs("<tr>", r->out);
         html_number_cell(r->out, x[i]);
         html_number_cell(r->out, y[i]);
         fputs("</tr>\n", r->out);
     }
-    close_numbers(r);
+    html_close_folded(r->out);
     close_figure(r);
 }
 
@@ -248,7 +246,7 @@ static void write_residuals(report *r, const outcome *o) {
     }
     draw_normal(&c, furthest);
     svg_close(&c);
-    open_numbers(r, "from#|to#|rows#");
+    html_open_numbers(r->out, "from#|to#|rows#");
     for (size_t i = 0; i < BINS; ++i) {
         double left = -furthest + (double)i * width;
         fputs("<tr>", r->out);
@@ -257,7 +255,7 @@ static void write_residuals(report *r, const outcome *o) {
         html_number_cell(r->out, round(density[i] * width * (double)o->count));
         fputs("</tr>\n", r->out);
     }
-    close_numbers(r);
+    html_close_folded(r->out);
     close_figure(r);
 }
 
@@ -287,7 +285,7 @@ static void write_shares(report *r, const outcome *o) {
     }
     svg_segment(&c, "b dash", 0, 1, 1, 1);
     svg_close(&c);
-    open_numbers(r, "from#|to#|rows#");
+    html_open_numbers(r->out, "from#|to#|rows#");
     for (size_t i = 0; i < SHARES; ++i) {
         fputs("<tr>", r->out);
         html_number_cell(r->out, (double)i / SHARES);
@@ -295,7 +293,7 @@ static void write_shares(report *r, const outcome *o) {
         html_number_cell(r->out, round(density[i] * (double)o->count / SHARES));
         fputs("</tr>\n", r->out);
     }
-    close_numbers(r);
+    html_close_folded(r->out);
     close_figure(r);
 }
 

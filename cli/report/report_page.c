@@ -44,12 +44,14 @@ bool has_labels(const report *r) {
     return lth_model_classes(r->model) > 0;
 }
 
-/* ---- Figures and tables ---- */
+/* ---- Figures ---- */
 
 void open_figure(report *r, const char *caption, const char *line) {
     fputs("<figure>\n<figcaption>", r->out);
     html_string(r->out, caption);
-    fprintf(r->out, "<span>%s</span></figcaption>\n", line);
+    fputs("<span>", r->out);
+    html_string(r->out, line);
+    fputs("</span></figcaption>\n", r->out);
     r->charts++;
 }
 
@@ -57,44 +59,11 @@ void close_figure(report *r) {
     fputs("</figure>\n", r->out);
 }
 
-static void put_heads(report *r, const char *heads) {
-    fputs("<thead><tr>", r->out);
-    for (const char *head = heads; *head;) {
-        size_t length = strcspn(head, "|");
-        bool number = length > 0 && head[length - 1] == '#';
-        fputs(number ? "<th scope=\"col\" class=\"n\">" : "<th scope=\"col\">", r->out);
-        html_text(r->out, head, length - number);
-        fputs("</th>", r->out);
-        head += length + (head[length] == '|');
-    }
-    fputs("</tr></thead>\n<tbody>\n", r->out);
-}
-
-void open_table(report *r, const char *class, const char *heads) {
-    fprintf(r->out, "<div class=\"scroll tall\" tabindex=\"0\"><table%s%s%s>\n",
-            *class ? " class=\"" : "", class, *class ? "\"" : "");
-    put_heads(r, heads);
-}
-
-void close_table(report *r) {
-    fputs("</tbody></table></div>\n", r->out);
-}
-
 void write_target_head(report *r, size_t target) {
     if (lth_model_targets(r->model) < 2) return;
     fputs("<h3>", r->out);
     html_string(r->out, lth_model_target(r->model, target));
     fputs("</h3>\n", r->out);
-}
-
-void open_numbers(report *r, const char *heads) {
-    fputs("<details><summary>The numbers</summary>\n", r->out);
-    open_table(r, "", heads);
-}
-
-void close_numbers(report *r) {
-    close_table(r);
-    fputs("</details>\n", r->out);
 }
 
 /* ---- The page ---- */

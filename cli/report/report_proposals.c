@@ -24,53 +24,42 @@ static const char *objective_name(const page *p, size_t o, bool *minimize) {
 
 /* ---- Cards ---- */
 
-static void put_word_card(page *p, const char *word, const char *what) {
-    fputs("<li><b>", p->report.out);
-    html_string(p->report.out, word);
-    fprintf(p->report.out, "</b><span>%s</span></li>\n", what);
-}
-
 static void write_choice(page *p) {
     const lth_proposals *of = p->chosen->proposals;
     bool minimize = false;
-    fputs("<ul class=\"cards\">\n", p->report.out);
-    html_card(p->report.out, (double)p->count, p->count == 1 ? "row proposed" : "rows proposed");
-    html_card(p->report.out, (double)lth_model_rows(p->chosen->models[0]), "rows measured");
-    put_word_card(p, lth_acquisition_name(lth_proposals_acquisition(of), NULL), "acquisition");
-    put_word_card(p, lth_batch_name(lth_proposals_batch(of), NULL), "batch");
-    for (size_t o = 0; o < p->objectives && lth_model_classes(p->chosen->models[0]) == 0; ++o)
-        put_word_card(p, objective_name(p, o, &minimize), minimize ? "minimized" : "maximized");
-    fputs("</ul>\n", p->report.out);
+    FILE *out = p->report.out;
+    html_open_cards(out);
+    html_count_card(out, p->count, p->count == 1 ? "row proposed" : "rows proposed");
+    html_count_card(out, lth_model_rows(p->chosen->models[0]), "rows measured");
+    html_text_card(out, lth_acquisition_name(lth_proposals_acquisition(of), NULL), "acquisition");
+    html_text_card(out, lth_batch_name(lth_proposals_batch(of), NULL), "batch");
+    for (size_t o = 0; o < p->objectives && lth_model_classes(p->chosen->models[0]) == 0; ++o) {
+        const char *name = objective_name(p, o, &minimize);
+        html_text_card(out, name, minimize ? "minimized" : "maximized");
+    }
+    html_close_cards(out);
 }
 
 /* ---- The rows ---- */
-
-static void put_head(FILE *out, const char *name, bool number) {
-    fprintf(out, "<th scope=\"col\"%s>", number ? " class=\"n\"" : "");
-    html_string(out, name);
-    fputs("</th>", out);
-}
 
 static void put_heads(page *p) {
     const chosen *c = p->chosen;
     FILE *out = p->report.out;
     chosen_figure figure;
-    fputs("<div class=\"scroll tall\" tabindex=\"0\"><table>\n<thead><tr>", out);
-    put_head(out, "rank", true);
-    if (c->numbered) put_head(out, "row", true);
+    html_open_heads(out, "");
+    html_head(out, "rank", true);
+    if (c->numbered) html_head(out, "row", true);
     for (size_t column = 0; column < lth_table_columns(c->rows); ++column)
-        if (chosen_shows(c, column)) put_head(out, lth_table_column_name(c->rows, column), false);
+        if (chosen_shows(c, column)) html_head(out, lth_table_column_name(c->rows, column), false);
     for (size_t f = 0; chosen_figure_at(c, LTH_NONE, f, &figure); ++f)
-        put_head(out, figure.name, !figure.is_text);
-    if (c->explained) put_head(out, "reasons", false);
-    fputs("</tr></thead>\n<tbody>\n", out);
+        html_head(out, figure.name, !figure.is_text);
+    if (c->explained) html_head(out, "reasons", false);
+    html_close_heads(out);
 }
 
 static void put_figure(FILE *out, const chosen_figure *f) {
     if (f->is_text) {
-        fputs("<td class=\"text\">", out);
-        if (f->text) html_short(out, f->text, 80);
-        fputs("</td>", out);
+        html_text_cell(out, f->text ? f->text : "", 80);
     } else if (f->is_count && f->count != LTH_NONE) {
         html_count_cell(out, f->count);
     } else {
@@ -82,9 +71,7 @@ static int put_cell(page *p, size_t i, size_t column) {
     enum { SHORT = 120 };
     char *cell = chosen_cell(p->chosen, i, column);
     if (!cell) return out_of_memory();
-    fputs("<td class=\"text\">", p->report.out);
-    html_short(p->report.out, cell, SHORT);
-    fputs("</td>", p->report.out);
+    html_text_cell(p->report.out, cell, SHORT);
     free(cell);
     return EXIT_DONE;
 }
@@ -140,7 +127,7 @@ static int write_rows(page *p) {
     if (p->count > 0) {
         put_heads(p);
         for (size_t i = 0; i < p->count && !code; ++i) code = put_row(p, i);
-        close_table(&p->report);
+        html_close_table(p->report.out);
     }
     html_close_section(p->report.out);
     return code;
@@ -223,14 +210,6 @@ static int find_measured(page *p, lth_model *m, size_t target, cloud *out) {
     return code;
 }
 
-static void include(svg_axis *axis, const double *values, size_t count) {
-    for (size_t i = 0; i < count; ++i) {
-        if (!isfinite(values[i])) continue;
-        axis->lo = fmin(axis->lo, values[i]);
-        axis->hi = fmax(axis->hi, values[i]);
-    }
-}
-
 static double best_of(const cloud *c, bool minimize) {
     double best = NAN;
     for (size_t i = 0; i < c->count; ++i)
@@ -240,17 +219,13 @@ static double best_of(const cloud *c, bool minimize) {
 
 static void put_key(page *p, const cloud *grey, const cloud *measured) {
     FILE *out = p->report.out;
-    fputs("<p class=\"key\"><span><i class=\"kd\"></i>proposed</span>", out);
+    html_open_key(out);
+    html_key(out, "kd", "proposed");
     if (grey->count > 0)
-        fputs(p->chosen->numbered
-                  ? "<span><i class=\"kd kc\"></i>candidates</span>"
-                  : "<span><i class=\"kd kc\"></i>texts of the space at random</span>",
-              out);
-    if (measured->count > 0)
-        fputs("<span><i class=\"kd kb\"></i>measured, at sd 0</span><span><i class=\"kb\"></i>best "
-              "measured</span>",
-              out);
-    fputs("</p>\n", out);
+        html_key(out, "kd kc", p->chosen->numbered ? "candidates" : "texts of the space at random");
+    if (measured->count > 0) html_key(out, "kd kb", "measured, at sd 0");
+    if (measured->count > 0) html_key(out, "kb", "best measured");
+    html_close_key(out);
 }
 
 static void draw_clouds(page *p, size_t objective, const cloud *blue, const cloud *grey,
@@ -269,12 +244,12 @@ static void draw_clouds(page *p, size_t objective, const cloud *blue, const clou
                        .description = "A point for each proposal, of some candidates, and of each "
                                       "measured row: the mean to the right, the standard deviation "
                                       "upwards.",
-                       .x = {.label = "mean", .lo = INFINITY, .hi = -INFINITY},
+                       .x = SVG_AXIS("mean"),
                        .y = {.label = "sd"}};
     const cloud *all[] = {blue, grey, measured};
     for (size_t i = 0; i < 3; ++i) {
-        include(&chart.x, all[i]->mean, all[i]->count);
-        include(&chart.y, all[i]->sd, all[i]->count);
+        svg_include(&chart.x, all[i]->mean, all[i]->count);
+        svg_include(&chart.y, all[i]->sd, all[i]->count);
     }
     svg_open(&chart);
     svg_points(&chart, "dots c", grey->mean, grey->sd, grey->count);
@@ -311,12 +286,12 @@ static void draw_front(page *p, const cloud blue[2], const cloud grey[2]) {
                        .description =
                            "A point for each proposal and some candidates: the mean of the first "
                            "objective to the right, that of the second upwards.",
-                       .x = {.label = objective_name(p, 0, NULL), .lo = INFINITY, .hi = -INFINITY},
-                       .y = {.label = objective_name(p, 1, NULL), .lo = INFINITY, .hi = -INFINITY}};
-    include(&chart.x, blue[0].mean, blue[0].count);
-    include(&chart.x, grey[0].mean, grey[0].count);
-    include(&chart.y, blue[1].mean, blue[1].count);
-    include(&chart.y, grey[1].mean, grey[1].count);
+                       .x = SVG_AXIS(objective_name(p, 0, NULL)),
+                       .y = SVG_AXIS(objective_name(p, 1, NULL))};
+    svg_include(&chart.x, blue[0].mean, blue[0].count);
+    svg_include(&chart.x, grey[0].mean, grey[0].count);
+    svg_include(&chart.y, blue[1].mean, blue[1].count);
+    svg_include(&chart.y, grey[1].mean, grey[1].count);
     svg_open(&chart);
     svg_points(&chart, "dots c", grey[0].mean, grey[1].mean, grey[0].count);
     svg_points(&chart, "dot", blue[0].mean, blue[1].mean, blue[0].count);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "report/html.h"
+#include "report/reasons.h"
 #include "report/report.h"
 
 enum { PATTERNS = 12, MOST_FUNCTIONS = 12, MOST_SURPRISES = 8, FEW_SURPRISES = 3 };
@@ -16,41 +17,63 @@ static bool has_several_columns(const report *r) {
 }
 
 static void write_pattern(report *r, const lth_reasons_pattern *p, double most) {
-    bool up = p->weight > 0;
-    fprintf(r->out, "<tr><td class=\"text\"><span class=\"meter %s\" style=\"--m:%.0f%%\">",
-            up ? "up" : "down", most > 0 ? 100 * fmin(1, fabs(p->weight) / most) : 0);
-    html_short(r->out, p->text, 160);
-    fputs("</span></td>", r->out);
-    if (has_several_columns(r)) {
-        fputs("<td>", r->out);
-        html_string(r->out, p->column);
-        fputs("</td>", r->out);
-    }
-    html_number_cell(r->out, p->weight);
+    fputs("<tr>", r->out);
+    html_meter_cell(r->out, p->text, p->weight, most);
+    if (has_several_columns(r)) html_text_cell(r->out, p->column, LTH_NONE);
+    html_weight_cell(r->out, p->weight);
     html_count_cell(r->out, p->rows);
     fputs("</tr>\n", r->out);
 }
 
+/* Two classes are one problem, of the second against the first. */
+static bool is_pair(const report *r) {
+    return lth_model_gp(r->model) && lth_model_classes(r->model) == 2 &&
+           !lth_model_is_multi_label(r->model);
+}
+
+static model_function function_of(const report *r, size_t i) {
+    model_function f = model_function_at(r->model, i);
+    if (is_pair(r)) f.against = lth_model_class(r->model, 1 - i);
+    return f;
+}
+
+/* Where patterns of a side push to. */
+static void write_side_name(report *r, const model_function *f, bool up) {
+    char name[160] = "";
+    if (!f->class)
+        snprintf(name, sizeof name, "push %s", up ? "up" : "down");
+    else if (up || f->against)
+        snprintf(name, sizeof name, "towards %.100s", up ? f->class : f->against);
+    else
+        snprintf(name, sizeof name, "away from %.100s", f->class);
+    html_open_key(r->out);
+    html_key(r->out, up ? "" : "kb", name);
+    html_close_key(r->out);
+}
+
 /* Those of one sign, heaviest first. */
-static void write_side(report *r, const lth_reasons *reasons, bool up, double most) {
+static void write_side(report *r, const lth_reasons *reasons, const model_function *f, bool up) {
     size_t count = lth_reasons_summarise(reasons)->patterns, shown = 0;
-    fprintf(r->out, "<div>\n<p class=\"key\"><span><i%s></i>push %s</span></p>\n",
-            up ? "" : " class=\"kb\"", up ? "up" : "down");
-    open_table(r, "",
-               has_several_columns(r) ? "pattern|column|weight#|rows#" : "pattern|weight#|rows#");
+    double most = heaviest_pattern(reasons);
+    fputs("<div>\n", r->out);
+    write_side_name(r, f, up);
+    html_open_table(r->out, "",
+                    has_several_columns(r) ? "pattern|column|weight#|rows#"
+                                           : "pattern|weight#|rows#");
     for (size_t i = 0; i < count; ++i) {
         lth_reasons_pattern p = *lth_reasons_pattern_at(reasons, up ? i : count - 1 - i);
-        if (p.weight == 0 || (p.weight > 0) != up) continue;
+        if ((p.weight > 0) != up) continue;
         write_pattern(r, &p, most);
         ++shown;
     }
     if (shown == 0) fputs("<tr><td>none</td></tr>\n", r->out);
-    close_table(r);
+    html_close_table(r->out);
     fputs("</div>\n", r->out);
 }
 
 /* What cannot be told apart into patterns is no reason not to have a report. */
 static int write_patterns_of(report *r, size_t target) {
+    model_function f = function_of(r, target);
     lth_reasons *reasons = NULL;
     lth_error err = {0};
     lth_status status = lth_model_patterns(r->model, target, PATTERNS, &reasons, &err);
@@ -65,26 +88,17 @@ static int write_patterns_of(report *r, size_t target) {
         lth_reasons_free(reasons);
         return EXIT_DONE;
     }
-    double most = 0;
-    for (size_t i = 0; i < lth_reasons_summarise(reasons)->patterns; ++i)
-        most = fmax(most, fabs(lth_reasons_pattern_at(reasons, i)->weight));
     fputs("<div class=\"pair\">\n", r->out);
-    write_side(r, reasons, true, most);
-    write_side(r, reasons, false, most);
+    write_side(r, reasons, &f, true);
+    write_side(r, reasons, &f, false);
     fputs("</div>\n", r->out);
     lth_reasons_free(reasons);
     return EXIT_DONE;
 }
 
-/* Two classes are one problem, of the second against the first. */
-static bool is_mirrored(const report *r, size_t i) {
-    return lth_model_gp(r->model) && lth_model_classes(r->model) == 2 &&
-           !lth_model_is_multi_label(r->model) && i == 0;
-}
-
 /* What a pattern pushes up. */
 static void write_function_name(report *r, size_t i) {
-    model_function f = model_function_at(r->model, i);
+    model_function f = function_of(r, i);
     html_string(r->out, f.class ? f.class : f.target);
     if (!f.against) return;
     fputs(" against ", r->out);
@@ -101,7 +115,7 @@ int write_patterns(report *r) {
     size_t count = lth_model_functions(r->model), shown = 0;
     int code = EXIT_DONE;
     for (size_t i = 0; i < count && shown < MOST_FUNCTIONS && !code; ++i) {
-        if (is_mirrored(r, i)) continue;
+        if (is_pair(r) && i == 0) continue; /* the mirror image of the other */
         if (count > 1 || has_labels(r)) {
             fputs("<h3>", r->out);
             write_function_name(r, i);
@@ -116,55 +130,7 @@ int write_patterns(report *r) {
     return code;
 }
 
-/* ---- Highlighted text ---- */
-
-/* For each byte the weight of the smallest part that it is in: a token, or a node of a tree. */
-static void spread_weights(const lth_reasons *reasons, size_t length, double *weight,
-                           size_t *size) {
-    size_t parts = lth_reasons_summarise(reasons)->parts;
-    for (size_t i = 0; i < length; ++i) weight[i] = 0, size[i] = LTH_NONE;
-    for (size_t p = 0; p < parts; ++p) {
-        lth_reasons_part part = *lth_reasons_part_at(reasons, p);
-        if (part.first == LTH_NONE || part.first > length || part.length > length - part.first)
-            continue;
-        for (size_t i = part.first; i < part.first + part.length; ++i)
-            if (part.length < size[i]) weight[i] = part.weight, size[i] = part.length;
-    }
-}
-
-static void write_run(report *r, const char *text, size_t length, double weight, double most) {
-    double share = most > 0 ? fabs(weight) / most : 0;
-    if (share < 0.05) {
-        html_text(r->out, text, length);
-        return;
-    }
-    char number[32];
-    fprintf(r->out, "<mark class=\"%s\" style=\"--w:%.2f\" title=\"%s%s\">",
-            weight > 0 ? "up" : "down", share, weight > 0 ? "+" : "", number_text(weight, number));
-    html_text(r->out, text, length);
-    fputs("</mark>", r->out);
-}
-
-static int write_highlighted(report *r, const char *text, const lth_reasons *reasons) {
-    size_t length = strlen(text);
-    double *weight = calloc(length + 1, sizeof *weight), most = 0;
-    size_t *size = calloc(length + 1, sizeof *size);
-    if (!weight || !size) {
-        free(weight);
-        free(size);
-        return out_of_memory();
-    }
-    spread_weights(reasons, length, weight, size);
-    for (size_t i = 0; i < length; ++i) most = fmax(most, fabs(weight[i]));
-    for (size_t i = 0, end; i < length; i = end) {
-        end = i + 1;
-        while (end < length && weight[end] == weight[i]) ++end;
-        write_run(r, text + i, end - i, weight[i], most);
-    }
-    free(weight);
-    free(size);
-    return EXIT_DONE;
-}
+/* ---- Training rows ---- */
 
 /* The reasons of a training row, NULL where they cannot be had: the model keeps its rows by units,
  * so that only a kernel over one column can read them again. */
@@ -212,30 +178,25 @@ static int find_surprises(report *r, size_t target, surprise **out) {
     return EXIT_DONE;
 }
 
+/* Of several columns all of them, of one its text with the words marked. */
 static int write_row_text(report *r, size_t row, size_t target) {
-    const lth_kernel *kernel = lth_model_kernel(r->model);
-    int code = EXIT_DONE;
-    for (size_t c = 0; lth_kernel_column(kernel, c) && !code; ++c) {
-        const char *kept = lth_model_row_text(r->model, row, c);
-        char *text = kept ? strdup(kept) : NULL; /* the next call would take it away */
-        if (kept && !text) return out_of_memory();
-        if (!text) continue;
-        lth_reasons *reasons = NULL;
-        if (c == 0) code = explain_row(r, text, target, &reasons);
-        if (!code) {
-            if (c > 0) fputs("\n", r->out);
-            if (has_several_columns(r)) {
-                html_string(r->out, lth_kernel_column(kernel, c));
-                fputs(": ", r->out);
-            }
-            if (reasons)
-                code = write_highlighted(r, text, reasons);
-            else
-                html_short(r->out, text, 1000);
-        }
-        lth_reasons_free(reasons);
-        free(text);
+    if (has_several_columns(r)) {
+        const char *line = lth_model_row_line(r->model, row);
+        if (line) html_short(r->out, line, 1000);
+        return EXIT_DONE;
     }
+    const char *column = lth_kernel_column(lth_model_kernel(r->model), 0);
+    const char *kept = lth_model_row_text(r->model, row, 0);
+    char *text = kept ? strdup(kept) : NULL; /* the next call would take it away */
+    if (kept && !text) return out_of_memory();
+    if (!text) return EXIT_DONE;
+    lth_reasons *reasons = NULL;
+    int code = explain_row(r, text, target, &reasons);
+    if (!code && !reasons) html_short(r->out, text, 1000);
+    if (reasons && !html_marked(r->out, reasons, column, text, strlen(text)))
+        code = out_of_memory();
+    lth_reasons_free(reasons);
+    free(text);
     return code;
 }
 

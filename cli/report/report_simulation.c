@@ -17,15 +17,18 @@ static size_t count_found(const simulation *s) {
 
 static void put_cards(FILE *out, const simulation *s) {
     size_t last = s->steps - 1;
-    fputs("<ul class=\"cards\">\n", out);
+    html_open_cards(out);
     html_card(out, s->reached.mean[last],
               s->share ? "best at the end, as a share of the maximum" : "best at the end, mean");
     html_card(out, s->random.mean[last], "the same by random choice");
-    fprintf(out, "<li><b>%zu of %zu</b><span>campaigns found the %s</span></li>\n", count_found(s),
-            s->campaign_count, s->minimize ? "minimum" : "maximum");
-    html_card(out, (double)(s->start + s->rounds * s->count), "rows measured in each");
-    html_card(out, (double)s->table_rows, "rows to choose from");
-    fputs("</ul>\n<p class=\"note\">Kernel <code>", out);
+    char found[64];
+    snprintf(found, sizeof found, "%zu of %zu", count_found(s), s->campaign_count);
+    html_text_card(out, found,
+                   s->minimize ? "campaigns found the minimum" : "campaigns found the maximum");
+    html_count_card(out, s->start + s->rounds * s->count, "rows measured in each");
+    html_count_card(out, s->table_rows, "rows to choose from");
+    html_close_cards(out);
+    fputs("<p class=\"note\">Kernel <code>", out);
     html_string(out, s->kernel);
     fputs("</code>, target <code>", out);
     html_string(out, s->target);
@@ -33,13 +36,6 @@ static void put_cards(FILE *out, const simulation *s) {
     if (s->acquisition) fprintf(out, ", acquisition %s, batch %s", s->acquisition, s->batch);
     fprintf(out, "; %zu rows at random, then %zu round%s of %zu.</p>\n", s->start, s->rounds,
             s->rounds == 1 ? "" : "s", s->count);
-}
-
-static void include(svg_axis *axis, const double *values, size_t count) {
-    for (size_t i = 0; i < count; ++i) {
-        axis->lo = fmin(axis->lo, values[i]);
-        axis->hi = fmax(axis->hi, values[i]);
-    }
 }
 
 static void draw_curves(report *r, const simulation *s, double *rows) {
@@ -52,13 +48,11 @@ static void draw_curves(report *r, const simulation *s, double *rows) {
                        .description = "The best value so far, by the number of rows measured: of "
                                       "the campaigns, and of random choice.",
                        .x = {.label = "rows measured", .lo = rows[0], .hi = rows[s->steps - 1]},
-                       .y = {.label = s->share ? "share of the maximum" : "best so far",
-                             .lo = INFINITY,
-                             .hi = -INFINITY}};
+                       .y = SVG_AXIS(s->share ? "share of the maximum" : "best so far")};
     const simulated_band *bands[] = {&s->reached, &s->random};
     for (size_t i = 0; i < 2; ++i) {
-        include(&chart.y, bands[i]->low, s->steps);
-        include(&chart.y, bands[i]->high, s->steps);
+        svg_include(&chart.y, bands[i]->low, s->steps);
+        svg_include(&chart.y, bands[i]->high, s->steps);
     }
     svg_open(&chart);
     svg_spans(&chart, rows, s->reached.low, s->reached.high, s->steps);
@@ -70,10 +64,11 @@ static void draw_curves(report *r, const simulation *s, double *rows) {
     svg_line(&chart, "a", rows, s->reached.mean, s->steps);
     svg_points(&chart, "dot", rows, s->reached.mean, s->steps);
     svg_close(&chart);
-    fputs("<p class=\"key\"><span><i></i>campaigns</span><span><i class=\"kb\"></i>random choice"
-          "</span></p>\n",
-          r->out);
-    open_numbers(r, "rows#|best#|10%#|90%#|random#|10%#|90%#");
+    html_open_key(r->out);
+    html_key(r->out, "", "campaigns");
+    html_key(r->out, "kb", "random choice");
+    html_close_key(r->out);
+    html_open_numbers(r->out, "rows#|best#|10%#|90%#|random#|10%#|90%#");
     for (size_t i = 0; i < s->steps; ++i) {
         const double values[] = {s->reached.mean[i], s->reached.low[i], s->reached.high[i],
                                  s->random.mean[i],  s->random.low[i],  s->random.high[i]};
@@ -83,7 +78,7 @@ static void draw_curves(report *r, const simulation *s, double *rows) {
             html_number_cell(r->out, values[v]);
         fputs("</tr>\n", r->out);
     }
-    close_numbers(r);
+    html_close_folded(r->out);
     close_figure(r);
 }
 
@@ -96,31 +91,31 @@ static void draw_campaigns(report *r, const simulation *s, double *rows) {
                        .description = "The best value so far of every campaign, by the number of "
                                       "rows measured.",
                        .x = {.label = "rows measured", .lo = rows[0], .hi = rows[s->steps - 1]},
-                       .y = {.label = s->share ? "share of the maximum" : "best so far",
-                             .lo = INFINITY,
-                             .hi = -INFINITY}};
+                       .y = SVG_AXIS(s->share ? "share of the maximum" : "best so far")};
     for (size_t i = 0; i < s->campaign_count; ++i)
-        include(&chart.y, s->campaigns[i].best, s->steps);
+        svg_include(&chart.y, s->campaigns[i].best, s->steps);
     svg_open(&chart);
     for (size_t i = 0; i < s->campaign_count; ++i)
         svg_line(&chart, "c", rows, s->campaigns[i].best, s->steps);
     svg_line(&chart, "a", rows, s->reached.median, s->steps);
     svg_close(&chart);
-    fputs("<p class=\"key\"><span><i class=\"kc\"></i>a campaign</span><span><i></i>their median"
-          "</span></p>\n",
-          r->out);
+    html_open_key(r->out);
+    html_key(r->out, "kc", "a campaign");
+    html_key(r->out, "", "their median");
+    html_close_key(r->out);
     close_figure(r);
 }
 
 static void write_seeds(report *r, const simulation *s) {
     FILE *out = r->out;
-    fputs("<section id=\"seeds\" aria-labelledby=\"seeds-head\">\n<h2 id=\"seeds-head\">Campaigns"
-          "</h2>\n<p>The best hundredth of the table are ",
-          out);
-    fprintf(out, "%zu rows; random choice meets the first of them after ", s->top_rows);
+    html_open_section(out, "seeds", "Campaigns");
+    fprintf(out,
+            "<p>The best hundredth of the table are %zu rows; random choice meets the first of "
+            "them after ",
+            s->top_rows);
     html_number(out, s->random_until_top);
     fputs(" rows on average.</p>\n", out);
-    open_table(r, "", "seed#|start#|end#|found|rows until the best hundredth#|seconds#");
+    html_open_table(r->out, "", "seed#|start#|end#|found|rows until the best hundredth#|seconds#");
     for (size_t i = 0; i < s->campaign_count; ++i) {
         const simulated *c = &s->campaigns[i];
         fputs("<tr>", out);
@@ -132,19 +127,20 @@ static void write_seeds(report *r, const simulation *s) {
         html_number_cell(out, c->seconds);
         fputs("</tr>\n", out);
     }
-    close_table(r);
-    fputs("</section>\n", out);
+    html_close_table(r->out);
+    html_close_section(out);
 }
 
 static void write_page(report *r, const simulation *s, double *rows) {
     open_report_page(r);
     put_cards(r->out, s);
-    fputs("</header>\n<section id=\"progress\" aria-labelledby=\"progress-head\">\n"
-          "<h2 id=\"progress-head\">Progress</h2>\n<div class=\"pair\">\n",
-          r->out);
+    fputs("</header>\n", r->out);
+    html_open_section(r->out, "progress", "Progress");
+    fputs("<div class=\"pair\">\n", r->out);
     draw_curves(r, s, rows);
     draw_campaigns(r, s, rows);
-    fputs("</div>\n</section>\n", r->out);
+    fputs("</div>\n", r->out);
+    html_close_section(r->out);
     write_seeds(r, s);
 }
 

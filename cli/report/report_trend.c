@@ -12,9 +12,7 @@ bool has_trend(const report *r) {
 }
 
 static void write_weight(report *r, const trend_weight *w, bool several) {
-    fputs("<tr><th scope=\"row\">", r->out);
-    html_string(r->out, w->column);
-    fputs("</th>", r->out);
+    html_row_head(r->out, w->column);
     if (several) {
         fputs("<td>", r->out);
         html_string(r->out, w->of);
@@ -44,11 +42,11 @@ int write_trend(report *r) {
           "and what one standard deviation of it adds, each with its own standard "
           "deviation.</p>\n",
           r->out);
-    open_table(r, "",
-               several ? "column|of|weight#|sd#|per deviation#|its sd#"
-                       : "column|weight#|sd#|per deviation#|its sd#");
+    html_open_table(r->out, "",
+                    several ? "column|of|weight#|sd#|per deviation#|its sd#"
+                            : "column|weight#|sd#|per deviation#|its sd#");
     for (size_t i = 0; trend_at(&t, i, &w); ++i) write_weight(r, &w, several);
-    close_table(r);
+    html_close_table(r->out);
     for (size_t f = 0; f < t.functions; ++f) write_share(r, &t, f);
     trend_free(&t);
     return EXIT_DONE;

@@ -2,11 +2,14 @@
 #include "report/svg.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "report/html.h"
 
-/* Units of a picture, which is then scaled to its place: small enough to be read on a phone. */
-enum { WIDTH = 480, HEIGHT = 300, SQUARE = 400, LEFT = 70, RIGHT = 20, TOP = 12, BOTTOM = 48 };
+/* Units of a picture, which is then scaled to its place: small enough to be read on a phone, where
+ * letters are larger. The name of the upright axis stands above it, and never meets its numbers. */
+enum { WIDTH = 480, HEIGHT = 322, SQUARE = 422, RIGHT = 22, TOP = 36, BOTTOM = 58, LETTER = 11 };
 
 /* ---- Scales ---- */
 
@@ -17,7 +20,7 @@ static double place(double value, double lo, double hi, double from, double to) 
 }
 
 static double x_of(const svg_chart *c, double x) {
-    return place(x, c->x.lo, c->x.hi, LEFT, c->width - RIGHT);
+    return place(x, c->x.lo, c->x.hi, c->left, c->width - RIGHT);
 }
 
 static double y_of(const svg_chart *c, double y) {
@@ -52,46 +55,76 @@ static double settle_axis(svg_axis *axis, int wanted) {
     return step;
 }
 
-/* As many decimals as the step has. */
-static void put_tick(FILE *out, double value, double step) {
+void svg_include(svg_axis *axis, const double *values, size_t count) {
+    for (size_t i = 0; i < count; ++i) {
+        if (!isfinite(values[i])) continue;
+        axis->lo = fmin(axis->lo, values[i]);
+        axis->hi = fmax(axis->hi, values[i]);
+    }
+}
+
+/* As many decimals as the step has; returns how many letters that are. */
+static size_t tick_text(double value, double step, char out[40]) {
     char text[32];
     if (fabs(value) < 1e-9 * step) value = 0;
     double largest = fabs(value) > step ? fabs(value) : step;
-    if (step < 1e-4 || largest >= 1e7) {
-        fputs(number_text(value, text), out);
-        return;
-    }
     int decimals = step < 1 ? (int)ceil(-log10(step) - 1e-9) : 0;
-    fprintf(out, "%s%.*f", value < 0 ? "−" : "", decimals, fabs(value));
+    if (step < 1e-4 || largest >= 1e7)
+        snprintf(out, 40, "%s", number_text(value, text));
+    else
+        snprintf(out, 40, "%s%.*f", value < 0 ? "−" : "", decimals, fabs(value));
+    size_t letters = 0;
+    for (const char *c = out; *c; ++c) letters += (*c & 0xC0) != 0x80;
+    return letters;
 }
 
+static double first_tick(const svg_axis *axis, double step) {
+    return step * ceil(axis->lo / step - 1e-9);
+}
+
+static size_t longest_tick(const svg_axis *axis, double step) {
+    size_t longest = 0;
+    char text[40];
+    for (double v = first_tick(axis, step); v <= axis->hi + 1e-9 * step; v += step) {
+        size_t letters = tick_text(v, step, text);
+        if (letters > longest) longest = letters;
+    }
+    return longest;
+}
+
+/* Numbers that would run into each other are left out, but not their lines. */
 static void draw_x_axis(svg_chart *c, double step) {
-    double bottom = c->height - BOTTOM;
-    for (double v = step * ceil(c->x.lo / step - 1e-9); v <= c->x.hi + 1e-9 * step; v += step) {
+    double bottom = c->height - BOTTOM, apart = x_of(c, c->x.lo + step) - x_of(c, c->x.lo);
+    size_t every = (size_t)ceil((double)((longest_tick(&c->x, step) + 1) * LETTER) / apart), i = 0;
+    char text[40];
+    for (double v = first_tick(&c->x, step); v <= c->x.hi + 1e-9 * step; v += step) {
         double x = x_of(c, v);
         fprintf(c->out, "<path class=\"grid\" d=\"M%.1f %dV%.1f\"/>", x, TOP, bottom);
-        fprintf(c->out, "<text class=\"mid\" x=\"%.1f\" y=\"%.1f\">", x, bottom + 18);
-        put_tick(c->out, v, step);
-        fputs("</text>\n", c->out);
+        if (i++ % (every > 0 ? every : 1) != 0) continue;
+        tick_text(v, step, text);
+        fprintf(c->out, "<text class=\"mid\" x=\"%.1f\" y=\"%.1f\">%s</text>\n", x, bottom + 26,
+                text);
     }
-    fprintf(c->out, "<path class=\"axis\" d=\"M%d %.1fH%.1f\"/>", LEFT, bottom, c->width - RIGHT);
-    fprintf(c->out, "<text class=\"mid\" x=\"%.1f\" y=\"%.1f\">", (LEFT + c->width - RIGHT) / 2,
-            c->height - 8);
-    html_short(c->out, c->x.label, 48);
+    fprintf(c->out, "<path class=\"axis\" d=\"M%.1f %.1fH%.1f\"/>", c->left, bottom,
+            c->width - RIGHT);
+    fprintf(c->out, "<text class=\"mid name\" x=\"%.1f\" y=\"%.1f\">",
+            (c->left + c->width - RIGHT) / 2, c->height - 8);
+    html_short(c->out, c->x.label, 40);
     fputs("</text>\n", c->out);
 }
 
 static void draw_y_axis(svg_chart *c, double step) {
-    for (double v = step * ceil(c->y.lo / step - 1e-9); v <= c->y.hi + 1e-9 * step; v += step) {
+    char text[40];
+    for (double v = first_tick(&c->y, step); v <= c->y.hi + 1e-9 * step; v += step) {
         double y = y_of(c, v);
-        fprintf(c->out, "<path class=\"grid\" d=\"M%d %.1fH%.1f\"/>", LEFT, y, c->width - RIGHT);
-        fprintf(c->out, "<text class=\"end\" x=\"%d\" y=\"%.1f\">", LEFT - 6, y + 4.5);
-        put_tick(c->out, v, step);
-        fputs("</text>\n", c->out);
+        fprintf(c->out, "<path class=\"grid\" d=\"M%.1f %.1fH%.1f\"/>", c->left, y,
+                c->width - RIGHT);
+        tick_text(v, step, text);
+        fprintf(c->out, "<text class=\"end\" x=\"%.1f\" y=\"%.1f\">%s</text>\n", c->left - 6,
+                y + 4.5, text);
     }
-    double middle = (TOP + c->height - BOTTOM) / 2;
-    fprintf(c->out, "<text class=\"mid\" transform=\"translate(13 %.1f) rotate(-90)\">", middle);
-    html_short(c->out, c->y.label, 40);
+    fputs("<text class=\"name\" x=\"2\" y=\"16\">", c->out);
+    html_short(c->out, c->y.label, 48);
     fputs("</text>\n", c->out);
 }
 
@@ -116,6 +149,9 @@ static void open_picture(FILE *out, size_t number, double width, double height, 
 
 void svg_open_plain(FILE *out, size_t number, double width, double height, const char *title,
                     const char *description) {
+    enum { PHONE = 310 };
+    if (width > PHONE)
+        fputs("<p class=\"key narrow\">Wider than this screen: scroll it sideways.</p>\n", out);
     fprintf(out,
             "<div class=\"scroll\" tabindex=\"0\"><svg class=\"sites\" viewBox=\"0 0 %.0f %.0f\" "
             "style=\"width:%.0fpx\"",
@@ -132,6 +168,7 @@ void svg_open(svg_chart *c) {
     c->height = c->square ? SQUARE : HEIGHT;
     open_picture(c->out, c->number, c->width, c->height, c->title, c->description);
     double x_step = settle_axis(&c->x, 6), y_step = settle_axis(&c->y, c->square ? 6 : 5);
+    c->left = (double)((longest_tick(&c->y, y_step) + 1) * LETTER);
     draw_y_axis(c, y_step);
     draw_x_axis(c, x_step);
 }
@@ -154,6 +191,38 @@ void svg_line(svg_chart *c, const char *class, const double *x, const double *y,
 void svg_segment(svg_chart *c, const char *class, double x0, double y0, double x1, double y1) {
     double x[] = {x0, x1}, y[] = {y0, y1};
     svg_line(c, class, x, y, 2);
+}
+
+static int by_value(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* Half the room between the two nearest of the different values; 0 = they are too many, or too near
+ * to each other for anything to be seen. */
+static double room_beside(const double *values, size_t count) {
+    double *sorted = malloc((count + 1) * sizeof *sorted), nearest = INFINITY;
+    size_t known = 0, different = 1;
+    if (!sorted) return 0;
+    for (size_t i = 0; i < count; ++i)
+        if (isfinite(values[i])) sorted[known++] = values[i];
+    if (known > 0) qsort(sorted, known, sizeof *sorted, by_value);
+    for (size_t i = 1; i < known; ++i) {
+        if (sorted[i] == sorted[i - 1]) continue;
+        ++different;
+        nearest = fmin(nearest, sorted[i] - sorted[i - 1]);
+    }
+    double range = known > 0 ? sorted[known - 1] - sorted[0] : 0;
+    free(sorted);
+    return 3 * different <= known && nearest >= range / 40 && isfinite(nearest) ? nearest / 2 : 0;
+}
+
+/* The multiples of the golden ratio fall evenly, whatever their number. */
+bool svg_spread(double *values, size_t count) {
+    double room = room_beside(values, count), golden = 0.6180339887498949;
+    for (size_t i = 0; i < count && room > 0; ++i)
+        values[i] += 0.7 * room * (2 * fmod((double)(i + 1) * golden, 1) - 1);
+    return room > 0;
 }
 
 /* All of them in one path, of lines without length and with round ends. */

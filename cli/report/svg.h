@@ -3,6 +3,7 @@
 #ifndef CLI_SVG_H
 #define CLI_SVG_H
 
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -21,7 +22,18 @@ typedef struct svg_chart {
     svg_axis x, y;
     bool square;
     double width, height; /* of the picture; set by svg_open() */
+    double left;          /* where the axes meet; likewise     */
 } svg_chart;
+
+/* An axis that holds nothing yet, and one that holds these too; what is no number is passed over.
+ */
+#define SVG_AXIS(name)                                                                             \
+    { .label = (name), .lo = INFINITY, .hi = -INFINITY }
+void svg_include(svg_axis *axis, const double *values, size_t count);
+/* Where few different values come many times, as grades do, points would hide each other: moves
+ * them apart, by less than the way to the next value, always in the same manner. Returns whether it
+ * did: then the caption says so. */
+bool svg_spread(double *values, size_t count);
 
 /* Everything behind the data; and the end. What lies outside of the axes is drawn on their edge. */
 void svg_open(svg_chart *c);

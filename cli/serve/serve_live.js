@@ -25,11 +25,12 @@
   const signed = value => (value > 0 ? "+" : "") + number(value);
   const percent = share => (100 * share).toFixed(share < 0.1 || share > 0.9 ? 1 : 0) + "%";
 
-  function table(heads, rows, kind = "") {
+  // The pieces of report/html.c, with the same classes.
+  function table(heads, rows, kind = "whole") {
     const head = element("tr", {}, ...heads.map(text => text.endsWith("#")
       ? element("th", {scope: "col", class: "n"}, text.slice(0, -1)) : element("th", {scope: "col"}, text)));
     const body = rows.map(cells => element("tr", {}, ...cells));
-    return element("div", {class: "scroll", tabindex: "0"}, element("table", kind ? {class: kind} : {},
+    return element("div", {class: "scroll tall", tabindex: "0"}, element("table", {class: kind},
       element("thead", {}, head), element("tbody", {}, ...body)));
   }
   const numberCell = text => element("td", {class: "n"}, text);
@@ -37,7 +38,7 @@
   function meterCell(text, share, up) {
     const bar = element("span", {class: "meter " + (up ? "up" : "down")}, text);
     bar.style.setProperty("--m", (100 * share).toFixed(1) + "%");
-    return element("td", {class: "w"}, bar);
+    return element("td", {class: "text w"}, bar);
   }
 
   // ---- The answer ----
@@ -61,12 +62,41 @@
     status.append(...spans.map(text => element("span", {}, text)));
   }
 
+  // The prediction and its interval, against the least and the largest target of training.
+  function interval(name, mean, lo, hi, range) {
+    const known = value => value !== null && value !== undefined;
+    if (!range || !known(mean)) return [];
+    const held = known(lo) && known(hi), [least, most] = range;
+    const from = Math.min(least, held ? lo : mean), to = Math.max(most, held ? hi : mean);
+    const place = value => to > from ? 100 * (value - from) / (to - from) : 50;
+    const piece = (kind, first, last) => {
+      const made = element("i", {class: kind});
+      made.style.left = place(first).toFixed(2) + "%";
+      if (last !== undefined) made.style.width = (place(last) - place(first)).toFixed(2) + "%";
+      return made;
+    };
+    const trained = `training targets, from ${number(least)} to ${number(most)}`;
+    const key = (kind, text) => element("span", {}, element("i", {class: kind}), text);
+    return [element("div", {class: "interval", role: "img",
+      "aria-label": `The prediction of ${name} ${number(mean)}${held ? " and its 95% interval" : ""} among ${trained}`},
+      piece("range", least, most), ...held ? [piece("held", lo, hi)] : [], piece("at", mean)),
+    element("p", {class: "key"}, key("kd", "prediction"), ...held ? [key("", "95% interval")] : [], key("kr", trained))];
+  }
+
+  function intervals(answer) {
+    const p = answer.prediction, all = [answer, ...answer.more];
+    if ("mean" in p) return interval(answer.target, p.mean, p.lo, p.hi, answer.range);
+    return all.filter(a => a.target + ".mean" in p).flatMap(a => [
+      ...all.length > 1 ? [element("p", {class: "note"}, a.target)] : [],
+      ...interval(a.target, p[a.target + ".mean"], p[a.target + ".lo"], p[a.target + ".hi"], a.range)]);
+  }
+
   function classes(prediction) {
     const each = Object.entries(prediction).filter(([key]) => /^p\[/.test(key))
       .map(([key, value]) => [key.slice(2, -1), value]).sort((a, b) => b[1] - a[1]);
     if (!each.length) return [];
     return [table(["label" in prediction ? "class" : "grade", "probability#"], each.slice(0, 12).map(([name, p]) =>
-      [meterCell(name, p, true), numberCell(percent(p))]), "classes")];
+      [meterCell(name, p, true), numberCell(percent(p))]), "whole shares")];
   }
 
   // Places are bytes of the cell: each has the weight of the smallest token or node that it is in.
@@ -77,7 +107,7 @@
       for (let i = token.first; i < token.first + token.length && i < bytes.length; ++i)
         if (!of[i] || token.length < of[i].length) of[i] = token;
     const most = Math.max(...tokens.map(t => Math.abs(t.weight)), 0);
-    const out = element("p", {class: "text", dir: "auto"});
+    const out = element("p", {class: "text marked", dir: "auto"});
     for (let i = 0, end; i < bytes.length; i = end) {
       for (end = i + 1; end < bytes.length && of[end] === of[i];) ++end;
       const text = decoder.decode(bytes.slice(i, end)), weight = of[i] ? of[i].weight : 0;
@@ -105,8 +135,10 @@
       out.push(marked(String(row[column]), placed));
     }
     const most = Math.max(...bare.map(t => Math.abs(t.weight)), 0);
-    if (bare.length) out.push(table(["column", "adds#"], bare.map(t => [meterCell(t.token,
-      most > 0 ? Math.abs(t.weight) / most : 0, t.weight > 0), numberCell(signed(t.weight))])));
+    if (bare.length && out.length) out.push(element("h3", {}, "Numbers"));
+    if (bare.length) out.push(table(["column", "value#", "adds#"], bare.map(t => [meterCell(t.token,
+      most > 0 ? Math.abs(t.weight) / most : 0, t.weight > 0), numberCell(Object.hasOwn(row, t.token) ? String(row[t.token]) : ""),
+    numberCell(signed(t.weight))])));
     return out;
   }
 
@@ -122,10 +154,10 @@
   function rows(answer) {
     if (!answer.rows.length) return [];
     const most = Math.max(...answer.rows.map(r => Math.abs(r.weight)), 0);
-    return [element("h3", {}, "Training rows"), table(["row", "adds#", "similarity#", "target#"],
-      answer.rows.map(r => [meterCell(r.text || `row ${r.row}`, most > 0 ? Math.abs(r.weight) / most : 0, r.weight > 0),
+    return [element("h3", {}, "Training rows"), table(["text", "adds#", "similarity#", "target#", "row#"],
+      answer.rows.map(r => [meterCell(r.text || "", most > 0 ? Math.abs(r.weight) / most : 0, r.weight > 0),
         numberCell(signed(r.weight)), numberCell(r.similarity === null ? "–" : r.similarity.toFixed(2)),
-        numberCell(r.label !== undefined ? r.label : number(r.y))]))];
+        numberCell(r.label !== undefined ? r.label : number(r.y)), numberCell(String(r.row))]))];
   }
 
   function doubt(answer) {
@@ -153,14 +185,14 @@
   }
 
   function show(answer, row) {
-    status.className = "";
+    status.className = "predicted";
     showPrediction(answer);
     const all = [answer, ...answer.more];
-    reasons.replaceChildren(...classes(answer.prediction), ...all.map(a => section(a, row, all.length === 1)));
+    reasons.replaceChildren(...intervals(answer), ...classes(answer.prediction), ...all.map(a => section(a, row, all.length === 1)));
   }
 
   function complain(text) {
-    status.className = "wrong";
+    status.className = "predicted wrong";
     status.replaceChildren(visible(text));
     reasons.replaceChildren();
   }

@@ -233,7 +233,8 @@ class ReasonsSummary(Structure):
                 ("sd", c_double), ("distance", c_double), ("noise", c_double),
                 ("prior", c_double), ("probability", c_double), ("exact", c_bool),
                 ("parts", c_size_t), ("patterns", c_size_t), ("rows", c_size_t),
-                ("trend", c_double), ("predicted", c_double), ("unit", c_char_p)]
+                ("trend", c_double), ("predicted", c_double), ("unit", c_char_p),
+                ("least", c_double), ("most", c_double)]
 
 
 class ReasonsPart(Structure):
@@ -504,6 +505,8 @@ FUNCTIONS = {
     "lth_svm_patterns": (Status, [_object, c_size_t, c_size_t, _out, _error]),
     "lth_gp_row_text": (c_char_p, [_object, c_size_t, c_size_t]),
     "lth_svm_row_text": (c_char_p, [_object, c_size_t, c_size_t]),
+    "lth_gp_row_line": (c_char_p, [_object, c_size_t]),
+    "lth_svm_row_line": (c_char_p, [_object, c_size_t]),
     "lth_gp_leave_one_out": (Status, [_object, c_size_t, _array, _array, _array, _error]),
     "lth_gp_step_at": (POINTER(GpStep), [_object, c_size_t]),
     "lth_gp_model": (_object, [_object]),
@@ -528,6 +531,7 @@ FUNCTIONS = {
                                    _error]),
     "lth_model_patterns": (Status, [_object, c_size_t, c_size_t, _out, _error]),
     "lth_model_row_text": (c_char_p, [_object, c_size_t, c_size_t]),
+    "lth_model_row_line": (c_char_p, [_object, c_size_t]),
     "lth_model_kind": (Status, [c_char_p, c_char_p, _error]),
     "lth_acquisition_name": (c_char_p, [Enum, POINTER(c_char_p)]),
     "lth_batch_name": (c_char_p, [Enum, POINTER(c_char_p)]),

@@ -18,9 +18,20 @@ _SDS_95 = 1.959964
 Part = namedtuple("Part", "column text weight first length depth seen")
 Part.__doc__ = """A token, a node of a tree or a number. `first` and `length` are bytes of the cell."""
 Pattern = namedtuple("Pattern", "text weight rows column example")
-Pattern.__doc__ = """What a kernel counts, its weight, and how many training rows have it."""
-Row = namedtuple("Row", "row weight similarity y text")
-Row.__doc__ = """A training row (of an SVM a support row), from 0; `y` is a number or a label."""
+Pattern.__doc__ = """What a kernel counts, its weight, and how many training rows have it; `example` is the
+index of one of them, from 0."""
+
+
+class Row(namedtuple("Row", "row weight similarity y text")):
+    """A training row (of an SVM a support row): `row` is its index, from 0; `y` a number or a label; `text` all
+    columns on one line, texts before numbers, which are rounded."""
+
+    __slots__ = ()
+
+    @property
+    def number(self):
+        """As files and the command line count: from 1."""
+        return self.row + 1
 
 
 # ---- From C --------------------------------------------------------------------------------------
@@ -77,7 +88,11 @@ class Explanation:
     target, label, against : str
         The column, and for labels whose function it is; `against` is the other class of a pair.
     row : int
-        Of X, from 0.
+        The index of the row in X, from 0. Texts show it, and those of training rows, in brackets: row [0].
+    number : int
+        The same as files and the command line count: from 1.
+    least, most : float
+        The least and the largest target of the training rows; NaN for labels and support vector machines.
     tokens : list of (str, float)
         What each token, node or number adds, in the order of the row.
     parts : list of Part
@@ -91,7 +106,7 @@ class Explanation:
     def __init__(self, reasons, row, names, cells, row_text):
         s = lib.lth_reasons_summarise(reasons)
         for name in ("mean", "sd", "baseline", "missed", "distance", "noise", "prior",
-                     "probability", "exact", "trend", "predicted"):
+                     "probability", "exact", "trend", "predicted", "least", "most"):
             setattr(self, name, getattr(s, name))
         self.unit = s.unit.decode()
         self.row = row
@@ -102,8 +117,12 @@ class Explanation:
         self.rows = list(_rows(reasons, s.rows, row_text))
         self._cells = cells  # {column: text}
 
+    @property
+    def number(self):
+        return self.row + 1
+
     def __repr__(self):
-        return f"<Explanation of row {self.row}: {_named(self)} {self.mean:.4g}>"
+        return f"<Explanation of row [{self.row}]: {_named(self)} {self.mean:.4g}>"
 
     def __str__(self):
         return "\n".join(_lines(self))
@@ -112,7 +131,7 @@ class Explanation:
         return "".join(_pieces(self))
 
 
-# ---- As text: what luthier explain prints --------------------------------------------------------
+# ---- As text: what luthier explain prints, but that rows are Python's indices, in brackets --------
 
 _UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
 
@@ -147,7 +166,7 @@ def _latent(x):
 
 
 def _summary(x):
-    line = f"row {x.row + 1}: {_named(x)} {x.predicted if x.unit else x.mean:.4g}{_latent(x)}"
+    line = f"row [{x.row}]: {_named(x)} {x.predicted if x.unit else x.mean:.4g}{_latent(x)}"
     if not math.isnan(x.sd):
         line += f", from {x.mean - _SDS_95 * x.sd:.4g} to {x.mean + _SDS_95 * x.sd:.4g} (95%)"
     if not math.isnan(x.probability):
@@ -206,7 +225,7 @@ def _lines(x):
         yield "  training rows: weight, similarity, target"
     for r in x.rows:
         yield (f"    {r.weight:+9.4g}  {r.similarity:5.2f}  {_number(r.y)}  "
-               f"{_visible(r.text or '')}  (row {r.row + 1})")
+               f"{_visible(r.text or '')}  (row [{r.row}])")
     yield from _doubt(x)
 
 
@@ -223,9 +242,12 @@ def _escaped(text):
 
 
 def _mark(text, weight, most):
-    strength = 0.75 * abs(weight) / most if most > 0 else 0
-    colour = "64,128,255" if weight > 0 else "255,80,64"
-    return (f'<span style="background-color:rgba({colour},{strength:.2f});border-radius:.2em" '
+    """As the pages of luthier mark it: blue raises, dotted orange lowers."""
+    share = abs(weight) / most if most > 0 else 0
+    colour = "28,93,153" if weight > 0 else "214,108,36"
+    line = "solid" if weight > 0 else "dotted"
+    return (f'<span style="background-color:rgba({colour},{0.5 * share:.2f});border-radius:2px;'
+            f'border-bottom:2px {line} rgba({colour},{share:.2f})" '
             f'title="{weight:+.4g}">{_escaped(text)}</span>')
 
 
@@ -244,13 +266,17 @@ def _marked(x, column, parts, most):
 def _table(heads, rows):
     if not rows:
         return ""
-    head = "".join(f"<th>{name}</th>" for name in heads)
-    body = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows)
+    def cell(tag, at, text):
+        return f'<{tag} style="text-align:{"right" if at else "left"}">{text}</{tag}>'
+
+    head = "".join(cell("th", at, name) for at, name in enumerate(heads))
+    body = "".join("<tr>" + "".join(cell("td", at, text) for at, text in enumerate(row)) + "</tr>"
+                   for row in rows)
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
 def _pieces(x):
-    yield f"<div><h4>Row {x.row}: {_escaped(_named(x))}</h4><p>"
+    yield f"<div><h4>Row [{x.row}]: {_escaped(_named(x))}</h4><p>"
     yield f"<strong>{x.predicted if x.unit else x.mean:.4g}</strong>{_latent(x)}"
     if not math.isnan(x.sd):
         yield f" &plusmn; {x.sd:.3g}"
@@ -261,11 +287,11 @@ def _pieces(x):
     most = max((abs(p.weight) for p in x.parts), default=0)
     for column, parts in _by_column(x.parts):
         yield f'<p style="white-space:pre-wrap">{_marked(x, column, parts, most)}</p>'
-    yield _table(("pattern", "weight", "rows"),
+    yield _table(("pattern", "adds", "rows"),
                  [(_escaped(p.text), f"{p.weight:+.4g}", p.rows) for p in x.patterns])
-    yield _table(("training row", "weight", "similarity", "target"),
+    yield _table(("training row", "adds", "similarity", "target", "row"),
                  [(_escaped(r.text or ""), f"{r.weight:+.4g}", f"{r.similarity:.2f}",
-                   _escaped(_number(r.y))) for r in x.rows])
+                   _escaped(_number(r.y)), f"[{r.row}]") for r in x.rows])
     yield "</div>"
 
 
@@ -329,7 +355,7 @@ class Explained:
         reasons = self._reasons("explain", self._pointer, table.pointer, row, byref(options))
         with self._context._lock:  # the text of a row lies in the model until the next is asked for
             return Explanation(reasons.pointer, row, self._names(function), _cells(table, row),
-                               lambda at: self._c("row_text")(self._pointer, at, 0))
+                               lambda at: self._c("row_line")(self._pointer, at))
 
     # ---- Which function: a target, a class, or a problem of an SVM ----
 

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from html.parser import HTMLParser
 
 import numpy as np
@@ -51,7 +52,10 @@ def test_what_is_listed(model, texts, scores):
     assert "not good" in [p.text for p in x.patterns]
     pattern = next(p for p in x.patterns if p.text == "not good")
     assert pattern.weight < 0 and pattern.rows == 6 and "not good" in texts[pattern.example]
+    assert x.number == x.row + 1 and str(x).startswith(f"row [{x.row}]: ")
+    assert (x.least, x.most) == pytest.approx((min(scores), max(scores)))
     for row in x.rows:
+        assert row.number == row.row + 1 and f"(row [{row.row}])" in str(x)
         assert row.text == texts[row.row] and row.y == pytest.approx(scores[row.row])
         assert 0 <= row.similarity <= 1 + 1e-12
     (none,) = model.explain(NEW[:1], patterns=0, rows=0)
@@ -82,7 +86,9 @@ def test_as_the_command_line_prints(cli, write_tsv, texts, scores, moods, three,
         cli("fit", table, "--target", target, "--kernel", kernel, "-o", "m", "-q", *how, *more)
         m = lt.load(tmp_path / "m")
         text = cli("explain", "m", new, "--color", "never")
-        assert "\n\n".join(map(str, m.explain(rows))) + "\n" == text
+        printed = "\n\n".join(map(str, m.explain(rows))) + "\n"
+        assert re.sub(r"row \[(\d+)\]", lambda at: f"row {int(at[1]) + 1}", printed) == text
+        assert printed.startswith("row [0]: ") and "row 1" not in printed
         row = json.loads(cli("explain", "m", new, "--row", 1, "--json").splitlines()[0])
         x = m.explain(rows)[0]
         assert [(t["token"], t["weight"]) for t in row["tokens"]] == x.tokens
@@ -119,7 +125,29 @@ def test_html(model):
         assert not set("\u202e\x1b") & set(str(x))
     page = Tags(model.explain([hostile])[0]._repr_html_())
     assert "<script>alert(1)</script> not [U+202E]good & \u241b[31m \"q\" 'r'" in page.text
-    assert "<Explanation of row 0: " in repr(model.explain(NEW[:1])[0])
+    assert "<Explanation of row [0]: " in repr(model.explain(NEW[:1])[0])
+
+
+def test_rows_of_several_columns(texts, scores):
+    """Texts come before numbers, wherever the kernel has them; numbers are rounded."""
+    sizes = np.arange(1, len(texts) + 1) / 7
+    m = lt.GPRegressor("rbf(size) + ssk(text, order=1)", learn=False).fit({"size": sizes, "text": texts}, scores)
+    (x,) = m.explain({"size": [0.5], "text": NEW[:1]})
+    assert x.rows
+    for row in x.rows:
+        assert row.text == f"{texts[row.row]} | size {sizes[row.row]:.4g}"
+
+
+def test_patterns_below_rounding(texts, scores):
+    """An order whose weight is nothing beside the others has no patterns worth a line."""
+    def lightest(weight):
+        m = lt.GPRegressor(f"ssk(text, order=2, weights=[{weight}, 1])", learn=False).fit(texts, scores)
+        found = m.explain(NEW[:1], patterns=100)[0].patterns + m.patterns(100)
+        return min(abs(p.weight) for p in found), [p for p in found if " " not in p.text]
+
+    weight, single = lightest(1e-24)
+    assert weight > 1e-14 and not single
+    assert lightest(1e-3)[1]
 
 
 def test_several_targets(texts, scores):

@@ -136,6 +136,11 @@ lth_status lth_model_patterns(const lth_model *model, size_t function, size_t co
               : lth_svm_patterns(svm_of(model), function, count, out, err);
 }
 
+const char *lth_model_row_line(const lth_model *model, size_t row) {
+    const lth_gp *gp = gp_of(model);
+    return gp ? lth_gp_row_line(gp, row) : lth_svm_row_line(svm_of(model), row);
+}
+
 const char *lth_model_row_text(const lth_model *model, size_t row, size_t column) {
     const lth_gp *gp = gp_of(model);
     return gp ? lth_gp_row_text(gp, row, column) : lth_svm_row_text(svm_of(model), row, column);

@@ -35,6 +35,8 @@ lth_reasons *lth__reasons_create(void) {
                                        .probability = NAN,
                                        .trend = NAN,
                                        .predicted = NAN,
+                                       .least = NAN,
+                                       .most = NAN,
                                        .unit = ""};
     return r;
 }

@@ -99,6 +99,10 @@ typedef struct lth__shares {
 lth_status lth__reasons_parts(lth_reasons *reasons, const lth_table *table, const lth_items *items,
                               const lth__shares *shares, size_t count, lth_error *err);
 
+/* What is lighter than this part of the heaviest is no reason: a weight is a sum over thousands of
+ * rows, each rounded to 2e-16 of its size, and that is what this much of the largest may be. */
+static const double lth__rounding = 1e-12;
+
 /* ---- Patterns (explain_patterns.c, explain_features.c, explain_list.c) ---- */
 
 /* Collected first, then sorted; equal texts of a column are one. */

@@ -157,6 +157,15 @@ static lth_status describe_rows(const lth_gp *gp, size_t target, lth_reasons *ou
     return LTH_OK;
 }
 
+/* The least and the largest target: what a prediction is seen against. */
+static void find_range(const lth_gp *gp, size_t target, lth_reasons_summary *s) {
+    for (size_t i = 0; i < gp->rows && !gp->classes; i++) {
+        double y = lth__gp_truth(gp, target, i);
+        s->least = fmin(s->least, y);
+        s->most = fmax(s->most, y);
+    }
+}
+
 /* ---- The public face ---- */
 
 lth_status lth_gp_explain(const lth_gp *gp, const lth_table *table, size_t row,
@@ -170,6 +179,7 @@ lth_status lth_gp_explain(const lth_gp *gp, const lth_table *table, size_t row,
     if (status == LTH_OK) status = lth__explain(&model, table, row, &options, &x, reasons, err);
     if (status == LTH_OK) status = judge(gp, options.target, &x, &reasons->summary, err);
     if (status == LTH_OK) status = describe_rows(gp, options.target, reasons, err);
+    if (status == LTH_OK) find_range(gp, options.target, &reasons->summary);
     lth__explaining_close(&x);
     lth__free(model.w);
     if (status == LTH_OK)
@@ -192,6 +202,10 @@ lth_status lth_gp_patterns(const lth_gp *gp, size_t target, size_t count, lth_re
     else
         lth_reasons_free(reasons);
     return status;
+}
+
+const char *lth_gp_row_line(const lth_gp *gp, size_t row) {
+    return lth__row_line(gp->items, row);
 }
 
 const char *lth_gp_row_text(const lth_gp *gp, size_t row, size_t column) {

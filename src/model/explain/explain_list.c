@@ -50,10 +50,11 @@ void lth__reasons_choose_patterns(lth_reasons *r, size_t count, bool both) {
     size_t used = 0, kept[2] = {0};
     if (r->summary.patterns == 0) return;
     qsort(r->patterns, r->summary.patterns, sizeof *r->patterns, by_size);
+    double least = lth__rounding * fabs(r->patterns[0].weight);
     for (size_t i = 0; i < r->summary.patterns; i++) {
         double weight = r->patterns[i].weight;
         size_t side = both && weight < 0;
-        if (weight == 0 || kept[side] == count) continue;
+        if (fabs(weight) <= least || kept[side] == count) continue;
         kept[side]++;
         r->patterns[used++] = r->patterns[i];
     }

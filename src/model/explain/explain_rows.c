@@ -59,7 +59,7 @@ static lth_status add_heaviest(lth_reasons *r, const lth__path *p, double self, 
     for (size_t a = 0; a < n; a++) order[a] = (ranked){fabs(p->model->w[a] * p->K[a]), a};
     if (n > 0) qsort(order, n, sizeof *order, by_rank);
     if (count > n) count = n;
-    while (count > 0 && order[count - 1].rank == 0) count--;
+    while (count > 0 && order[count - 1].rank <= lth__rounding * order[0].rank) count--;
     LTH_TRY(find_self_similarities(p, order, count, self_similarities, err));
     for (size_t i = 0; i < count; i++) {
         size_t a = order[i].row;

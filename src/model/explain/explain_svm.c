@@ -269,6 +269,10 @@ lth_status lth_svm_patterns(const lth_svm *svm, size_t problem, size_t count, lt
     return status;
 }
 
+const char *lth_svm_row_line(const lth_svm *svm, size_t row) {
+    return lth__row_line(svm->support, row);
+}
+
 const char *lth_svm_row_text(const lth_svm *svm, size_t row, size_t column) {
     return lth__row_text(svm->support, row, column);
 }

@@ -2,6 +2,7 @@
 #include "model/explain/explain_text.h"
 
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "kernel/core/field.h"
@@ -40,16 +41,91 @@ static lth__string *find_room(void) {
     return NULL;
 }
 
-const char *lth__row_text(const lth_items *items, size_t row, size_t column) {
-    const lth_kernel *kernel = items ? items->encoder->kernel : NULL;
-    size_t field = kernel ? find_field(kernel, column) : LTH_NONE;
-    if (field == LTH_NONE || row >= items->count) return NULL;
+/* The same, empty. */
+static lth__string *clear_room(void) {
     lth__string *room = find_room();
     if (!room) return NULL;
     room->length = 0;
     room->failed = false;
     lth__string_append(room, "", 0);
-    kernel->fields[field].type->write(&items->encoder->lexicons[field], &items->fields[field], row,
-                                      room);
+    return room;
+}
+
+/* ---- A column ---- */
+
+static void write_field(const lth_items *items, size_t row, size_t field, lth__string *out) {
+    items->encoder->kernel->fields[field].type->write(&items->encoder->lexicons[field],
+                                                      &items->fields[field], row, out);
+}
+
+const char *lth__row_text(const lth_items *items, size_t row, size_t column) {
+    size_t field = items ? find_field(items->encoder->kernel, column) : LTH_NONE;
+    if (field == LTH_NONE || row >= items->count) return NULL;
+    lth__string *room = clear_room();
+    if (!room) return NULL;
+    write_field(items, row, field, room);
+    return room->failed ? NULL : room->bytes;
+}
+
+/* ---- All columns ---- */
+
+static bool holds_numbers(const lth_kernel *kernel, size_t column) {
+    return lth_kernel_column_kind(kernel, column) == LTH_COLUMN_NUMBERS;
+}
+
+static size_t count_columns(const lth_kernel *kernel, bool numbers) {
+    size_t count = 0;
+    for (size_t c = 0; lth_kernel_column(kernel, c); c++)
+        count += holds_numbers(kernel, c) == numbers;
+    return count;
+}
+
+/* Numbers with blanks between them, to four digits. */
+static void round_numbers(const char *text, lth__string *out) {
+    for (const char *at = text; *at;) {
+        char *end;
+        double value = strtod(at, &end);
+        if (end == at) { /* none after all */
+            lth__string_append(out, at, strlen(at));
+            return;
+        }
+        lth__string_format(out, "%s%.4g", at > text ? " " : "", value);
+        at = end + strspn(end, " ");
+    }
+}
+
+static void write_numbers(const lth_items *items, size_t row, size_t field, lth__string *out) {
+    lth__string exact = {0};
+    lth__string_append(&exact, "", 0);
+    write_field(items, row, field, &exact);
+    if (exact.failed)
+        out->failed = true;
+    else
+        round_numbers(exact.bytes, out);
+    lth__string_free(&exact);
+}
+
+/* A text that is alone needs no name; numbers do, beside anything else. */
+static void write_columns(const lth_items *items, size_t row, bool numbers, lth__string *out) {
+    const lth_kernel *kernel = items->encoder->kernel;
+    size_t same = count_columns(kernel, numbers), others = count_columns(kernel, !numbers),
+           done = 0;
+    bool named = same > 1 || (numbers && others > 0);
+    for (size_t c = 0; lth_kernel_column(kernel, c); c++) {
+        if (holds_numbers(kernel, c) != numbers) continue;
+        bool first = done++ == 0;
+        if (!first || (numbers && others > 0))
+            lth__string_format(out, "%s", numbers && !first ? ", " : " | ");
+        if (named) lth__string_format(out, numbers ? "%s " : "%s: ", lth_kernel_column(kernel, c));
+        (numbers ? write_numbers : write_field)(items, row, find_field(kernel, c), out);
+    }
+}
+
+const char *lth__row_line(const lth_items *items, size_t row) {
+    if (!items || row >= items->count) return NULL;
+    lth__string *room = clear_room();
+    if (!room) return NULL;
+    write_columns(items, row, false, room);
+    write_columns(items, row, true, room);
     return room->failed ? NULL : room->bytes;
 }

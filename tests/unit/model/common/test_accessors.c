@@ -112,6 +112,7 @@ static void check_model(lth_model *m, const lth_table *table, size_t rows) {
         assert_null(lth_model_class(m, past(lth_model_classes(m), k)));
         assert_null(lth_model_target(m, past(lth_model_targets(m), k)));
         assert_null(lth_model_row_text(m, past(rows, k), 0));
+        assert_null(lth_model_row_line(m, past(rows, k)));
         assert_int_equal(lth_model_explain(m, table, 0, &options, &r, NULL), LTH_EARG);
         assert_int_equal(lth_model_patterns(m, function, 3, &r, NULL), LTH_EARG);
     }
@@ -140,6 +141,7 @@ static void check_gp(lth_gp *gp, const lth_table *table, size_t symbols) {
         assert_null(lth_gp_symbol_at(gp, past(symbols, k)));
         assert_null(lth_gp_step_at(gp, past(steps, k)));
         assert_null(lth_gp_row_text(gp, past(lth_gp_reported(gp)->rows, k), 0));
+        assert_null(lth_gp_row_line(gp, past(lth_gp_reported(gp)->rows, k)));
         assert_null(lth_gp_row_text(gp, 0, past(1, k)));
     }
     assert_int_equal(lth_gp_reported(gp)->loo == NULL, lth_gp_classes(gp) > 0);
@@ -166,6 +168,7 @@ static void check_svm(lth_svm *svm, const lth_table *table) {
         assert_null(lth_svm_class_at(svm, past(r->classes, k)));
         assert_null(lth_svm_point_at(svm, past(r->points, k)));
         assert_null(lth_svm_row_text(svm, past(r->support, k), 0));
+        assert_null(lth_svm_row_line(svm, past(r->support, k)));
         assert_null(lth_svm_row_text(svm, 0, past(1, k)));
         lth_svm_problem_at(svm, past(r->problems, k), &positive, &negative);
         assert_true(positive == LTH_NONE && negative == LTH_NONE);

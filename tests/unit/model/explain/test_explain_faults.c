@@ -121,6 +121,13 @@ static void test_row_text(void **state) {
     fail_at = 0;
     assert_string_equal(text, "(S (A a) (B b))");
     lth_gp_free(gp);
+    text = NULL;
+    support_ok(lth_gp_fit(ctx, "sstk(tree) + linear(y)", table, &target, 1, &options, &gp, &err),
+               &err);
+    for (fail_at = 1, calls = 0; !text; fail_at++, calls = 0) text = lth_gp_row_line(gp, 0);
+    fail_at = 0;
+    assert_non_null(strstr(text, "(S (A a) (B b)) | y "));
+    lth_gp_free(gp);
     lth_table_free(table);
 }
 

@@ -72,7 +72,59 @@ static void test_row_text(void **state) {
     assert_string_equal(lth_gp_row_text(gp, 6, 0), "");
     assert_null(lth_gp_row_text(gp, 8, 0));
     assert_null(lth_gp_row_text(gp, 0, 3));
+    assert_string_equal(lth_gp_row_line(gp, 2),
+                        "text: not good not good | tree: (S (A (C a)) (B b)) | f1..f2 3 -1");
     lth_gp_free(gp);
+    /* Numbers come last, rounded, wherever the kernel has them; what is alone has no name. */
+    gp = explain_fit(ctx, "linear(f1) + rbf(y) + ssk(text, units=tokens)", "y", NULL);
+    assert_string_equal(lth_gp_row_line(gp, 3), "good | f1 2.5, y 8");
+    lth_gp_free(gp);
+    gp = explain_fit(ctx, "linear(f1..f2)", "y", NULL);
+    assert_string_equal(lth_gp_row_line(gp, 2), "3 -1");
+    lth_gp_free(gp);
+}
+
+/* The targets that a prediction is seen against. */
+static void test_range(void **state) {
+    (void)state;
+    lth_error err = {0};
+    lth_reasons *r = NULL;
+    lth_gp *gp = explain_fit(ctx, "ssk(text, units=tokens)", "y", NULL);
+    lth_table *new = support_table(ctx, "text\nnot good\n");
+    support_ok(lth_gp_explain(gp, new, 0, NULL, &r, &err), &err);
+    lth_reasons_summary s = *lth_reasons_summarise(r);
+    double least = INFINITY, most = -INFINITY, y[16], mean[16], sd[16];
+    support_ok(lth_gp_leave_one_out(gp, 0, y, mean, sd, &err), &err);
+    for (size_t i = 0; i < lth_gp_reported(gp)->rows; i++) {
+        least = fmin(least, y[i]);
+        most = fmax(most, y[i]);
+    }
+    support_near(s.least, least, 1e-12);
+    support_near(s.most, most, 1e-12);
+    lth_reasons_free(r);
+    lth_table_free(new);
+    lth_gp_free(gp);
+}
+
+/* Patterns of an order that weighs nothing beside the others are rounding, and not listed. */
+static void test_rounding(void **state) {
+    (void)state;
+    lth_error err = {0};
+    for (int light = 0; light < 2; light++) {
+        lth_reasons *r = NULL;
+        lth_gp *gp = explain_fit(ctx,
+                                 light ? "ssk(text, units=tokens, order=2, weights=[1e-24, 1])"
+                                       : "ssk(text, units=tokens, order=2, weights=[1e-3, 1])",
+                                 "y", NULL);
+        support_ok(lth_gp_patterns(gp, 0, 100, &r, &err), &err);
+        size_t single = 0, count = lth_reasons_summarise(r)->patterns;
+        for (size_t i = 0; i < count; i++)
+            single += strchr(lth_reasons_pattern_at(r, i)->text, ' ') == NULL;
+        assert_true(count > single);
+        assert_true(light ? single == 0 : single > 0);
+        lth_reasons_free(r);
+        lth_gp_free(gp);
+    }
 }
 
 /* ---- Labels ---- */
@@ -253,6 +305,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rows),
         cmocka_unit_test(test_row_text),
+        cmocka_unit_test(test_range),
+        cmocka_unit_test(test_rounding),
         cmocka_unit_test(test_classes),
         cmocka_unit_test(test_svm),
         cmocka_unit_test(test_model_is_left_alone),
