@@ -69,6 +69,7 @@ bool session_stops(const session *s) {
 
 /* Whether calls of the library are to end early. */
 static bool cancels(const session *s) {
+    if (s->gives_up && s->gives_up(s->asker)) return true;
     return caught && (!s->learning || session_stops(s));
 }
 

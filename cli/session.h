@@ -22,6 +22,8 @@ typedef struct session {
     bool resumable;       /* the same command goes on where a signal stopped this one */
     bool learning; /* has something to lose: Ctrl-C does not cancel calls of the library, and the
                       line is session_status()'s instead of the bar's */
+    bool (*gives_up)(void *asker); /* who asked needs no answer any more; NULL = always needs it */
+    void *asker;
 } session;
 
 int session_open(session *s, const options *o);
