@@ -86,7 +86,10 @@ typedef struct patience {
     patience_end end;
 } patience;
 
-bool patience_ends(void *patience); /* from then on it has ended; void for session.gives_up */
+bool patience_ends(patience *p); /* from then on it has ended */
+/* Whether that of the request which this thread answers has: all requests share the session that
+ * the model was read with, and none starts threads. */
+bool asker_gives_up(void);
 
 /* ---- Contexts ---- */
 
@@ -116,6 +119,8 @@ size_t pool_waiting(pool *p); /* requests that wait for a context */
 /* A context for this request alone; NULL when too many wait for one, or its patience ended. */
 worker *pool_take(pool *p, const edition *e, patience *of);
 void pool_give(pool *p, worker *w);
+/* What is computed now is finished, whoever leaves. */
+void pool_insist(void);
 
 /* ---- Answers ---- */
 

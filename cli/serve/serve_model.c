@@ -28,6 +28,7 @@ static int read_all(edition *e) {
     int code = session_open(&e->session, &e->options);
     if (!code) code = load(e);
     if (code) return code;
+    e->session.gives_up = asker_gives_up;
     e->session.learning = true; /* Ctrl-C ended the reading; it lets requests in flight finish */
     if (!find_columns(e->model, &e->columns)) return out_of_memory();
     return e->columns.count > 0 ? EXIT_DONE : fail(e, "the kernel of this model reads no column");
@@ -44,7 +45,8 @@ int edition_open(const options *o, edition **out, char why[640]) {
     edition *e = calloc(1, sizeof *e);
     if (!e) return out_of_memory();
     e->options = *o;
-    e->options.threads = 1; /* requests go on meanwhile */
+    e->options.threads = 1; /* requests go on meanwhile, and are computed by one thread each */
+    e->options.progress = PROGRESS_NEVER;
     pthread_mutex_init(&e->report_lock, NULL);
     atomic_init(&e->holders, 1);
     int code = read_all(e);

@@ -20,11 +20,20 @@ static bool has_left(int socket) {
     return poll(&at, 1, 0) > 0 && (at.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
 }
 
-bool patience_ends(void *user) {
-    patience *p = user;
+bool patience_ends(patience *p) {
     if (p->end == STILL_WAITS && has_left(p->socket)) p->end = HAS_LEFT;
     if (p->end == STILL_WAITS && seconds_now() > p->until) p->end = TOO_LATE;
     return p->end != STILL_WAITS;
+}
+
+static _Thread_local patience *asker; /* NULL = the work of this thread is finished anyway */
+
+bool asker_gives_up(void) {
+    return asker && patience_ends(asker);
+}
+
+void pool_insist(void) {
+    asker = NULL;
 }
 
 /* ---- Opening ---- */
@@ -37,8 +46,10 @@ static size_t count_cores(void) {
 static int open_session(worker *w, const options *o) {
     w->options = *o;
     w->options.threads = 1; /* requests share the cores: one of them starts no threads */
+    w->options.progress = PROGRESS_NEVER;
     int code = session_open(&w->session, &w->options);
     w->session.learning = true; /* Ctrl-C lets requests in flight finish */
+    w->session.gives_up = asker_gives_up;
     return code;
 }
 
@@ -126,14 +137,13 @@ worker *pool_take(pool *p, const edition *e, patience *of) {
     pthread_mutex_unlock(&p->lock);
     if (!w) return NULL;
     w->model = e->model;
-    w->session.gives_up = patience_ends;
-    w->session.asker = of;
+    asker = of;
     return w;
 }
 
 void pool_give(pool *p, worker *w) {
     w->model = NULL;
-    w->session.gives_up = NULL;
+    asker = NULL;
     pthread_mutex_lock(&p->lock);
     w->next = p->free;
     p->free = w;

@@ -70,7 +70,7 @@ static void make_edition_report(server *s, request *r, problem *why) {
     edition *e = r->edition;
     worker *w = take_worker(s, r, why);
     if (!w) return;
-    w->session.gives_up = NULL;
+    pool_insist();
     if (make_report(&w->session, e->model, s->options.title, NULL, NULL, &e->report,
                     &e->report_size))
         set_problem(why, was_interrupted() ? 503 : 500, "the report could not be made");
