@@ -1,10 +1,8 @@
 /* The routes of the server: what is asked for, answered by a model that the request holds. */
-#define _GNU_SOURCE 1 /* pthread_mutex_clocklock */
-
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <time.h>
+#include <unistd.h>
 
 #include "json.h"
 #include "report/report.h"
@@ -77,19 +75,18 @@ static void make_edition_report(server *s, request *r, problem *why) {
     pool_give(s->options.pool, w);
 }
 
-static bool lock_report(server *s, edition *e) {
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += (time_t)s->options.timeout;
-    return pthread_mutex_clocklock(&e->report_lock, CLOCK_MONOTONIC, &until) == 0;
+/* While another makes it; as long as the client waits. */
+static bool lock_report(request *r) {
+    while (pthread_mutex_trylock(&r->edition->report_lock) != 0) {
+        if (patience_ends(&r->patience)) return false;
+        usleep(50000);
+    }
+    return true;
 }
 
 static bool get_report(server *s, request *r, FILE *out, problem *why) {
     edition *e = r->edition;
-    if (!lock_report(s, e)) {
-        set_problem(why, 503, "the report is being made");
-        return false;
-    }
+    if (!lock_report(r)) return false;
     if (!e->report) make_edition_report(s, r, why);
     pthread_mutex_unlock(&e->report_lock);
     if (e->report) fwrite(e->report, 1, e->report_size, out);
