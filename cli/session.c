@@ -6,6 +6,7 @@
 #include <math.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +25,7 @@ double seconds_now(void) {
 
 /* ---- Ctrl-C ---- */
 
-static volatile sig_atomic_t caught, caught_again, holding;
+static atomic_int caught, caught_again, holding; /* any thread reads them */
 
 /* The first signal asks the library to stop; the second does not wait for it. */
 static void on_signal(int number) {
