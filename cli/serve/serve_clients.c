@@ -6,9 +6,6 @@
 #include <netinet/in.h>
 #include <stdlib.h>
 
-/* Connections that are kept free for who comes next. */
-enum { SPARE_CONNECTIONS = 16 };
-
 void clients_open(clients *c, double timeout) {
     *c = (clients){.timeout = timeout};
     pthread_mutex_init(&c->lock, NULL);
@@ -48,7 +45,7 @@ static void make_room(clients *c) {
         if (it->ended || it->state == CLIENT_SERVED) continue;
         if (!worst || goes_before(it, worst)) worst = it;
     }
-    if (worst && c->count - ended > MOST_CONNECTIONS - SPARE_CONNECTIONS) end_client(worst);
+    if (worst && c->count - ended > MOST_CONNECTIONS) end_client(worst);
 }
 
 client *clients_add(clients *c, int socket, const struct sockaddr *address) {
@@ -60,7 +57,7 @@ client *clients_add(clients *c, int socket, const struct sockaddr *address) {
     it->after = c->first;
     if (it->after) it->after->before = it;
     c->first = it;
-    if (++c->count > MOST_CONNECTIONS - SPARE_CONNECTIONS) make_room(c);
+    if (++c->count > MOST_CONNECTIONS) make_room(c);
     pthread_mutex_unlock(&c->lock);
     return it;
 }

@@ -4,7 +4,11 @@
 
 #include "serve/serve.h"
 
-enum { MOST_CONNECTIONS = 256 };
+enum {
+    MOST_CONNECTIONS = 256,
+    /* Of which more may be on their way out, before others are turned away at the door. */
+    MOST_ENDING = 256,
+};
 
 typedef enum client_state {
     CLIENT_IDLE,    /* has asked for nothing, or has its answer */

@@ -366,8 +366,9 @@ static struct MHD_Daemon *start_daemon(server *s) {
         MHD_OPTION_LISTEN_SOCKET, (MHD_socket)s->listener, MHD_OPTION_NOTIFY_COMPLETED,
         on_completed, s, MHD_OPTION_NOTIFY_CONNECTION, on_connection, s,
         MHD_OPTION_URI_LOG_CALLBACK, on_line, s, MHD_OPTION_CONNECTION_LIMIT,
-        (unsigned)MOST_CONNECTIONS, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEADER_BYTES,
-        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)(s->options.timeout + 1), MHD_OPTION_END);
+        (unsigned)(MOST_CONNECTIONS + MOST_ENDING), MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        (size_t)HEADER_BYTES, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)(s->options.timeout + 1),
+        MHD_OPTION_END);
 }
 
 server *server_start(int listener, const server_options *given) {
