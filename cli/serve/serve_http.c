@@ -69,7 +69,8 @@ static enum MHD_Result respond(server *s, request *r, unsigned status, char *tex
     http.add_response_header(response, "Referrer-Policy", "no-referrer");
     http.add_response_header(response, "Cache-Control", "no-store");
     if (more) http.add_response_header(response, more, value);
-    if (atomic_load(&s->stopping)) http.add_response_header(response, "Connection", "close");
+    if (r->unclear || atomic_load(&s->stopping))
+        http.add_response_header(response, "Connection", "close");
     clients_turn(&s->clients, r->client, CLIENT_TAKING);
     r->status = status;
     r->bytes = strcmp(r->method, "HEAD") == 0 ? 0 : size;
@@ -116,7 +117,7 @@ static enum MHD_Result refuse(server *s, request *r) {
 static void note_patience(const server *s, request *r) {
     if (r->patience.end == HAS_LEFT) set_problem(&r->problem, STATUS_LEFT, "the client left");
     if (r->patience.end == TOO_LATE)
-        set_problem(&r->problem, 503, "there was no answer within %g seconds", s->options.timeout);
+        set_problem(&r->problem, 503, "there was no answer within %g s", s->options.timeout);
 }
 
 static void make_answer(server *s, request *r, char **text, size_t *size) {
@@ -249,13 +250,15 @@ static enum MHD_Result begin(server *s, request *r, const char *path, const char
     atomic_fetch_add(&s->requests, 1);
     snprintf(r->method, sizeof r->method, "%s", method);
     r->route = route_at(path);
+    const char *forwarded = header_of(r, "X-Forwarded-For");
+    if (forwarded) snprintf(r->forwarded, sizeof r->forwarded, "%s", forwarded);
     check_form(r, version);
-    bool unclear = r->problem.status != 0; /* even where it ends */
-    if (!unclear) check_host(s, r);
+    r->unclear = r->problem.status != 0;
+    if (!r->unclear) check_host(s, r);
     if (!r->problem.status) check_route(r, path, method);
     if (atomic_load(&s->stopping)) set_problem(&r->problem, 503, "the server is stopping");
     if (!r->problem.status) check_body(s, r);
-    bool unsent = unclear || header_of(r, "Expect") || announced(r) > MOST_DISCARDED;
+    bool unsent = r->unclear || header_of(r, "Expect") || announced(r) > MOST_DISCARDED;
     return r->problem.status && unsent ? refuse(s, r) : MHD_YES;
 }
 
@@ -309,9 +312,8 @@ static unsigned status_without_answer(server *s, const request *r,
 }
 
 static void tell(server *s, const request *r) {
-    const char *forwarded = r->begun ? header_of(r, "X-Forwarded-For") : NULL;
     access_entry e = {.client = r->client && r->client->address[0] ? r->client->address : NULL,
-                      .forwarded = forwarded,
+                      .forwarded = r->forwarded[0] ? r->forwarded : NULL,
                       .method = r->begun ? r->method : NULL,
                       .path = r->path,
                       .status = r->status,

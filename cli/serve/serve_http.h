@@ -31,11 +31,13 @@ typedef struct route {
 
 struct request {
     struct MHD_Connection *connection;
-    client *client;              /* NULL = out of memory */
-    char path[LONGEST_PATH + 1]; /* as it was sent, or its beginning */
+    client *client;                   /* NULL = out of memory */
+    char path[LONGEST_PATH + 1];      /* as it was sent, or its beginning */
+    char forwarded[LONGEST_PATH + 1]; /* for whom a proxy asks, likewise */
     char method[32];
     bool has_zero; /* %00 in what was asked for */
     bool begun;    /* its headers are there */
+    bool unclear;  /* even where it ends: nothing is read after it */
     const route *route;
     problem problem;
     char *body;
