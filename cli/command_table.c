@@ -79,7 +79,8 @@ const command commands[] = {
      "Answers HTTP requests until Ctrl-C. GET / is a page on which a text is typed and its "
      "prediction seen at once, with its reasons; GET /report the page of report. POST /predict, "
      "/explain and /mutate take rows as JSON and answer as these commands do with --json; GET "
-     "/health says that it runs. Only this machine can reach it unless --host says otherwise; "
+     "/health says that it runs, GET /metrics how it does, for Prometheus. SIGHUP reads the model "
+     "again. Only this machine can reach it unless --host says otherwise; "
      "there is no encryption and no password.",
      "luthier serve score\n"
      "luthier serve score --port 0 --title 'Review scores'\n"

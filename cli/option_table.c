@@ -291,10 +291,17 @@ const option option_table[] = {
      "where to listen (default 8080); 0 takes a free one and says which"},
     {0, "host", OPTION_TEXT, "ADDRESS", FIELD(host), SERVE, 0,
      "the address to listen on (default 127.0.0.1: this machine alone)"},
+    {0, "allow-host", OPTION_LIST, "NAME", FIELD(allow_host), SERVE, 0,
+     "a name by which clients ask for this server, as behind a proxy (default: on the loopback "
+     "interface localhost and its addresses, elsewhere any); may be repeated"},
+    {0, "log", OPTION_FILE, "FILE", FIELD(log), SERVE, 0,
+     "add a line of JSON for each request to this file, which SIGHUP opens again; - is standard "
+     "output"},
     {0, "max-body", OPTION_NUMBER, "BYTES", FIELD(max_body), SERVE, UINT32_MAX,
      "the longest request (default 1048576)"},
     {0, "timeout", OPTION_NUMBER, "S", FIELD(timeout), SERVE, 86400,
-     "seconds in which a request must have arrived, and its answer been taken (default 30)"},
+     "seconds in which a request must have arrived, been answered, and its answer been taken "
+     "(default 30)"},
     {0, "with", OPTION_TEXT, "EXPR", FIELD(with), ALIGN, 0, "the other kernel"},
     {0, "center", OPTION_FLAG, NULL, FIELD(center), ALIGN, 0,
      "take the means of rows and columns out of both matrices first"},
@@ -318,7 +325,8 @@ const option option_table[] = {
      "it; the kernel is then kept as it is, only the noise (of labels, the scale) is learned"},
 
     {0, "threads", OPTION_NUMBER, "N", FIELD(threads), WORKING, 4096,
-     "worker threads (default 0: all cores); serve loads the model once for each"},
+     "worker threads (default 0: all cores); for serve, requests that are computed at the same "
+     "time"},
     {0, "device", OPTION_TEXT, "NAME", FIELD(device), WORKING, 0,
      "where to compute: cpu (default), cuda or cuda:N (a GPU), cuda:N,M (several), auto (a GPU "
      "where there is one and the work is large)"},

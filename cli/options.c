@@ -248,8 +248,9 @@ int options_parse(int argc, char **argv, options *out) {
                      .rounds = NOT_GIVEN,
                      .start = NOT_GIVEN,
                      .seeds = NOT_GIVEN};
-    list *lists[] = {&out->where, &out->target, &out->fix,  &out->prior, &out->set,
-                     &out->row,   &out->given,  &out->data, &out->array, &out->objective};
+    list *lists[] = {&out->where, &out->target,    &out->fix,       &out->prior,
+                     &out->set,   &out->row,       &out->given,     &out->data,
+                     &out->array, &out->objective, &out->allow_host};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; ++i) {
         lists[i]->at = calloc((size_t)argc + 1, sizeof *lists[i]->at);
         if (lists[i]->at) continue;
@@ -278,4 +279,5 @@ void options_free(options *o) {
     free(o->set.at);
     free(o->row.at);
     free(o->given.at);
+    free(o->allow_host.at);
 }

@@ -38,7 +38,8 @@ typedef struct options {
     const char *title;      /* of a report or a server */
     int label_by;           /* 0 = by file */
     const char *class_name; /* of an explanation */
-    const char *host;       /* of a server */
+    const char *host, *log; /* of a server */
+    list allow_host;        /* likewise: names that it answers to */
     uint64_t port, max_body, timeout;
     list row;
     uint64_t patterns, rows; /* NOT_GIVEN = the default */

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,8 +17,6 @@
 #include "available.h"
 #include "ranks.h"
 
-enum { PROGRESS_AUTO = 0, PROGRESS_ALWAYS = 1, PROGRESS_NEVER = 2 };
-
 double seconds_now(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -26,7 +25,7 @@ double seconds_now(void) {
 
 /* ---- Ctrl-C ---- */
 
-static volatile sig_atomic_t caught, caught_again, holding;
+static atomic_int caught, caught_again, holding; /* any thread reads them */
 
 /* The first signal asks the library to stop; the second does not wait for it. */
 static void on_signal(int number) {
@@ -69,6 +68,7 @@ bool session_stops(const session *s) {
 
 /* Whether calls of the library are to end early. */
 static bool cancels(const session *s) {
+    if (s->gives_up && s->gives_up()) return true;
     return caught && (!s->learning || session_stops(s));
 }
 
@@ -114,7 +114,8 @@ static bool wants_bar(const session *s, double elapsed) {
 static int on_progress(void *user, const char *what, double done, double total) {
     session *s = user;
     double now = seconds_now();
-    if (!*what) return cancels(s); /* there is nothing to show */
+    if (!*what || s->options->progress == PROGRESS_NEVER)
+        return cancels(s); /* there is nothing to show, and nothing is touched */
     if (s->bar.begun == 0 || done < s->bar.done) s->bar.begun = now;
     s->bar.done = done;
     if (total > 0 && now - s->bar.drawn > 1.0 / 6 && wants_bar(s, now - s->bar.begun)) {

@@ -22,7 +22,10 @@ typedef struct session {
     bool resumable;       /* the same command goes on where a signal stopped this one */
     bool learning; /* has something to lose: Ctrl-C does not cancel calls of the library, and the
                       line is session_status()'s instead of the bar's */
+    bool (*gives_up)(void); /* nobody needs the result any more; NULL = that is never so */
 } session;
+
+enum { PROGRESS_AUTO = 0, PROGRESS_ALWAYS = 1, PROGRESS_NEVER = 2 }; /* --progress */
 
 int session_open(session *s, const options *o);
 void session_close(session *s);

@@ -16,18 +16,24 @@
 typedef struct job {
     const options *options;
     pool pool;
-    serve_columns columns;
+    access_log log;
     char *title;
     int listener;
+    bool is_local;                 /* only this machine can reach it */
+    bool has_terminal;             /* whose end is its end */
     char address[NI_MAXHOST + 32]; /* as in a URL: "127.0.0.1:8080" */
 } job;
 
 static int check_usage(const options *o) {
     if (strcmp(o->arguments[0], "-") == 0)
-        return usage_error(o->command, "the model is read once for each thread, so that it cannot "
-                                       "come from standard input");
+        return usage_error(o->command, "the model can be read again, so that it cannot come from "
+                                       "standard input");
     if (o->timeout == 0) return usage_error(o->command, "--timeout wants at least 1 second");
     if (o->max_body == 0) return usage_error(o->command, "--max-body wants at least 1 byte");
+    for (size_t i = 0; i < o->allow_host.count; ++i) {
+        const char *name = o->allow_host.at[i], *obstacle = host_name_obstacle(name);
+        if (obstacle) return usage_error(o->command, "--allow-host \"%s\": %s", name, obstacle);
+    }
     return EXIT_DONE;
 }
 
@@ -51,14 +57,16 @@ static int listen_at(const struct addrinfo *at) {
     return -1;
 }
 
-/* With --port 0 the system has chosen one. */
+/* As the system has it: with --port 0 it has chosen one, and 127.1 is an address too. */
 static void name_address(job *j) {
     struct sockaddr_storage own;
     socklen_t size = sizeof own;
     char host[NI_MAXHOST] = "?", port[NI_MAXSERV] = "?";
-    if (getsockname(j->listener, (struct sockaddr *)&own, &size) == 0)
+    if (getsockname(j->listener, (struct sockaddr *)&own, &size) == 0) {
         getnameinfo((struct sockaddr *)&own, size, host, sizeof host, port, sizeof port,
                     NI_NUMERICHOST | NI_NUMERICSERV);
+        j->is_local = is_loopback((struct sockaddr *)&own);
+    }
     bool colons = strchr(host, ':') != NULL;
     snprintf(j->address, sizeof j->address, "%s%s%s:%s", colons ? "[" : "", host, colons ? "]" : "",
              port);
@@ -81,10 +89,33 @@ static int open_socket(job *j) {
     return EXIT_DONE;
 }
 
+/* ---- Signals ---- */
+
+static volatile sig_atomic_t hung_up;
+
+static void on_hangup(int number) {
+    (void)number;
+    hung_up = 1;
+}
+
+/* Also under nohup, where it is ignored at first: whoever sends it wants the model read again.
+ * Whether it was. */
+static bool catch_hangup(void) {
+    struct sigaction action = {.sa_handler = on_hangup}, old = {.sa_handler = SIG_DFL};
+    sigaction(SIGHUP, &action, &old);
+    signal(SIGXFSZ, SIG_IGN); /* a log that may not grow is a log with lines missing */
+    return old.sa_handler == SIG_IGN;
+}
+
+/* The terminal that it was started from was closed: nobody could stop it any more. */
+static bool lost_terminal(const job *j) {
+    return j->has_terminal && !isatty(STDIN_FILENO);
+}
+
 /* ---- Serving ---- */
 
 static void warn_of_others(job *j) {
-    if (strncmp(j->address, "127.", 4) == 0 || strncmp(j->address, "[::1]", 5) == 0) return;
+    if (j->is_local) return;
     session_warn(&j->pool.at[0].session,
                  "whoever can reach %s can use this model and read its training rows", j->address);
 }
@@ -93,38 +124,80 @@ static void warn_of_others(job *j) {
 static server *start(job *j) {
     sigset_t all, before;
     sigfillset(&all);
-    server_options given = {.model_name = j->options->arguments[0],
-                            .title = j->title,
-                            .host = j->options->host,
-                            .max_body = j->options->max_body,
-                            .timeout = (double)j->options->timeout,
-                            .pool = &j->pool,
-                            .columns = &j->columns};
+    const options *o = j->options;
+    server_options given = {
+        .model_name = o->arguments[0],
+        .title = j->title,
+        .names = {.any = !j->is_local && o->allow_host.count == 0, .given = o->allow_host},
+        .max_body = o->max_body,
+        .timeout = (double)o->timeout,
+        .pool = &j->pool,
+        .log = &j->log};
     pthread_sigmask(SIG_SETMASK, &all, &before);
     server *s = server_start(j->listener, &given);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return s;
 }
 
+/* The next model takes the place of the last once it was read; until then, and if it cannot be, the
+ * last one goes on. */
+static void reload(job *j, server *s) {
+    const char *name = j->options->arguments[0];
+    char state[64], why[640] = "";
+    edition *next = NULL;
+    double begun = seconds_now();
+    snprintf(state, sizeof state, "RELOADING=1\nMONOTONIC_USEC=%lld", (long long)(begun * 1e6));
+    notify_manager(state);
+    log_reopen(&j->log);
+    bool good = edition_open(j->options, &next, why) == EXIT_DONE;
+    if (good)
+        pool_replace(&j->pool, next);
+    else
+        fputs("luthier: the model that was read before is still served\n", stderr);
+    double seconds = seconds_now() - begun;
+    if (good && !j->options->quiet)
+        fprintf(stderr, "luthier: %s was read again, in %.3f seconds\n", name, seconds);
+    server_reloaded(s, good);
+    log_event(&j->log, "reload", name, seconds, good ? NULL : why);
+    notify_manager("READY=1");
+}
+
+static void wait_for_end(job *j, server *s) {
+    while (!was_interrupted()) {
+        if (hung_up && lost_terminal(j)) return;
+        if (hung_up) {
+            hung_up = 0; /* before: what is written now is read next time */
+            reload(j, s);
+        }
+        poll(NULL, 0, 500);
+    }
+}
+
 static int serve(job *j) {
+    const char *name = j->options->arguments[0];
+    double begun = seconds_now();
     server *s = start(j);
     if (!s) {
         fputs("luthier: cannot start the threads that answer requests\n", stderr);
         return EXIT_FAILED;
     }
     j->listener = -1; /* the server closes it */
-    printf("serving %s on http://%s/ (Ctrl-C stops)\n", j->options->arguments[0], j->address);
+    bool logs_here = j->options->log && strcmp(j->options->log, "-") == 0;
+    fprintf(logs_here ? stderr : stdout, "serving %s on http://%s/ (Ctrl-C stops)\n", name,
+            j->address);
     fflush(stdout);
-    while (!was_interrupted()) {
-        poll(NULL, 0, 500);
-        server_tick(s);
-    }
+    log_event(&j->log, "start", name, j->pool.current->seconds, NULL);
+    notify_manager("READY=1");
+    wait_for_end(j, s);
+    notify_manager("STOPPING=1");
     server_stop(s);
+    log_event(&j->log, "stop", name, seconds_now() - begun, NULL);
     return EXIT_DONE;
 }
 
 static int prepare(job *j) {
     const options *o = j->options;
+    edition *first = NULL;
     if (!http_load()) {
         fputs("luthier: libmicrohttpd (libmicrohttpd.so.12) cannot be loaded; install it (Debian: "
               "libmicrohttpd12)\n",
@@ -132,25 +205,25 @@ static int prepare(job *j) {
         return EXIT_FAILED;
     }
     int code = open_socket(j);
-    if (!code) code = pool_open(&j->pool, o);
+    if (!code) code = log_open(&j->log, o->log);
+    if (!code) code = edition_open(o, &first, NULL);
+    if (!code) code = pool_open(&j->pool, o, first);
     if (code) return code;
     j->title = o->title ? strdup(o->title) : report_title(o->arguments[0]);
-    if (!j->title || !find_columns(j->pool.model, &j->columns)) return out_of_memory();
-    if (j->columns.count > 0) return EXIT_DONE;
-    fputs("luthier: the kernel of this model reads no column\n", stderr);
-    return EXIT_FAILED;
+    return j->title ? EXIT_DONE : out_of_memory();
 }
 
 int run_serve(const options *o) {
     int code = check_usage(o);
     if (code) return code;
-    job j = {.options = o, .listener = -1};
+    job j = {.options = o, .listener = -1, .log = {.file = -1}};
+    j.has_terminal = !catch_hangup() && isatty(STDIN_FILENO);
     code = prepare(&j);
     if (!code) warn_of_others(&j);
     if (!code) code = serve(&j);
     if (j.listener >= 0) close(j.listener);
     pool_close(&j.pool);
-    free_columns(&j.columns);
+    log_close(&j.log);
     free(j.title);
     return code;
 }

@@ -1,10 +1,12 @@
 /* luthier serve: a model behind HTTP. Requests are read by serve_http.c, rows by serve_rows.c,
- * answered by serve_answer.c; the page is serve_page.c. */
+ * answered by serve_routes.c and serve_answer.c; the page is serve_page.c. */
 #ifndef CLI_SERVE_H
 #define CLI_SERVE_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <sys/socket.h>
 
 #include "model.h"
 
@@ -54,6 +56,43 @@ void free_rows(serve_rows *rows);
 
 /* ---- The model ---- */
 
+/* A model that was read, with all that depends on it. Requests hold the edition that they began
+ * with, so that another can take its place meanwhile; the last holder frees it. */
+typedef struct edition {
+    options options;
+    session session; /* it was read with: the model keeps its functions */
+    lth_model *model;
+    serve_columns columns;
+    double written, loaded; /* Unix times: of the file, of reading it */
+    double seconds;         /* that reading it took */
+    atomic_size_t holders;
+    pthread_mutex_t report_lock;
+    char *report; /* made when first asked for */
+    size_t report_size;
+} edition;
+
+/* An exit code, after a message; `why` (NULL = not asked) is what it said. One holder. */
+int edition_open(const options *o, edition **out, char why[640]);
+void edition_release(edition *e);
+
+/* ---- Who waits for an answer ---- */
+
+typedef enum patience_end { STILL_WAITS = 0, HAS_LEFT, TOO_LATE } patience_end;
+
+/* A client that leaves, or has waited long enough, is worth no more work. */
+typedef struct patience {
+    int socket;
+    double until; /* by seconds_now() */
+    patience_end end;
+} patience;
+
+bool patience_ends(patience *p); /* from then on it has ended */
+/* Whether that of the request which this thread answers has: all requests share the session that
+ * the model was read with, and none starts threads. */
+bool asker_gives_up(void);
+
+/* ---- Contexts ---- */
+
 /* A context serves one call at a time, so there are several; the model serves all of them. */
 typedef struct worker {
     options options;
@@ -63,7 +102,7 @@ typedef struct worker {
 } worker;
 
 typedef struct pool {
-    lth_model *model;
+    edition *current;
     worker *at;
     size_t count, waiting;
     worker *free;
@@ -71,11 +110,17 @@ typedef struct pool {
     pthread_cond_t given_back;
 } pool;
 
-int pool_open(pool *p, const options *o);
+/* Takes over the edition, also where it fails. */
+int pool_open(pool *p, const options *o, edition *first);
 void pool_close(pool *p);
-/* A context for this request alone; NULL when too many wait for one, or it took too long. */
-worker *pool_take(pool *p, double seconds);
+edition *pool_hold(pool *p); /* the current one, until edition_release() */
+void pool_replace(pool *p, edition *next);
+size_t pool_waiting(pool *p); /* requests that wait for a context */
+/* A context for this request alone; NULL when too many wait for one, or its patience ended. */
+worker *pool_take(pool *p, const edition *e, patience *of);
 void pool_give(pool *p, worker *w);
+/* What is computed now is finished, whoever leaves. */
+void pool_insist(void);
 
 /* ---- Answers ---- */
 
@@ -97,22 +142,69 @@ bool answer_mutate(worker *w, const serve_rows *rows, const char *letters, FILE 
 void write_live_page(FILE *out, const char *title, const serve_columns *columns, lth_model *m,
                      const char *nonce);
 
+/* ---- Names ---- */
+
+/* By which hosts clients may ask for the server. */
+typedef struct host_names {
+    bool any;   /* it listens to others, and was told no names */
+    list given; /* --allow-host */
+} host_names;
+
+/* What is wrong with a name that was given; NULL = nothing. */
+const char *host_name_obstacle(const char *name);
+/* Whether that is an address of the loopback interface. */
+bool is_loopback(const struct sockaddr *address);
+/* Whether the Host of a request, with or without a port, is one of them. */
+bool host_is_ours(const host_names *names, const char *host);
+
+/* ---- The log ---- */
+
+/* Lines of JSON, one for each request and event, in a file that can be opened again. */
+typedef struct access_log {
+    const char *path; /* NULL = there is none; "-" = standard output */
+    int file;
+    bool torn, failing; /* the last line is not whole; it was lost */
+    size_t lost;        /* lines */
+    pthread_mutex_t lock;
+} access_log;
+
+/* What there is to tell of a request. */
+typedef struct access_entry {
+    const char *client, *forwarded; /* addresses; NULL = none */
+    const char *method, *path;
+    unsigned status;
+    size_t bytes, rows;
+    double seconds;
+} access_entry;
+
+int log_open(access_log *l, const char *path); /* an exit code, after a message */
+bool log_reopen(access_log *l);                /* the old file is kept where that fails */
+void log_close(access_log *l);
+size_t log_lost(access_log *l);
+void log_request(access_log *l, const access_entry *e);
+/* Something that happened to the server: "start", "reload", "stop"; `error` NULL = it went well. */
+void log_event(access_log *l, const char *event, const char *model, double seconds,
+               const char *error);
+
 /* ---- The server ---- */
 
 typedef struct server server;
 
 typedef struct server_options {
     const char *model_name, *title;
-    const char *host; /* the name it listens on */
+    host_names names;
     size_t max_body;
     double timeout;
     pool *pool;
-    const serve_columns *columns;
+    access_log *log;
 } server_options;
 
 /* Starts threads that answer on a socket that listens; NULL = it could not be done. */
 server *server_start(int listener, const server_options *given);
-void server_tick(server *s); /* once a second: closes the connections of slow clients */
-void server_stop(server *s); /* after the requests in flight; frees it */
+void server_reloaded(server *s, bool good); /* counts it */
+void server_stop(server *s);                /* after the requests in flight; frees it */
+
+/* Tells the service manager that started this program, if one did: "READY=1". */
+void notify_manager(const char *state);
 
 #endif

@@ -19,6 +19,10 @@ static bool fail(const lth_error *err, const serve_rows *rows, problem *why) {
     char where[32] = "";
     bool theirs = err->status == LTH_EFORMAT || err->status == LTH_ENUMERIC;
     if (err->status == LTH_ENOMEM) return lack_memory(why);
+    if (err->status == LTH_ECANCELED) {
+        set_problem(why, 503, "it was given up");
+        return false;
+    }
     if (theirs && err->line > 0 && !rows->single)
         snprintf(where, sizeof where, "row %zu: ", err->line);
     set_problem(why, theirs ? 400 : 500, "%s%s", where,

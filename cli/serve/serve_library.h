@@ -12,6 +12,7 @@
     X(stop_daemon)                                                                                 \
     X(get_connection_info)                                                                         \
     X(lookup_connection_value)                                                                     \
+    X(get_connection_values)                                                                       \
     X(create_response_from_buffer)                                                                 \
     X(add_response_header)                                                                         \
     X(queue_response)                                                                              \

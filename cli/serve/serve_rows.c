@@ -92,6 +92,10 @@ static bool take_rows(const serve_columns *columns, json_t *root, serve_rows *ro
 bool read_rows(const serve_columns *columns, const char *body, size_t size, serve_rows *out,
                problem *why) {
     json_error_t error;
+    if (size == 0) {
+        set_problem(why, 400, "the body is empty: send a row as JSON");
+        return false;
+    }
     json_t *root = json_loadb(body, size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
     if (!root) {
         bool null = json_error_code(&error) == json_error_null_character;

@@ -58,6 +58,9 @@ typedef struct lth__ssk_wave {
     const uint32_t *s, *t;
     const void *table;
     void *scratch; /* wave_scratch() bytes */
+    /* Asked every few rows whether to stop, which leaves no result; NULL = go on. */
+    bool (*stops)(const void *user);
+    const void *user;
 } lth__ssk_wave;
 
 /* Receives d/dS of row j: row[k * lanes + lane], as double. */

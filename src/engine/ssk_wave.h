@@ -74,6 +74,7 @@ INLINE void wave_for(const int n, bool exact, bool tangent, const lth__ssk_wave 
     for (size_t j = 0; j < job->rows; j += LANES) {
         wave_stripe(n, exact, tangent, job, job->s + j, job->scratch, sum, dsum);
         flush_sums(n, tangent, sum, dsum, total, dtotal);
+        if (job->stops && job->stops(job->user)) return;
     }
     for (int i = 0; i < n; i++) {
         value[i] = sum_lanes(total[i]);

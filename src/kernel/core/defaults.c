@@ -2,6 +2,7 @@
  * learned. */
 #include <string.h>
 
+#include "base/parallel.h"
 #include "kernel/core/encode.h"
 
 lth_status lth__node_pull(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
@@ -22,18 +23,32 @@ static lth_status compare_with_itself(const lth__node *node, const lth__eval *ev
     return lth__node_pull(node, eval, &self, &one, NULL, &sink, err);
 }
 
+typedef struct diagonal {
+    const lth__node *node;
+    const lth__eval *eval;
+    double *a, *slope;
+    double *gradient; /* of an item, for each worker; NULL = no slopes are asked for */
+} diagonal;
+
+static lth_status fill_item(void *user, size_t i, unsigned worker, lth_error *err) {
+    const diagonal *d = user;
+    size_t params = d->eval->kernel->param_count, count = d->eval->rows->count;
+    double *gradient = d->gradient ? d->gradient + worker * params : NULL;
+    LTH_TRY(compare_with_itself(d->node, d->eval, (uint32_t)i, &d->a[i], gradient, err));
+    for (size_t p = d->node->first_param; gradient && p < d->node->params_end; p++)
+        d->slope[p * count + i] = gradient[p];
+    return LTH_OK;
+}
+
 static lth_status fill_diagonal(const lth__node *node, const lth__eval *eval, double *a,
                                 double *slope, lth_error *err) {
-    size_t count = eval->rows->count, params = eval->kernel->param_count;
-    double *gradient = slope ? lth__alloc(params, sizeof *gradient) : NULL;
-    if (slope && !gradient) return lth__fail_memory(err, params * sizeof *gradient);
-    lth_status status = LTH_OK;
-    for (size_t i = 0; i < count && status == LTH_OK; i++) {
-        status = compare_with_itself(node, eval, (uint32_t)i, &a[i], gradient, err);
-        for (size_t p = node->first_param; slope && p < node->params_end; p++)
-            slope[p * count + i] = gradient[p];
-    }
-    lth__free(gradient);
+    size_t size = eval->kernel->param_count * eval->ctx->options.threads;
+    diagonal d = {.node = node, .eval = eval, .a = a, .slope = slope};
+    if (slope) d.gradient = lth__alloc(size, sizeof *d.gradient);
+    if (slope && !d.gradient) return lth__fail_memory(err, size * sizeof *d.gradient);
+    lth_status status =
+        lth__parallel_for(eval->ctx, NULL, eval->rows->count, NULL, fill_item, &d, err);
+    lth__free(d.gradient);
     return status;
 }
 

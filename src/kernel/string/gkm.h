@@ -63,6 +63,7 @@ void lth__gkm_walk(const lth__gkm_config *c, const lth__gkm_sequence *x, const l
 /* One row, ready to be compared with columns: itself and its other strand. */
 typedef struct lth__gkm_bench {
     const lth__gkm_config *c;
+    const lth_ctx *ctx;
     const lth__engine *engine;
     const uint64_t *weight; /* of windows, as the sides have them         */
     double once;            /* what a count of 1 is in units of the kernel */

@@ -1,5 +1,6 @@
 /* Pairs of windows by how many units they have equal: by the engine's vectors where units are
  * bytes, else window by window. */
+#include "base/parallel.h"
 #include "kernel/string/gkm.h"
 
 enum { PAD = LTH__LETTER_PAD };
@@ -44,7 +45,7 @@ static void count_window(void *user, size_t i, size_t j, size_t same) {
 lth_status lth__gkm_bench_open(const config *c, const lth__gkm_sides *sides, const lth_ctx *ctx,
                                bench *out, lth_error *err) {
     size_t size = 3 * sides->longest + 2 * PAD;
-    bench b = {.c = c, .engine = ctx->engine, .weight = sides->weight, .once = 1};
+    bench b = {.c = c, .ctx = ctx, .engine = ctx->engine, .weight = sides->weight, .once = 1};
     if (b.weight) b.once = 1.0 / LTH__GKM_ONE / LTH__GKM_ONE;
     b.block = lth__alloc(size, 1);
     if (!b.block) return lth__fail_memory(err, size);
@@ -85,23 +86,40 @@ static size_t strands_of(const bench *b, const sequence *col) {
     return !any ? 0 : b->c->both ? 2 : 1;
 }
 
+/* Windows of a row that are counted at once: counts are sums over them, and between two pieces a
+ * call may be canceled. */
+enum { PIECE = 4096 };
+
+/* The piece that begins with this window; false = there is none, or no need for it: then whoever
+ * asks next hears that the call was canceled. */
+static bool take_piece(const bench *b, const lth__gapped_job *whole, size_t first,
+                       lth__gapped_job *out) {
+    size_t windows = whole->rows - whole->width + 1;
+    if (first >= windows || (first > 0 && lth__parallel_ask(b->ctx) != LTH_OK)) return false;
+    *out = *whole;
+    out->row += first;
+    out->rows = (windows - first < PIECE ? windows - first : PIECE) + whole->width - 1;
+    return true;
+}
+
 void lth__gkm_count(const bench *b, sequence col, uint64_t *n) {
     counts all = {.b = b, .length = col.length, .n = n};
     if (!col.letter) lth__gkm_walk(b->c, &b->row, &col, count_window, &all);
     for (size_t s = 0; col.letter && s < strands_of(b, &col); s++) {
-        lth__gapped_job job = job_of(b, s, &col);
-        if (b->weight)
+        lth__gapped_job job = job_of(b, s, &col), piece;
+        if (b->weight) /* which go by the middle of the whole row */
             b->engine->gapped_weigh(&job, b->weight, n);
-        else
-            b->engine->gapped(&job, n);
+        for (size_t first = 0; !b->weight && take_piece(b, &job, first, &piece); first += PIECE)
+            b->engine->gapped(&piece, n);
     }
 }
 
 static double sum_worths(const bench *b, const sequence *col) {
     uint64_t sum = 0;
     for (size_t s = 0; s < strands_of(b, col); s++) {
-        lth__gapped_job job = job_of(b, s, col);
-        sum += b->engine->gapped_sum(&job, b->c->worth);
+        lth__gapped_job job = job_of(b, s, col), piece;
+        for (size_t first = 0; take_piece(b, &job, first, &piece); first += PIECE)
+            sum += b->engine->gapped_sum(&piece, b->c->worth);
     }
     return (double)sum;
 }

@@ -36,6 +36,10 @@ static bool is_long(const lth__ssk_plan *plan, size_t length) {
     return tabled && plan->along <= LTH__ALONG_GAP && length >= LONG;
 }
 
+static bool is_canceled(const void *ctx) {
+    return lth__parallel_ask(ctx) != LTH_OK;
+}
+
 static lth_status compare_long_pair(const lth__ssk_plan *plan, const uint32_t *s, size_t p,
                                     const uint32_t *t, size_t q, double *value, double *tangent,
                                     lth_error *err) {
@@ -45,7 +49,9 @@ static lth_status compare_long_pair(const lth__ssk_plan *plan, const uint32_t *s
                          .gap = plan->gap,
                          .rows = rows,
                          .cols = q,
-                         .table = sim ? sim->table[LTH__SIM_VALUE] : NULL};
+                         .table = sim ? sim->table[LTH__SIM_VALUE] : NULL,
+                         .stops = is_canceled,
+                         .user = plan->ctx};
     uint32_t stride = sim ? (uint32_t)sim->symbols + 1 : 1;
     uint32_t *padded_s = lth__alloc(rows, sizeof *padded_s);
     uint32_t *padded_t = lth__alloc(q + 2 * around, sizeof *padded_t);
@@ -62,6 +68,7 @@ static lth_status compare_long_pair(const lth__ssk_plan *plan, const uint32_t *s
         job.s = padded_s;
         job.t = padded_t;
         plan->lanes->ssk_wave(&job, value, tangent);
+        status = lth__parallel_ask(plan->ctx);
     }
     lth__free(padded_s);
     lth__free(padded_t);
@@ -323,6 +330,7 @@ static lth_status compare_row(const lth__ssk_plan *plan, const lth__tile *tile, 
         for (size_t i = 0; i < count; i++)
             w->pair[i] = r * tile->cols + w->columns[first + i].index;
         take(user, w->pair, count, plan->lanes->lanes, w->value, w->tangent);
+        if (length >= LONG) LTH_TRY(lth__parallel_ask(plan->ctx));
     }
     return LTH_OK;
 }

@@ -218,6 +218,25 @@ static void run_on(const problem *x, const lth__lanes *lanes) {
     lth__free(table);
 }
 
+static bool stops_at_once(const void *user) {
+    return *(const bool *)user;
+}
+
+/* Whoever is asked decides whether there is a result. */
+static void check_stopping(lth__ssk_wave wave, const lth__lanes *lanes) {
+    double once[MOST_ORDERS], again[MOST_ORDERS];
+    bool stop = false;
+    lanes->ssk_wave(&wave, once, NULL);
+    wave.stops = stops_at_once;
+    wave.user = &stop;
+    lanes->ssk_wave(&wave, again, NULL);
+    assert_memory_equal(once, again, wave.order * sizeof *once);
+    stop = true;
+    again[0] = -1;
+    lanes->ssk_wave(&wave, again, NULL);
+    assert_true(again[0] == -1);
+}
+
 /* One pair alone, its rows in the lanes. */
 static void run_wave(const problem *x, size_t n, const lth__lanes *lanes, const void *table,
                      bool tangent) {
@@ -242,6 +261,7 @@ static void run_wave(const problem *x, size_t n, const lth__lanes *lanes, const 
         check_near(value[i], x->value[n][i], x->scale[n][i], tolerance);
         if (tangent) check_near(slope[i], x->slope[n][i], x->slope_scale[n][i], tolerance);
     }
+    if (!tangent) check_stopping(wave, lanes);
     lth__free(s);
     lth__free(t);
     lth__free(wave.scratch);

@@ -225,6 +225,11 @@ static void wide(void **state) {
     support_near(K[1], 19997.0 * 2 * (6 + 4 + 1), 1e-12);
     support_near(K[0], 19997.0 * 19997.0 * (6 + 4 + 1), 1e-12);
     problem_close(&p);
+    support_ok(problem_try(ctx, "gkm(seq, l=4, k=3)", text.bytes, &p, &err), &err);
+    support_ok(lth_gram(p.kernel, p.items, NULL, K, 2, &err), &err);
+    support_near(K[1], 19997.0 * 2 * 4, 1e-12);
+    support_near(K[0], 19997.0 * 19997.0 * 4, 1e-12);
+    problem_close(&p);
     lth__string_free(&text);
 }
 

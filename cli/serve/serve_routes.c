@@ -1,0 +1,184 @@
+/* The routes of the server: what is asked for, answered by a model that the request holds. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "json.h"
+#include "report/report.h"
+#include "serve/serve_http.h"
+
+/* ---- Contexts ---- */
+
+static worker *take_worker(server *s, request *r, problem *why) {
+    worker *w = pool_take(s->options.pool, r->edition, &r->patience);
+    if (!w) set_problem(why, 503, "too many requests at once");
+    return w;
+}
+
+static const char *argument_of(const request *r, const char *name) {
+    return http.lookup_connection_value(r->connection, MHD_GET_ARGUMENT_KIND, name);
+}
+
+/* ---- About the server ---- */
+
+static bool get_health(server *s, request *r, FILE *out, problem *why) {
+    (void)r, (void)why;
+    json_writer json = {.to = out};
+    json_begin_object(&json, NULL);
+    json_put_text(&json, "status", "ok");
+    json_put_text(&json, "model", s->options.model_name);
+    json_put_text(&json, "version", lth_version());
+    json_end(&json);
+    return true;
+}
+
+static bool get_metrics(server *s, request *r, FILE *out, problem *why) {
+    (void)why;
+    metrics_now now = {.model_name = s->options.model_name,
+                       .edition = r->edition,
+                       .in_flight = atomic_load(&s->requests),
+                       .waiting = pool_waiting(s->options.pool),
+                       .connections = clients_count(&s->clients),
+                       .log_lost = log_lost(s->options.log)};
+    metrics_write(&s->metrics, &now, out);
+    return true;
+}
+
+/* ---- Pages ---- */
+
+static bool make_nonce(char out[NONCE + 1]) {
+    unsigned char bytes[NONCE / 2];
+    if (getrandom(bytes, sizeof bytes, 0) != sizeof bytes) return false;
+    for (size_t i = 0; i < sizeof bytes; ++i) sprintf(out + 2 * i, "%02x", (unsigned)bytes[i]);
+    return true;
+}
+
+static bool get_page(server *s, request *r, FILE *out, problem *why) {
+    if (!make_nonce(r->nonce)) {
+        set_problem(why, 500, "no random numbers");
+        return false;
+    }
+    write_live_page(out, s->options.title, &r->edition->columns, r->edition->model, r->nonce);
+    return true;
+}
+
+/* Once for each edition, and to its end: whoever comes next has it at once. */
+static void make_edition_report(server *s, request *r, problem *why) {
+    edition *e = r->edition;
+    worker *w = take_worker(s, r, why);
+    if (!w) return;
+    pool_insist();
+    if (make_report(&w->session, e->model, s->options.title, NULL, NULL, &e->report,
+                    &e->report_size))
+        set_problem(why, was_interrupted() ? 503 : 500, "the report could not be made");
+    pool_give(s->options.pool, w);
+}
+
+/* While another makes it; as long as the client waits. */
+static bool lock_report(request *r) {
+    while (pthread_mutex_trylock(&r->edition->report_lock) != 0) {
+        if (patience_ends(&r->patience)) return false;
+        usleep(50000);
+    }
+    return true;
+}
+
+static bool get_report(server *s, request *r, FILE *out, problem *why) {
+    edition *e = r->edition;
+    if (!lock_report(r)) return false;
+    if (!e->report) make_edition_report(s, r, why);
+    pthread_mutex_unlock(&e->report_lock);
+    if (e->report) fwrite(e->report, 1, e->report_size, out);
+    return e->report != NULL;
+}
+
+/* ---- Rows ---- */
+
+typedef bool answer_rows_fn(worker *w, request *r, const serve_rows *rows, const void *query,
+                            FILE *out, problem *why);
+
+static bool answer_rows(server *s, request *r, answer_rows_fn *answer, const void *query, FILE *out,
+                        problem *why) {
+    serve_rows rows;
+    if (!read_rows(&r->edition->columns, r->body, r->size, &rows, why)) return false;
+    r->rows = rows.count;
+    worker *w = take_worker(s, r, why);
+    bool good = w && answer(w, r, &rows, query, out, why);
+    if (w) pool_give(s->options.pool, w);
+    free_rows(&rows);
+    return good;
+}
+
+static bool predict(worker *w, request *r, const serve_rows *rows, const void *query, FILE *out,
+                    problem *why) {
+    (void)query;
+    return answer_predict(w, &r->edition->columns, rows, out, why);
+}
+
+static bool post_predict(server *s, request *r, FILE *out, problem *why) {
+    return answer_rows(s, r, predict, NULL, out, why);
+}
+
+static bool take_count(const request *r, const char *name, size_t most, size_t *out, problem *why) {
+    const char *text = argument_of(r, name);
+    if (!text) return true;
+    size_t length = strlen(text);
+    if (length > 0 && length < 8 && strspn(text, "0123456789") == length &&
+        strtoul(text, NULL, 10) <= most) {
+        *out = strtoul(text, NULL, 10);
+        return true;
+    }
+    set_problem(why, 400, "%s wants a whole number from 0 to %zu", name, most);
+    return false;
+}
+
+static bool explain(worker *w, request *r, const serve_rows *rows, const void *query, FILE *out,
+                    problem *why) {
+    return answer_explain(w, &r->edition->columns, rows, query, out, why);
+}
+
+static bool post_explain(server *s, request *r, FILE *out, problem *why) {
+    explain_query query = {.target = argument_of(r, "target"),
+                           .class = argument_of(r, "class"),
+                           .patterns = 10,
+                           .rows = 5};
+    if (!take_count(r, "patterns", 1000, &query.patterns, why)) return false;
+    if (!take_count(r, "rows", 1000000, &query.rows, why)) return false;
+    return answer_rows(s, r, explain, &query, out, why);
+}
+
+static bool mutate(worker *w, request *r, const serve_rows *rows, const void *query, FILE *out,
+                   problem *why) {
+    (void)r;
+    return answer_mutate(w, rows, query, out, why);
+}
+
+static bool post_mutate(server *s, request *r, FILE *out, problem *why) {
+    return answer_rows(s, r, mutate, argument_of(r, "letters"), out, why);
+}
+
+/* ---- All of them ---- */
+
+#define STYLES "; style-src 'unsafe-inline'"
+#define SCRIPT STYLES "; img-src data:; connect-src 'self'; script-src 'nonce-"
+#define PAGE "text/html; charset=utf-8"
+#define JSON "application/json"
+#define METRICS "text/plain; version=0.0.4; charset=utf-8"
+
+static const route routes[] = {
+    {"/", "GET", PAGE, SCRIPT, get_page},           {"/report", "GET", PAGE, STYLES, get_report},
+    {"/health", "GET", JSON, NULL, get_health},     {"/metrics", "GET", METRICS, NULL, get_metrics},
+    {"/predict", "POST", JSON, NULL, post_predict}, {"/explain", "POST", JSON, NULL, post_explain},
+    {"/mutate", "POST", JSON, NULL, post_mutate},
+};
+
+const route *route_at(const char *path) {
+    for (size_t i = 0; i < sizeof routes / sizeof *routes; ++i)
+        if (strcmp(routes[i].path, path) == 0) return &routes[i];
+    return NULL;
+}
+
+const char *route_label(const request *r) {
+    return r->route ? r->route->path : "other";
+}
