@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/memory.h"
@@ -171,16 +172,35 @@ static void restore_environment(const extension *x) {
 
 /* ---- Loading ---- */
 
-static void load(void) {
-    static const char *const names[] = {"libopenblas.so.0", "libopenblas.so"};
+/* A build of OpenBLAS: its file, and what its names begin with. The first is carried by wheels: its
+ * prefix keeps it apart from any other BLAS in the process. */
+typedef struct build {
+    const char *file, *prefix;
+} build;
+static const build builds[] = {
+    {"libscipy_openblas.so", "scipy_"}, {"libopenblas.so.0", ""}, {"libopenblas.so", ""}};
+
+static void *open_library(const build **found) {
     void *library = NULL;
     static extension x;     /* with an array in which some thread may still be reading */
     extend_environment(&x); /* OpenBLAS reads it once, while it is loaded */
-    for (size_t i = 0; i < sizeof names / sizeof *names && !library; i++) {
-        library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-        loaded.library = names[i];
+    for (size_t i = 0; i < sizeof builds / sizeof *builds && !library; i++) {
+        library = dlopen(builds[i].file, RTLD_NOW | RTLD_LOCAL);
+        *found = &builds[i];
     }
     restore_environment(&x);
+    return library;
+}
+
+static void *find(void *library, const build *b, const char *name) {
+    char full[64];
+    snprintf(full, sizeof full, "%s%s", b->prefix, name);
+    return dlsym(library, full);
+}
+
+static void load(void) {
+    const build *b;
+    void *library = open_library(&b);
     if (!library) return;
     /* Through a union: ISO C has no conversion from object to function pointers. */
     union {
@@ -194,21 +214,22 @@ static void load(void) {
         void (*set_threads)(int);
         const char *(*corename)(void);
     } symbol;
-    symbol.object = dlsym(library, "openblas_set_num_threads");
+    symbol.object = find(library, b, "openblas_set_num_threads");
     if (symbol.object) symbol.set_threads(1);
-    symbol.object = dlsym(library, "openblas_get_corename");
+    symbol.object = find(library, b, "openblas_get_corename");
     loaded.core = symbol.object ? symbol.corename() : "unknown";
-    symbol.object = dlsym(library, "cblas_dgemm");
+    loaded.library = b->file;
+    symbol.object = find(library, b, "cblas_dgemm");
     dgemm = symbol.dgemm;
-    symbol.object = dlsym(library, "cblas_sgemm");
+    symbol.object = find(library, b, "cblas_sgemm");
     sgemm = symbol.sgemm;
-    symbol.object = dlsym(library, "cblas_dgemv");
+    symbol.object = find(library, b, "cblas_dgemv");
     dgemv = symbol.dgemv;
-    symbol.object = dlsym(library, "cblas_dtrsm");
+    symbol.object = find(library, b, "cblas_dtrsm");
     dtrsm = symbol.dtrsm;
-    symbol.object = dlsym(library, "cblas_dtrsv");
+    symbol.object = find(library, b, "cblas_dtrsv");
     dtrsv = symbol.dtrsv;
-    symbol.object = dlsym(library, "dpotrf_");
+    symbol.object = find(library, b, "dpotrf_");
     dpotrf = symbol.dpotrf;
     if (!dgemm || !sgemm || !dgemv || !dtrsm || !dtrsv || !dpotrf) return;
     loaded.gemm_nt = gemm_nt;
