@@ -38,8 +38,8 @@ def seconds(call):
 
 
 def by_gauche(strings, weights):
-    """(seconds, values, gradient by natural values, these), some rows at a time: all
-    at once needs 10 GB for the backward pass."""
+    """(seconds, values, gradient by natural values, these), some rows at a time: a
+    backward pass keeps all of its pairs in memory, 1.6 GB of ten rows against a hundred."""
     vectors, index = build_one_hot(LETTERS)
     length = max(map(len, strings))
     rows = torch.stack([pad(encode_string(s, index), length) for s in strings])
