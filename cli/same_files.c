@@ -93,21 +93,20 @@ static int compare_pairs(const written *w, const option *o, const list *pairs) {
     return code;
 }
 
+static int compare_files(const written *w, const option *o, const list *files) {
+    int code = EXIT_DONE;
+    for (size_t i = 0; i < files->count && !code; ++i) code = compare(w, o->name, files->at[i]);
+    return code;
+}
+
 static int compare_option(const written *w, const option *o, const options *given) {
     const void *field = (const char *)given + o->offset;
+    if (o->kind == OPTION_PAIRS) return compare_pairs(w, o, field);
+    if (o->kind == OPTION_FILES) return compare_files(w, o, field);
+    if (o->kind != OPTION_FILE && !is_expression(o)) return EXIT_DONE;
     const char *text = *(const char *const *)field;
-    const list *several = field;
-    int code = EXIT_DONE;
-    switch (o->kind) {
-    case OPTION_FILE: return text ? compare(w, o->name, text) : EXIT_DONE;
-    case OPTION_TEXT: return text && is_expression(o) ? compare_inside(w, o->name, text) : code;
-    case OPTION_PAIRS: return compare_pairs(w, o, several);
-    case OPTION_FILES:
-        for (size_t i = 0; i < several->count && !code; ++i)
-            code = compare(w, o->name, several->at[i]);
-        return code;
-    default: return EXIT_DONE;
-    }
+    if (!text) return EXIT_DONE;
+    return is_expression(o) ? compare_inside(w, o->name, text) : compare(w, o->name, text);
 }
 
 /* A campaign is a folder of files that are read. */
