@@ -51,7 +51,8 @@ def allowed(written, text):
     if base in _c.CALLBACKS:
         return {_c.CALLBACKS[base]}
     if base in _c.STRUCTURES:
-        return {ctypes.POINTER(_c.STRUCTURES[base])}
+        one = ctypes.POINTER(_c.STRUCTURES[base])
+        return {one, ctypes.POINTER(one)} if stars == 2 else {one}
     if stars == 2:
         return {ctypes.POINTER(ctypes.c_void_p), ctypes.POINTER(ctypes.c_char_p), ctypes.c_void_p}
     if base == "char":
