@@ -166,7 +166,7 @@ static void write_row(FILE *out, const explanation *x, const lth_reasons_row *ro
     fprintf(out, "<td class=\"n\">%.2f</td>", row->similarity);
     if (row->label) {
         fputs("<td class=\"n\">", out);
-        html_string(out, row->label);
+        html_short(out, row->label, 40);
         fputs("</td>", out);
     } else {
         html_number_cell(out, row->y);
@@ -257,6 +257,17 @@ static void write_summary(FILE *out, const explanation *x) {
     fputs("</p>\n", out);
 }
 
+static void write_new_words(FILE *out, const lth_reasons *r) {
+    enum { SHOWN = 12, SHORT = 40 };
+    size_t new = 0;
+    for (size_t i = 0; i < lth_reasons_summarise(r)->parts && new <= SHOWN; ++i) {
+        const lth_reasons_part *p = lth_reasons_part_at(r, i);
+        if (p->seen) continue;
+        fputs(new ++? ", " : "; not in training: ", out);
+        html_short(out, new > SHOWN ? "…" : p->text, SHORT);
+    }
+}
+
 static void write_doubt(FILE *out, const explanation *x) {
     const lth_reasons_summary *s = lth_reasons_summarise(x->reasons);
     char a[32], b[32];
@@ -265,13 +276,7 @@ static void write_doubt(FILE *out, const explanation *x) {
     if (!isnan(s->noise)) fprintf(out, "noise of the target %s; ", number_text(s->noise, a));
     fprintf(out, "distance from the training rows %s of at most %s", number_text(s->distance, a),
             number_text(s->prior, b));
-    size_t new = 0;
-    for (size_t i = 0; i < s->parts; ++i) {
-        const lth_reasons_part *p = lth_reasons_part_at(x->reasons, i);
-        if (p->seen) continue;
-        fputs(new ++? ", " : "; not in training: ", out);
-        html_string(out, p->text);
-    }
+    write_new_words(out, x->reasons);
     fputs(".</p>\n", out);
 }
 

@@ -92,18 +92,19 @@ static size_t longest_tick(const svg_axis *axis, double step) {
     return longest;
 }
 
-/* Numbers that would run into each other are left out, but not their lines. */
+/* Numbers that would run into each other are left out, but not their lines; those at the ends are
+ * moved into the picture. */
 static void draw_x_axis(svg_chart *c, double step) {
     double bottom = c->height - BOTTOM, apart = x_of(c, c->x.lo + step) - x_of(c, c->x.lo);
-    size_t every = (size_t)ceil((double)((longest_tick(&c->x, step) + 1) * LETTER) / apart), i = 0;
+    size_t every = (size_t)ceil((double)((longest_tick(&c->x, step) + 2) * LETTER) / apart), i = 0;
     char text[40];
     for (double v = first_tick(&c->x, step); v <= c->x.hi + 1e-9 * step; v += step) {
         double x = x_of(c, v);
         fprintf(c->out, "<path class=\"grid\" d=\"M%.1f %dV%.1f\"/>", x, TOP, bottom);
         if (i++ % (every > 0 ? every : 1) != 0) continue;
-        tick_text(v, step, text);
-        fprintf(c->out, "<text class=\"mid\" x=\"%.1f\" y=\"%.1f\">%s</text>\n", x, bottom + 26,
-                text);
+        double half = (double)(tick_text(v, step, text) * LETTER) / 2;
+        fprintf(c->out, "<text class=\"mid\" x=\"%.1f\" y=\"%.1f\">%s</text>\n",
+                fmin(fmax(x, half), c->width - half), bottom + 26, text);
     }
     fprintf(c->out, "<path class=\"axis\" d=\"M%.1f %.1fH%.1f\"/>", c->left, bottom,
             c->width - RIGHT);
