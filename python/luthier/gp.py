@@ -25,6 +25,7 @@ _STORES = ("double", "single", "disk")
 
 class _GP(model.Model):
     _api = "gp"
+    journal = None  # of pickles that do not tell
 
     def _options(self, line, steps, context):
         options = _c.GpOptions()
@@ -36,6 +37,7 @@ class _GP(model.Model):
         if self.average is not None:
             options.average = model.positive(self.average, "average", 2)
         options.mean = None if self.mean is None else self._mean().encode()
+        options.journal = None if self.journal is None else os.fsencode(self.journal)
         self._set_posterior(options)
         options.fix, options.fix_count = model.strings(self.fix, "fix")
         priors = [f"{path}={median},{sd}" for path, (median, sd) in self._priors()]
@@ -45,12 +47,12 @@ class _GP(model.Model):
         def on_step(_, step):
             at = step.contents
             if steps and steps[-1][:2] == (at.start, at.iteration):
-                return int(context.cancelled)  # after the search: intervals, draws
+                return int(context.stopping)  # after the search: intervals, draws
             steps.append((at.start, at.iteration, at.evaluations, at.evidence, at.gradient,
                           at.seconds))
             line.show(f"start {at.start + 1} of {starts}, iteration {at.iteration}, evidence "
                       f"{at.evidence:.6g}, gradient {at.gradient:.2g}, {at.seconds:.1f} s")
-            return int(context.cancelled)
+            return int(context.stopping)
 
         options.step = _c.GpStepFn(on_step)
         return options
@@ -92,13 +94,18 @@ class _GP(model.Model):
         steps, line = [], StatusLine(self.verbose and context.is_first)
         options = self._options(line, steps, context)
         _table, arguments = self._arguments(context, parsed, columns, targets, options, more)
+
+        def take(pointer):
+            self.trace_ = np.array(steps, dtype=[(name, "i8" if kind is _c.c_size_t else "f8")
+                                                 for name, kind in _c.GpStep._fields_])
+            self._own(pointer, context)
+
         try:
-            pointer = context.create(lib.lth_gp_fit, *arguments, long=True, free=lib.lth_gp_free)
+            take(context.create(lib.lth_gp_fit, *arguments, long=True, gently=lambda: steps,
+                                rescue=take))
         finally:
             line.end()
-        self.trace_ = np.array(steps, dtype=[(name, "i8" if kind is _c.c_size_t else "f8")
-                                             for name, kind in _c.GpStep._fields_])
-        return self._own(pointer, context)
+        return self
 
     def plan(self, X, y):
         """What `fit` would do and need, as a dict: rows to learn from, posterior, pairs of rows,
@@ -134,6 +141,7 @@ class _GP(model.Model):
         self.log_evidence_ = report.evidence
         self.n_iter_ = report.iterations
         self.converged_ = report.converged
+        self.interrupted_ = report.interrupted
         self.n_targets_ = lib.lth_gp_targets(pointer)
         self.draws_ = report.draws
         self.effective_draws_ = report.effective_draws
@@ -253,6 +261,9 @@ class GPRegressor(RegressorMixin, Predicted, _GP):
     average : int, optional
         Predict by the average over so many draws of the hyperparameters, 2 to 1000; None = by the
         best ones alone. Finds the intervals too.
+    journal : path, optional
+        A file that keeps every evaluation of the search: the same fit goes on where it was
+        interrupted or killed.
     n_jobs : int, optional
         Threads; None and -1 mean all cores. The results do not depend on it.
     random_state : int, optional
@@ -274,6 +285,8 @@ class GPRegressor(RegressorMixin, Predicted, _GP):
     hyperparameters_ : dict
         By path, the noise included.
     log_evidence_, noise_ : float
+    converged_, interrupted_ : bool
+        Interrupted: Ctrl-C ended the search, and this is the best that it had found.
     likelihood_, warp_ : str
     grades_ : ndarray
         Of "ordinal": the grades, ascending; else None.
@@ -306,8 +319,8 @@ class GPRegressor(RegressorMixin, Predicted, _GP):
                  likelihood="gaussian", warp=None, lower=None, upper=None, point="mean",
                  noise_kernel=None, posterior="auto", inducing=None, learn_rows=None, bound=None,
                  gram=None, store="double", tolerance=None, probes=None, coregion=None, intervals=False,
-                 average=None, n_jobs=None, random_state=None, verbose=0, precision="double",
-                 device="cpu", cluster="none"):
+                 average=None, journal=None, n_jobs=None, random_state=None, verbose=0,
+                 precision="double", device="cpu", cluster="none"):
         self.kernel = kernel
         self.vectors = vectors
         self.restarts = restarts
@@ -336,6 +349,7 @@ class GPRegressor(RegressorMixin, Predicted, _GP):
         self.coregion = coregion
         self.intervals = intervals
         self.average = average
+        self.journal = journal
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -435,7 +449,7 @@ class GPClassifier(ClassifierMixin, model.Classes, _GP):
     Parameters
     ----------
     kernel, vectors, restarts, max_iter, fix, prior, learn, mean, posterior, inducing, learn_rows,
-    bound, gram, intervals, average, n_jobs, random_state, verbose, precision, device, cluster
+    bound, gram, intervals, average, journal, n_jobs, random_state, verbose, precision, device, cluster
         As for `GPRegressor`; "exact" is Laplace's approximation here, and there is no "cg".
     likelihood : {"logit", "probit", "softmax"}
         How the latent function becomes a probability. With "softmax" all classes are one model,
@@ -452,7 +466,7 @@ class GPClassifier(ClassifierMixin, model.Classes, _GP):
     def __init__(self, kernel="ssk(text)", *, vectors=None, likelihood="logit", restarts=4,
                  max_iter=200, fix=None, prior=None, learn=True, mean=None, posterior="auto",
                  inducing=None, learn_rows=None, bound=None, gram=None,
-                 intervals=False, average=None, n_jobs=None, random_state=None, verbose=0,
+                 intervals=False, average=None, journal=None, n_jobs=None, random_state=None, verbose=0,
                  precision="double", device="cpu", cluster="none"):
         self.kernel = kernel
         self.vectors = vectors
@@ -470,6 +484,7 @@ class GPClassifier(ClassifierMixin, model.Classes, _GP):
         self.gram = gram
         self.intervals = intervals
         self.average = average
+        self.journal = journal
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose

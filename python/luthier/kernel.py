@@ -8,6 +8,7 @@ from functools import lru_cache, partial
 import numpy as np
 
 from . import tables
+from ._algebra import Algebra
 from ._compat import BaseKernel, Hyperparameter
 from ._c import GramStoreOptions
 from ._context import Context, Owned
@@ -149,9 +150,10 @@ def read(X, names, expression):
     """{name: column} of what a kernel reads of X."""
     if not names:  # a constant; but it matters how many rows there are
         return {"row": tables.Numbers(np.zeros(len(X)), "X")}
-    out = {}
+    X, out = tables.as_rows(X), {}
+    by_name = len(names) > 1 or tables.has_names(X)
     for name, values in tables.split(X, names).items():
-        label = "X" if len(names) == 1 else f"X[{name!r}]"
+        label = f"X[{name!r}]" if by_name else "X"
         out[name] = tables.column(values, label, partial(_check_units, expression, name))
     return out
 
@@ -206,11 +208,12 @@ def vectors_path(vectors):
         raise Error(f"vectors wants the path of a file, not {vectors!r}") from None
 
 
-class Kernel(BaseKernel):
+class Kernel(Algebra, BaseKernel):
     """A kernel over strings, trees and numbers.
 
-    It can stand in for a kernel of scikit-learn: in ``GaussianProcessRegressor(kernel=...)``,
-    also in sums and products with its kernels, and in ``SVC(kernel=...)``.
+    ``a + b``, ``a * b`` and ``2.0 * a`` are kernels again. It can stand in for a kernel of
+    scikit-learn: in ``GaussianProcessRegressor(kernel=...)``, also in sums and products with its
+    kernels, and in ``SVC(kernel=...)``.
 
     Parameters
     ----------
@@ -386,10 +389,14 @@ class Kernel(BaseKernel):
         return {p.path.decode(): p.value for p in self._parse().params()}
 
     def with_values(self, **values):
-        """A copy with other values; in ``with_values(**{"ssk.gap": 0.2})`` by path."""
+        """A copy with other values; in ``with_values(**{"ssk.gap": 0.2})`` by path.
+
+        Of parameters that have numbers or names in brackets, all together:
+        ``{"ssk.weights": [1, 0.5]}``, or some of them: ``{"sstk.decay": {"NP": 0.3}}``.
+        """
         context = Context(1)
         parsed = Parsed(context, expression_of(self.expression))
-        for path, value in values.items():
+        for path, value in _each(values, list(self.parameters)):
             context.call(lib.lth_kernel_set_path, parsed.pointer, path.encode(), value)
         return Kernel(**{**self.get_params(), "expression": printed(parsed.pointer)})
 
@@ -502,6 +509,32 @@ class Kernel(BaseKernel):
     def __repr__(self):
         more = "" if self.vectors is None else f", vectors={self.vectors!r}"
         return f"Kernel({self.expression!r}{more})"
+
+
+def _each(values, paths):
+    """(path, number) of values that may be lists or mappings."""
+    for path, value in values.items():
+        members = [p for p in paths if p.startswith(path + "[")]
+        if isinstance(value, tables.Mapping):
+            for name, one in value.items():
+                yield f"{path}[{name}]", _number(one, f"{path}[{name}]")
+        elif isinstance(value, (list, tuple, np.ndarray)):
+            if not members:
+                raise Error(f"{path} is no list of the kernel's: its parameters are "
+                            + ", ".join(paths))
+            if len(members) != len(value):
+                raise Error(f"{path} has {len(members)} values, not {len(value)}: "
+                            + ", ".join(members))
+            yield from zip(members, (_number(one, path) for one in value))
+        else:
+            yield path, _number(value, path)
+
+
+def _number(value, what):
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise Error(f"{what} wants a number, not {value!r}") from None
 
 
 def _theta_of(p, value):

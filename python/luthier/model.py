@@ -42,6 +42,7 @@ class Model(Explained, BaseEstimator):
 
     def _begin(self, X):
         """(context, kernel as parsed, columns of X): the first half of a fit."""
+        X = tables.as_rows(X)
         expression = kernels.without_stars(kernels.expression_of(self.kernel), X)
         context = self._new_context()
         parsed = self._parsed(context, expression)
@@ -62,18 +63,32 @@ class Model(Explained, BaseEstimator):
         if isinstance(rows, np.ndarray) and rows.ndim == 2:
             self.n_features_in_ = rows.shape[1]
 
+    def _reads_by_name(self):
+        """Whether X had columns by which the kernel was fitted; else the places count."""
+        return not set(self._columns).isdisjoint(getattr(self, "feature_names_in_", ()))
+
     def _check_features(self, X):
+        """By name, columns that the kernel does not read may be missing or elsewhere, and it says
+        itself which it misses. By place, X wants as many columns as there were, with the same
+        names."""
+        rows = tables.as_rows(X)
+        flat = not isinstance(rows, np.ndarray) or rows.ndim < 2
+        if self._reads_by_name() and (tables.has_names(rows) or (flat and len(self._columns) == 1)):
+            return
         if HAVE_SKLEARN and hasattr(self, "n_features_in_") and (
                 tables.is_frame(X) or hasattr(self, "feature_names_in_")):
             from sklearn.utils.validation import _check_feature_names
             _check_feature_names(self, X, reset=False)
-        rows = X if tables.is_frame(X) else tables.as_rows(X)
-        expected = getattr(self, "n_features_in_", None)
-        if expected is None or not isinstance(rows, np.ndarray) or rows.ndim != 2:
-            return
-        if rows.shape[1] != expected:
-            raise ValueError(f"X has {rows.shape[1]} features, but {type(self).__name__} is "
+        expected, count = getattr(self, "n_features_in_", None), _width(X)
+        if None not in (expected, count) and count != expected:
+            raise ValueError(f"X has {count} features, but {type(self).__name__} is "
                              f"expecting {expected} features as input")
+
+    def _with_names(self, X):
+        """An array for a model that was fitted to a frame has the columns of that frame."""
+        if self._reads_by_name() and _width(X) is not None:
+            return dict(zip(self.feature_names_in_, np.asarray(X).T))
+        return X
 
     def _vectors_for(self, parsed, columns):
         """The file of vectors as C wants it; None where the kernel reads none."""
@@ -114,8 +129,10 @@ class Model(Explained, BaseEstimator):
     def _columns_of(self, X):
         """{name: column} of what the kernel reads of new rows, whose vectors it then knows."""
         pointer = self._pointer
+        if not hasattr(X, "__array__"):
+            X = tables.as_rows(X)
         self._check_features(X)
-        columns = kernels.read(X, self._columns, self.kernel_.expression)
+        columns = kernels.read(self._with_names(X), self._columns, self.kernel_.expression)
         if lib.lth_kernel_needs_vectors(self._c("kernel")(pointer)):
             self._context.call(self._c("use_vectors"), pointer,
                                kernels.vectors_path(self.vectors), in_memory=False)
@@ -222,6 +239,11 @@ class Classes:
         out = np.zeros((len(by_class), len(self.classes_)), dtype=by_class.dtype)
         out[:, self._order] = by_class
         return out
+
+
+def _width(X):
+    """The columns of a 2-D array that is no frame; None of anything else."""
+    return X.shape[1] if isinstance(X, np.ndarray) and X.ndim == 2 else None
 
 
 def _in_place(call, rows, first, options):

@@ -25,17 +25,30 @@ def test_example(path, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+def _run_blocks(path, count):
+    """Run the Python of a text, in one name space; what is typed at a prompt is left out."""
+    blocks = [block for block in re.findall(r"```python\n(.*?)```", (ROOT / path).read_text(), re.S)
+              if not block.startswith(">>>")]
+    assert len(blocks) == count
+    names = {}
+    for block in blocks:
+        exec(compile(block, path, "exec"), names)
+    return names
+
+
+def test_code_in_the_readme(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    names = _run_blocks("README.md", 1)
+    assert abs(names["mean"][0] - 7) < 0.5 < names["sd"][1] and names["dK"].ndim == 3
+    assert "not bad" in capsys.readouterr().out and (tmp_path / "films.luthier").exists()
+
+
 @pytest.mark.filterwarnings("ignore")
 def test_code_in_the_introduction(tmp_path, monkeypatch):
     for package in ("sklearn", "matplotlib"):
         pytest.importorskip(package)
     monkeypatch.chdir(tmp_path)
-    text = (ROOT / "docs" / "python.md").read_text()
-    blocks = re.findall(r"```python\n(.*?)```", text, re.S)
-    assert len(blocks) == 12
-    names = {}
-    for block in blocks:
-        exec(compile(block, "python.md", "exec"), names)
+    names = _run_blocks("docs/python.md", 13)
     assert names["mean"][0] > 6 and names["dK"].shape == (5, 24, 5)
     from matplotlib import pyplot
     pyplot.close("all")
