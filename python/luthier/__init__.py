@@ -10,6 +10,7 @@ from ._ranks import rank
 from .design import Design
 from .errors import Error, LuthierWarning, NotFittedError
 from .explain import Explanation
+from .given import Precomputed
 from .gp import GPClassifier, GPRegressor
 from .kernel import Kernel
 from .model import load
@@ -20,6 +21,6 @@ from .spaces import Space
 from .svm import SVC, SVR
 
 __version__ = _lib.lth_version().decode()
-__all__ = ["GPClassifier", "GPRegressor", "Kernel", "SVC", "SVR", "Design", "Proposals", "Space",
+__all__ = ["GPClassifier", "GPRegressor", "Kernel", "Precomputed", "SVC", "SVR", "Design", "Proposals", "Space",
            "Explanation", "Error", "LuthierWarning", "NotFittedError", "label_metrics", "load",
            "metrics", "propose", "rank", "read_table", "search"]

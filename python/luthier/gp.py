@@ -90,6 +90,7 @@ class _GP(model.Model):
                     f"not {self.prior!r}")
 
     def _fit(self, X, y, known):
+        X, y, known = rows.of_some_weight(X, y, known)
         context, parsed, columns, targets, more = self._task(X, y, known)
         steps, line = [], StatusLine(self.verbose and context.is_first)
         options = self._options(line, steps, context)
@@ -110,8 +111,10 @@ class _GP(model.Model):
     def plan(self, X, y):
         """What `fit` would do and need, as a dict: rows to learn from, posterior, pairs of rows,
         bytes of memory, and seconds by a short trial on this machine."""
+        before = dict(self.__dict__)
         context, parsed, columns, targets, more = self._task(X, y, {})
         options = self._options(StatusLine(False), [], context)
+        self.__dict__ = before  # nothing was learned
         _table, arguments = self._arguments(context, parsed, columns, targets, options, more)
         plan = _c.GpPlan()
         context.call(lib.lth_gp_plan_fit, *arguments, byref(plan), sizeof(plan), long=True)
@@ -195,8 +198,10 @@ class GPRegressor(RegressorMixin, Predicted, _GP):
 
     Parameters
     ----------
-    kernel : str or Kernel
-        ``"ssk(text)"``, ``"normalize(sstk(tree)) + rbf(f1..f17)"``, ...
+    kernel : str, Kernel or callable
+        ``"ssk(text)"``, ``"normalize(sstk(tree)) + rbf(f1..f17)"``, ... Or ``"precomputed"``: X is a
+        matrix, the values of rows with the training rows; or a function of two lists of rows that
+        returns such a matrix. Then a factor in front and the noise are learned.
     vectors : path, optional
         A file of word vectors (GloVe, word2vec, fastText .vec; also gzipped).
     restarts : int
@@ -370,14 +375,15 @@ class GPRegressor(RegressorMixin, Predicted, _GP):
         if self.probes is not None:
             options.probes = model.positive(self.probes, "probes", 1)
 
-    def fit(self, X, y, *, weights=None, noise=None, repeats=None, exposure=None):
+    def fit(self, X, y, sample_weight=None, *, weights=None, noise=None, repeats=None,
+            exposure=None):
         """Learn from rows and their targets.
 
         Parameters
         ----------
         X, y : rows and their numbers; a y of two dimensions has several targets
-        weights : array-like or str, optional
-            How often each row counts, above 0.
+        sample_weight, weights : array-like or str, optional
+            How often each row counts: scikit-learn's name, and ours. Rows of weight 0 are left out.
         noise : array-like or str, optional
             The known variance of each row's noise, which is added to the learned one.
         repeats : array-like or str, optional
@@ -385,10 +391,10 @@ class GPRegressor(RegressorMixin, Predicted, _GP):
         exposure : array-like or str, optional
             What counts are in proportion to: hours, length, population.
 
-        The last four are one number for each row, or the name of a column of X.
+        The last ones are one number for each row, or the name of a column of X.
         """
-        known = {"weights": weights, "noise": noise, "repeats": repeats, "exposure": exposure}
-        return self._fit(X, y, known)
+        return self._fit(X, y, {"weights": rows.weights(sample_weight, weights), "noise": noise,
+                                "repeats": repeats, "exposure": exposure})
 
     def _seen(self):
         """The options that say what is seen of the function."""
@@ -492,10 +498,10 @@ class GPClassifier(ClassifierMixin, model.Classes, _GP):
         self.device = device
         self.cluster = cluster
 
-    def fit(self, X, y, *, weights=None):
-        """Learn from rows and their labels; `weights` says how often each row counts, as
-        numbers above 0 or as the name of a column of X."""
-        return self._fit(X, y, {"weights": weights})
+    def fit(self, X, y, sample_weight=None, *, weights=None):
+        """Learn from rows and their labels; `sample_weight`, or `weights`, says how often each row
+        counts, as numbers or as the name of a column of X. Rows of weight 0 are left out."""
+        return self._fit(X, y, {"weights": rows.weights(sample_weight, weights)})
 
     def _task(self, X, y, known):
         how = self._how()

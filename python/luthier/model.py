@@ -5,7 +5,7 @@ from ctypes import c_char_p, string_at
 
 import numpy as np
 
-from . import _c, kernel as kernels, labels, tables
+from . import _c, given, kernel as kernels, labels, tables
 from ._compat import HAVE_SKLEARN, BaseEstimator
 from ._context import Context, Owned, StatusLine, seed_of
 from ._library import lib
@@ -19,7 +19,9 @@ class Model(Explained, BaseEstimator):
     """Base of the estimators. `_api` is "gp" or "svm": the middle of the C functions' names."""
 
     _api = None
+    _spreads = True  # predictions have variances
     device, cluster = "cpu", "none"  # of pickles that do not tell
+    _given = None
 
     def _c(self, name):
         return getattr(lib, f"lth_{self._api}_{name}")
@@ -42,17 +44,24 @@ class Model(Explained, BaseEstimator):
 
     def _begin(self, X):
         """(context, kernel as parsed, columns of X): the first half of a fit."""
-        X = tables.as_rows(X)
-        expression = kernels.without_stars(kernels.expression_of(self.kernel), X)
         context = self._new_context()
-        parsed = self._parsed(context, expression)
-        columns = parsed.read(X)
+        if given.is_given(self.kernel):
+            self._giving, values = given.of(self.kernel, X)
+            parsed = self._parsed(context, self._giving.expression(self._spreads))
+            columns = parsed.read(given.named(values))
+        else:
+            X = tables.as_rows(X)
+            expression = kernels.without_stars(kernels.expression_of(self.kernel), X)
+            parsed = self._parsed(context, expression)
+            columns = parsed.read(X)
         self._remember_features(X)
         return context, parsed, columns
 
     def _remember_features(self, X):
         for name in ("n_features_in_", "feature_names_in_"):
             self.__dict__.pop(name, None)
+        if isinstance(X, given.Precomputed):
+            X = X.K
         if tables.is_frame(X):
             names = list(X.columns)
             self.n_features_in_ = len(names)
@@ -108,6 +117,7 @@ class Model(Explained, BaseEstimator):
         self.kernel_ = kernels.Kernel(kernels.printed(kernel), self.vectors, self.n_jobs,
                                       self.precision)
         self._columns = kernels.columns_of(kernel)
+        self._given = self.__dict__.pop("_giving", None)
         self._read()
         return self
 
@@ -126,9 +136,12 @@ class Model(Explained, BaseEstimator):
                                  "'fit' with appropriate arguments before using this estimator.")
         return self._model.pointer
 
-    def _columns_of(self, X):
-        """{name: column} of what the kernel reads of new rows, whose vectors it then knows."""
+    def _columns_of(self, X, spread=True):
+        """{name: column} of what the kernel reads of new rows, whose vectors it then knows;
+        `spread`: also for variances."""
         pointer = self._pointer
+        if self._given is not None:
+            return self._given_columns(X, spread and self._spreads)
         if not hasattr(X, "__array__"):
             X = tables.as_rows(X)
         self._check_features(X)
@@ -138,17 +151,25 @@ class Model(Explained, BaseEstimator):
                                kernels.vectors_path(self.vectors), in_memory=False)
         return columns
 
-    def _new_rows(self, X, more=None):
+    def _given_columns(self, X, spread):
+        values, known = self._given.values(X)
+        if spread and not known:
+            raise Error("k(x, x) of new rows is not known (not all training rows have the same, or "
+                        "the model is from a file): give X as luthier.Precomputed(K, diagonal), "
+                        "for variances")
+        return kernels.read(given.named(values), self._columns, self.kernel_.expression)
+
+    def _new_rows(self, X, more=None, spread=True):
         """The table of rows to predict; `more` gives further columns, for so many rows."""
-        columns = self._columns_of(X)
+        columns = self._columns_of(X, spread)
         if more is not None:
             columns |= more(next(iter(columns.values())).count)
         return tables.Table(self._context, columns)
 
-    def _rows_of(self, X, exposure, more=None):
+    def _rows_of(self, X, exposure, more=None, spread=True):
         if exposure is not None:
             raise Error("the model was fitted without an exposure")
-        return self._new_rows(X, more)
+        return self._new_rows(X, more, spread)
 
     def _predict_call(self, name, table, *arguments):
         long = table.rows * self._rows > _DIRECT_ROWS or table.bytes > _DIRECT_BYTES
@@ -218,7 +239,10 @@ class Model(Explained, BaseEstimator):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        arrays = isinstance(self.kernel, str) and "*)" in self.kernel.replace(",", ")")
+        by_caller = given.is_given(self.kernel)
+        arrays = by_caller or (
+            isinstance(self.kernel, str) and "*)" in self.kernel.replace(",", ")"))
+        tags.input_tags.pairwise = by_caller and isinstance(self.kernel, str)
         tags.input_tags.two_d_array = arrays
         tags.input_tags.string = not arrays
         tags.input_tags.sparse = False
@@ -300,6 +324,8 @@ def adopt(estimator, pointer, context):
     """An estimator for a model that was read from a file."""
     estimator._own(pointer, context)
     estimator.kernel = estimator.kernel_.expression
+    if rows := given.in_expression(estimator.kernel):
+        estimator.kernel, estimator._given = "precomputed", given.Given(None, rows)
     return estimator
 
 

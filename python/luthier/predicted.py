@@ -4,7 +4,7 @@ from ctypes import byref, sizeof
 
 import numpy as np
 
-from . import _c, labels, model, rows
+from . import _c, given as givens, kernel as kernels, labels, model, rows, tables
 from ._library import lib
 from .errors import Error
 
@@ -19,7 +19,7 @@ def _draw(mean, covariance, count, random):
 class Predicted:
     """The predictions of `GPRegressor`."""
 
-    def _rows_of(self, X, exposure, given=None):
+    def _rows_of(self, X, exposure, given=None, spread=True):
         """The table of new rows; `table.given` are the names of targets that it has."""
         name, targets = lib.lth_gp_exposure(self._pointer), {}
 
@@ -31,7 +31,8 @@ class Predicted:
         def more(count):
             return {**known(count), **rows.exposure(X, count, name.decode(), exposure)}
 
-        table = super()._rows_of(X, exposure, known) if name is None else self._new_rows(X, more)
+        table = (super()._rows_of(X, exposure, known, spread) if name is None
+                 else self._new_rows(X, more, spread))
         table.given = list(targets)
         return table
 
@@ -73,11 +74,34 @@ class Predicted:
                 raise Error("return_cov goes neither with return_std nor with given")
             return self._predict_joint(X)
         names = ["latent_mean" if latent else "point", "latent_sd" if latent else "sd"]
-        found = self._predict_all(self._rows_of(X, exposure, given), names[:1 + bool(return_std)])
+        # The mean of f, and of y where noise is normal, is what it is whatever the variance.
+        spread = return_std or not (latent or self.likelihood_ == "gaussian")
+        found = self._predict_all(self._rows_of(X, exposure, given, spread),
+                                  names[:1 + bool(return_std)])
         out = tuple(self._shaped(found[name]) for name in found)
         return out if return_std else out[0]
 
+    def _joint_of_given(self, X):
+        """Where the caller computes the kernel."""
+        if self.posterior_ in ("cg", "inducing") or self.draws_:
+            raise Error("covariances of a kernel that the caller computes want the exact posterior, "
+                        "and no average")
+        values, _ = self._given.values(X)
+
+        def predicted(values, name):
+            columns = kernels.read(givens.named(values), self._columns, self.kernel_.expression)
+            table = tables.Table(self._context, columns)
+            table.given = []
+            return self._predict_all(table, [name])[name]
+
+        matrices = givens.covariances(values, self._given.among(X),
+                                      lambda rows: predicted(rows, "latent_sd") ** 2)
+        return self._shaped(predicted(values, "latent_mean")), (
+            np.moveaxis(matrices, 0, -1) if self._several else matrices[0])
+
     def _predict_joint(self, X):
+        if self._pointer and self._given is not None:
+            return self._joint_of_given(X)
         table = self._new_rows(X)
         mean = np.empty((self.n_targets_, table.rows))
         covariance = np.empty((self.n_targets_, table.rows, table.rows))
@@ -138,6 +162,28 @@ class Predicted:
         """The probability below each y, with half of that of y itself. Even between 0 and 1 where
         the model is honest: see `luthier.plot.pit`."""
         return self._under(X, y, exposure, given, "cdf")
+
+    def leave_one_out(self):
+        """What is predicted of each training row from all others, hyperparameters as they are.
+
+        Returns
+        -------
+        dict
+            Arrays by training row, or (rows, targets): "y", "mean" (what `predict` gives), "sd",
+            "lower" and "upper" (a 95% interval), "log_density" and "cdf" of y. NaN where y was.
+            `luthier.metrics` and `luthier.plot` take them. Not with inducing rows.
+        """
+        names = {"point": "mean", "sd": "sd", "lower": "lower", "upper": "upper",
+                 "log_density": "log_density", "cdf": "cdf"}
+        context = self._context_of_fitted()
+        out = {name: np.empty((self.n_targets_, self._rows)) for name in ("y", *names)}
+        for t in range(self.n_targets_):
+            y = out["y"][t]
+            to = _c.GpPrediction(y=y.ctypes.data,
+                                 **{name: out[name][t].ctypes.data for name in names})
+            context.call(lib.lth_gp_left_out, self._pointer, t, y.ctypes.data, byref(to),
+                         sizeof(to), long=True)
+        return {names.get(name, name): self._shaped(values) for name, values in out.items()}
 
     @property
     def predict_proba(self):

@@ -40,6 +40,7 @@ def _written(value):
 
 class _SVM(model.Model):
     _api = "svm"
+    _spreads = False
 
     def _fit(self, context, parsed, columns, targets, lists, **more):
         options = _c.SvmOptions()
@@ -92,8 +93,9 @@ class SVC(ClassifierMixin, model.Classes, _SVM):
 
     Parameters
     ----------
-    kernel : str or Kernel
-        Its hyperparameters stay as written, or come from `grid`.
+    kernel : str, Kernel or callable
+        Its hyperparameters stay as written, or come from `grid`. ``"precomputed"`` and functions as
+        for `GPRegressor`.
     C : float or list of float
         A list is searched on inner folds.
     nu : float or list of float, optional

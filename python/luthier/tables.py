@@ -294,6 +294,20 @@ def chunks(X, size):
     return _collect(iter(X), size)
 
 
+def take(X, rows, count, what):
+    """These rows of `count`, of a list, an array, a mapping of columns, a frame or a series."""
+    if isinstance(X, Mapping):
+        return {name: take(values, rows, count, what) for name, values in X.items()}
+    if len(X) != count:
+        raise Error(f"Found input variables with inconsistent numbers of samples: {what} has "
+                    f"{len(X)}, weights has {count}")
+    if hasattr(X, "iloc"):
+        return X.iloc[rows]
+    if isinstance(X, np.ndarray) or hasattr(X, "to_numpy"):  # polars
+        return X[rows]
+    return [X[i] for i in rows]
+
+
 def _cut(X, size):
     if isinstance(X, Mapping):
         count = max((len(column) for column in X.values()), default=0)
