@@ -6,6 +6,7 @@
 """
 
 from ._library import lib as _lib
+from ._prior import align
 from ._ranks import rank
 from .design import Design
 from .errors import Error, LuthierWarning, NotFittedError
@@ -19,8 +20,10 @@ from .quality import label_metrics, metrics
 from .read import read_table
 from .spaces import Space
 from .svm import SVC, SVR
+from .validate import CrossValidation, cross_validate
 
 __version__ = _lib.lth_version().decode()
-__all__ = ["GPClassifier", "GPRegressor", "Kernel", "Precomputed", "SVC", "SVR", "Design", "Proposals", "Space",
-           "Explanation", "Error", "LuthierWarning", "NotFittedError", "label_metrics", "load",
-           "metrics", "propose", "rank", "read_table", "search"]
+__all__ = ["GPClassifier", "GPRegressor", "Kernel", "Precomputed", "SVC", "SVR", "CrossValidation",
+           "Design", "Proposals", "Space", "Explanation", "Error", "LuthierWarning",
+           "NotFittedError", "align", "cross_validate", "label_metrics", "load", "metrics", "propose",
+           "rank", "read_table", "search"]

@@ -123,10 +123,20 @@ class _GP(model.Model):
         out["store"] = _STORES[2 if plan.on_disk else plan.store]
         return out
 
-    def _arguments(self, context, parsed, columns, targets, options, more):
+    def _validation(self, X, y, known):
+        """For `cross_validate`: (context, parsed, columns, targets, options, what validates)."""
+        context, parsed, columns, targets, more = self._task(X, y, self._known(**known))
+        options = self._options(StatusLine(False), [], context)
+        self._set(options, parsed, columns, more)
+        return context, parsed, columns, targets, options, lib.lth_gp_cv
+
+    def _set(self, options, parsed, columns, more):
         for name, value in more.items():
             setattr(options, name, value)
         options.vectors = self._vectors_for(parsed, columns)
+
+    def _arguments(self, context, parsed, columns, targets, options, more):
+        self._set(options, parsed, columns, more)
         names, count = model.strings(targets, "targets")
         table = tables.Table(context, {**columns, **targets})  # the caller keeps it alive
         return table, (context.pointer, parsed.expression.encode(), table.pointer, names, count,
@@ -393,8 +403,11 @@ class GPRegressor(RegressorMixin, Predicted, _GP):
 
         The last ones are one number for each row, or the name of a column of X.
         """
-        return self._fit(X, y, {"weights": rows.weights(sample_weight, weights), "noise": noise,
-                                "repeats": repeats, "exposure": exposure})
+        return self._fit(X, y, self._known(sample_weight, weights, noise, repeats, exposure))
+
+    def _known(self, sample_weight=None, weights=None, noise=None, repeats=None, exposure=None):
+        return {"weights": rows.weights(sample_weight, weights), "noise": noise,
+                "repeats": repeats, "exposure": exposure}
 
     def _seen(self):
         """The options that say what is seen of the function."""
@@ -501,7 +514,10 @@ class GPClassifier(ClassifierMixin, model.Classes, _GP):
     def fit(self, X, y, sample_weight=None, *, weights=None):
         """Learn from rows and their labels; `sample_weight`, or `weights`, says how often each row
         counts, as numbers or as the name of a column of X. Rows of weight 0 are left out."""
-        return self._fit(X, y, {"weights": rows.weights(sample_weight, weights)})
+        return self._fit(X, y, self._known(sample_weight, weights))
+
+    def _known(self, sample_weight=None, weights=None):
+        return {"weights": rows.weights(sample_weight, weights)}
 
     def _task(self, X, y, known):
         how = self._how()

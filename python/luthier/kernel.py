@@ -13,6 +13,7 @@ from ._compat import BaseKernel, Hyperparameter
 from ._c import GramStoreOptions
 from ._context import Context, Owned
 from ._library import lib
+from ._prior import Prior
 from .errors import Error
 
 _LEAST = 1e-10    # stands for 0 where a logarithm is taken
@@ -208,7 +209,7 @@ def vectors_path(vectors):
         raise Error(f"vectors wants the path of a file, not {vectors!r}") from None
 
 
-class Kernel(Algebra, BaseKernel):
+class Kernel(Algebra, Prior, BaseKernel):
     """A kernel over strings, trees and numbers.
 
     ``a + b``, ``a * b`` and ``2.0 * a`` are kernels again. It can stand in for a kernel of

@@ -213,6 +213,17 @@ class Model(Explained, BaseEstimator):
         from .show import text_of
         print(text_of(self), end="", file=file)
 
+    def report(self, path, X=None, y=None, *, exposure=None, title=None):
+        """Write a page about the model, the HTML file of ``luthier report``; with rows that it has
+        not seen, X and y, also how well it does on them.
+
+        The command ``luthier`` writes it: the one that LUTHIER_CLI names, or that is built in the
+        source tree, or on the PATH.
+        """
+        from . import _command
+        self._pointer  # raises if it is not fitted
+        _command.report(self, path, X, y, exposure, title)
+
     # ---- Copies: a model travels as the bytes of its file ----
 
     def __getstate__(self):

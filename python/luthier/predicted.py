@@ -112,18 +112,33 @@ class Predicted:
     def sample_y(self, X, n_samples=1, random_state=0):
         """Draws of the function at these rows from their joint posterior, without noise: an array
         (rows, n_samples), or with several targets (rows, targets, n_samples). Each target is drawn
-        by itself.
+        by itself. Before `fit`: from the prior, with the values that the kernel has.
 
         `random_state` is a seed, a generator of NumPy, or None for another draw each time.
         """
-        mean, covariance = self._predict_joint(X)
         count = model.positive(n_samples, "n_samples", 1)
+        if "_model" not in self.__dict__:
+            mean, covariance = self._prior(X)
+        else:
+            mean, covariance = self._predict_joint(X)
         random = (random_state if hasattr(random_state, "standard_normal")
                   else np.random.default_rng(random_state))
-        means = mean.T if self._several else [mean]
-        matrices = np.moveaxis(covariance, -1, 0) if self._several else [covariance]
+        several = mean.ndim == 2
+        means = mean.T if several else [mean]
+        matrices = np.moveaxis(covariance, -1, 0) if several else [covariance]
         draws = np.array([_draw(m, C, count, random) for m, C in zip(means, matrices)])
-        return np.moveaxis(draws, 0, 1) if self._several else draws[0]
+        return np.moveaxis(draws, 0, 1) if several else draws[0]
+
+    def _prior(self, X):
+        """(mean, covariances) before anything is learned."""
+        if givens.is_given(self.kernel):
+            _, values = givens.of(self.kernel, X)
+            K = values[:, :-1]
+        else:
+            expression = kernels.without_stars(kernels.expression_of(self.kernel), X)
+            K = kernels.Kernel(expression, self.vectors, self.n_jobs, self.precision,
+                               self.device, self.cluster).gram(X)
+        return np.zeros(len(K)), K
 
     def predict_interval(self, X, level=0.95, *, exposure=None, given=None):
         """(lower, upper): between them y is with this probability, and as probably on either side

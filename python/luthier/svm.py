@@ -42,24 +42,13 @@ class _SVM(model.Model):
     _api = "svm"
     _spreads = False
 
-    def _fit(self, context, parsed, columns, targets, lists, **more):
-        options = _c.SvmOptions()
-        lib.lth_svm_options_init(byref(options))
-        options.set, options.set_count = model.strings(_grid(self.grid), "grid")
-        options.inner_folds = model.positive(self.inner_folds, "inner_folds", 2)
-        if self.solver not in _SOLVERS:
-            raise Error(f"solver wants one of {', '.join(_SOLVERS)}; not {self.solver!r}")
-        options.solver = _SOLVERS[self.solver]
-        if self.features is not None:
-            options.features = model.positive(self.features, "features", 1)
-        keep = []
-        for name, value in lists.items():
-            keep.append(_values(value, name))
-            setattr(options, name, keep[-1].ctypes.data)
-            setattr(options, name + "_count", len(keep[-1]))
-        for name, value in more.items():
-            setattr(options, name, value)
-        options.vectors = self._vectors_for(parsed, columns)
+    def _task(self, X, y):
+        """(context, parsed, columns, targets, options by list, other options)."""
+        raise NotImplementedError
+
+    def _fit(self, X, y):
+        context, parsed, columns, targets, lists, more = self._task(X, y)
+        options = self._options(parsed, columns, lists, more)
         table = tables.Table(context, {**columns, **targets})
         line = model.status_line(context, self.verbose)
         try:
@@ -70,6 +59,34 @@ class _SVM(model.Model):
             line.end()
             context.on_progress = None
         return self._own(pointer, context)
+
+    def _validation(self, X, y, known):
+        """For `cross_validate`: (context, parsed, columns, targets, options, what validates)."""
+        if known:
+            raise Error(f"a support vector machine takes no {', '.join(known)}")
+        context, parsed, columns, targets, lists, more = self._task(X, y)
+        options = self._options(parsed, columns, lists, more)
+        return context, parsed, columns, targets, options, lib.lth_svm_cv
+
+    def _options(self, parsed, columns, lists, more):
+        options = _c.SvmOptions()
+        lib.lth_svm_options_init(byref(options))
+        options.set, options.set_count = model.strings(_grid(self.grid), "grid")
+        options.inner_folds = model.positive(self.inner_folds, "inner_folds", 2)
+        if self.solver not in _SOLVERS:
+            raise Error(f"solver wants one of {', '.join(_SOLVERS)}; not {self.solver!r}")
+        options.solver = _SOLVERS[self.solver]
+        if self.features is not None:
+            options.features = model.positive(self.features, "features", 1)
+        options.keep = []  # what is read by its address
+        for name, value in lists.items():
+            options.keep.append(_values(value, name))
+            setattr(options, name, options.keep[-1].ctypes.data)
+            setattr(options, name + "_count", len(options.keep[-1]))
+        for name, value in more.items():
+            setattr(options, name, value)
+        options.vectors = self._vectors_for(parsed, columns)
+        return options
 
     def _read(self):
         r = lib.lth_svm_reported(self._pointer)
@@ -155,6 +172,9 @@ class SVC(ClassifierMixin, model.Classes, _SVM):
 
     def fit(self, X, y):
         """Learn from rows and their labels."""
+        return self._fit(X, y)
+
+    def _task(self, X, y):
         if self.multi_class not in (None, "ovo", "ovr"):
             raise Error(f'multi_class wants "ovr" or "ovo", not {self.multi_class!r}')
         rest = self.nu is None if self.multi_class is None else self.multi_class == "ovr"
@@ -163,9 +183,9 @@ class SVC(ClassifierMixin, model.Classes, _SVM):
         self._labels, targets = labels.labels(y, rows, columns.keys(), self)
         weights = self._weights(self._labels)
         lists = {"C": self.C} if self.nu is None else {"nu": self.nu}
-        return self._fit(context, parsed, columns, targets, lists, task=_CLASSIFICATION,
-                         nu_svm=self.nu is not None, one_vs_rest=rest,
-                         probability=bool(self.probability), class_weights=weights)
+        return context, parsed, columns, targets, lists, {
+            "task": _CLASSIFICATION, "nu_svm": self.nu is not None, "one_vs_rest": rest,
+            "probability": bool(self.probability), "class_weights": weights}
 
     def _weights(self, known):
         if self.class_weight is None or self.class_weight == "balanced":
@@ -266,6 +286,9 @@ class SVR(RegressorMixin, _SVM):
 
     def fit(self, X, y):
         """Learn from rows and numbers."""
+        return self._fit(X, y)
+
+    def _task(self, X, y):
         context, parsed, columns = self._begin(X)
         rows = next(iter(columns.values())).count
         targets, several = labels.numbers(y, rows, columns.keys(), self)
@@ -273,8 +296,8 @@ class SVR(RegressorMixin, _SVM):
             raise Error("y should be a 1d array: a support vector machine has one target")
         lists = {"C": self.C}
         lists.update({"epsilon": self.epsilon} if self.nu is None else {"nu": self.nu})
-        return self._fit(context, parsed, columns, targets, lists, task=_REGRESSION,
-                         nu_svm=self.nu is not None)
+        return context, parsed, columns, targets, lists, {"task": _REGRESSION,
+                                                          "nu_svm": self.nu is not None}
 
     def predict(self, X):
         """The number of each row."""

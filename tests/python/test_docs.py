@@ -48,7 +48,7 @@ def test_code_in_the_introduction(tmp_path, monkeypatch):
     for package in ("sklearn", "matplotlib"):
         pytest.importorskip(package)
     monkeypatch.chdir(tmp_path)
-    names = _run_blocks("docs/python.md", 15)
+    names = _run_blocks("docs/python.md", 16)
     assert names["mean"][0] > 6 and names["dK"].shape == (5, 24, 5)
     from matplotlib import pyplot
     pyplot.close("all")
