@@ -60,26 +60,6 @@ def seed_of(random_state):
     return random_state.__index__() % 2**64
 
 
-class StatusLine:
-    """One line on stderr that is written over, six times a second at most."""
-
-    def __init__(self, wanted):
-        self._wanted, self._width, self._drawn = wanted, 0, 0.0
-
-    def show(self, text, force=False):
-        now = time.monotonic()
-        if not self._wanted or (not force and now - self._drawn < 1 / 6):
-            return
-        self._drawn = now
-        print("\r" + text.ljust(self._width), end="", file=sys.stderr, flush=True)
-        self._width = len(text)
-
-    def end(self):
-        if self._width:
-            print(file=sys.stderr, flush=True)
-            self._width = 0
-
-
 class Context:
     """An ``lth_ctx``. It serves one call at a time: others wait for its lock."""
 

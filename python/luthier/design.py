@@ -9,7 +9,8 @@ from functools import wraps
 import numpy as np
 
 from . import _c, gp, kernel as kernels, model, read, rows as row_columns, tables
-from ._context import Context, Owned, StatusLine, together
+from ._context import Context, Owned, together
+from ._progress import StatusLine
 from ._library import lib
 from .errors import Error
 from .proposals import Proposals, model_of, picked, propose_options

@@ -7,9 +7,10 @@ import numpy as np
 
 from . import _c, labels, model, rows, tables
 from ._compat import ClassifierMixin, RegressorMixin
-from ._context import StatusLine
 from ._library import lib
+from ._progress import StatusLine, line as progress
 from .errors import Error
+from .evidence import Evidence
 from .kernel import expression_of
 from .predicted import Predicted
 
@@ -23,7 +24,7 @@ _BOUNDS = {None: 0, "fitc": 1, "titsias": 2}
 _STORES = ("double", "single", "disk")
 
 
-class _GP(model.Model):
+class _GP(Evidence, model.Model):
     _api = "gp"
     journal = None  # of pickles that do not tell
 
@@ -92,7 +93,7 @@ class _GP(model.Model):
     def _fit(self, X, y, known):
         X, y, known = rows.of_some_weight(X, y, known)
         context, parsed, columns, targets, more = self._task(X, y, known)
-        steps, line = [], StatusLine(self.verbose and context.is_first)
+        steps, line = [], progress(self.verbose and context.is_first)
         options = self._options(line, steps, context)
         _table, arguments = self._arguments(context, parsed, columns, targets, options, more)
 
@@ -284,7 +285,8 @@ class GPRegressor(RegressorMixin, Predicted, _GP):
     random_state : int, optional
         Of the scrambled starts; None is the same as 1.
     verbose : int
-        1 shows how far the fit is, on one line of stderr.
+        1 shows how far the fit is: by tqdm where that is installed, in notebooks as a widget, else
+        on one line of stderr.
     device : str
         Where string kernels and linear algebra are computed: "cpu", "cuda", "cuda:N", "cuda:N,M" (several GPUs), or "auto".
     cluster : {"none", "mpi", "scalapack", "auto"}

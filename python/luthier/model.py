@@ -7,8 +7,9 @@ import numpy as np
 
 from . import _c, given, kernel as kernels, labels, tables
 from ._compat import HAVE_SKLEARN, BaseEstimator
-from ._context import Context, Owned, StatusLine, seed_of
+from ._context import Context, Owned, seed_of
 from ._library import lib
+from ._progress import line as progress
 from .errors import Error, NotFittedError
 from .explain import Explained
 
@@ -325,9 +326,9 @@ def positive(value, what, least=0):
 
 
 def status_line(context, wanted):
-    """Show the share of the work in hand on stderr while a call runs."""
-    line = StatusLine(wanted and context.is_first)
-    context.on_progress = lambda what, share: line.show(f"{what} {100 * share:.0f}%")
+    """Show the share of the work in hand while a call runs."""
+    line = progress(wanted and context.is_first)
+    context.on_progress = lambda what, share: line.show(what, share=share)
     return line
 
 

@@ -186,22 +186,24 @@ rng = np.random.default_rng(1)
 texts = ["".join(rng.choice(list("abcd"), 12)) for _ in range(60)]
 y = np.array([t.count("ab") for t in texts]) + rng.normal(size=60) * 0.1
 
-class Hit(gp.StatusLine):  # is shown every step: the interrupt comes at the fifth
-    def show(self, text, force=False):
-        self._width += 1
-        if self._width == 5:
+class Hit:  # is shown every step: the interrupt comes at the fifth
+    def __init__(self, wanted):
+        self.steps = 0
+    def show(self, text):
+        self.steps += 1
+        if self.steps == 5:
             signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
             time.sleep(0.1)
     def end(self):
         pass
 
-line, gp.StatusLine = gp.StatusLine, Hit
+progress, gp.progress = gp.progress, Hit
 m = lt.GPRegressor("ssk(s, units=chars)", n_jobs=1, journal=sys.argv[1])
 try:
     m.fit(texts, y)
 except KeyboardInterrupt:
     print("interrupted", m.interrupted_, m.predict(texts).shape, len(m.trace_))
-gp.StatusLine = line
+gp.progress = progress
 first = m.log_evidence_
 m.fit(texts, y)
 print(m.interrupted_, m.log_evidence_ > first, m.log_evidence_ == lt.GPRegressor(

@@ -1,0 +1,82 @@
+"""The evidence of a fitted Gaussian process at other values of its hyperparameters."""
+
+from ctypes import byref, c_double, c_size_t, c_void_p
+
+import numpy as np
+
+from ._library import lib
+from .errors import Error
+from .kernel import _LEAST
+
+
+class Evidence:
+    """What `GPRegressor` and `GPClassifier` share of it."""
+
+    def _learned(self):
+        """[(numbers, path, whether by its logarithm)] of what `theta_` holds; tied ones are one."""
+        kernel = self._c("kernel")(self._pointer)
+        signed = {p.path for p in (lib.lth_kernel_param(kernel, i) for i in
+                                   range(lib.lth_kernel_params(kernel))) if p.lo < 0}
+        groups = {}
+        for i, p in enumerate(self._params()):
+            if not p.held:
+                in_kernel = i < lib.lth_kernel_params(kernel)
+                by_log = p.path not in signed and (in_kernel or p.value > 0)
+                groups.setdefault(p.tag or i, ([], p.path.decode(), by_log))[0].append(i)
+        return list(groups.values())
+
+    @property
+    def theta_names_(self):
+        """Paths of the hyperparameters that were learned, in the order of `theta_`; of tied ones
+        the first."""
+        return [path for _, path, _ in self._learned()]
+
+    @property
+    def theta_(self):
+        """Logarithms of the hyperparameters that were learned, the model's own (noise) last; as they
+        are, where they may be negative."""
+        values = [p.value for p in self._params()]
+        return np.array([np.log(max(values[group[0]], _LEAST)) if by_log else values[group[0]]
+                         for group, _, by_log in self._learned()])
+
+    @property
+    def log_marginal_likelihood_value_(self):
+        """The same as `log_evidence_`."""
+        return self.log_evidence_
+
+    def log_marginal_likelihood(self, theta=None, eval_gradient=False, clone_kernel=True):
+        """The evidence of the training rows at other values, without learning.
+
+        Parameters
+        ----------
+        theta : array-like, optional
+            As `theta_`, by the names of `theta_names_`; None = the values of the model.
+        eval_gradient : bool
+            Return the derivatives by `theta`, too.
+        clone_kernel : bool
+            Of scikit-learn: the model stays as it is in any case.
+
+        Returns
+        -------
+        float, or (float, ndarray)
+            In the units of y, without priors. Not for a model that keeps inducing rows alone.
+        """
+        if theta is None and not eval_gradient:
+            return self.log_evidence_
+        context, groups = self._context_of_fitted(), self._learned()
+        values = np.array([p.value for p in self._params()], dtype=np.float64)
+        if theta is not None:
+            theta = np.asarray(theta, dtype=np.float64)
+            if theta.shape != (len(groups),) or not np.isfinite(theta).all():
+                raise Error(f"theta wants {len(groups)} numbers: " + ", ".join(self.theta_names_))
+            for (group, _, by_log), x in zip(groups, theta):
+                values[group] = np.exp(x) if by_log else x
+        gradient = np.empty(len(values))
+        out = c_double()
+        context.call(lib.lth_gp_evidence, c_void_p(self._pointer), c_void_p(values.ctypes.data),
+                     c_size_t(len(values)), byref(out),
+                     c_void_p(gradient.ctypes.data if eval_gradient else None), long=True)
+        if not eval_gradient:
+            return out.value
+        return out.value, np.array([gradient[group].sum() * (values[group[0]] if by_log else 1)
+                                    for group, _, by_log in groups])
