@@ -1,6 +1,9 @@
 """Sums and products of kernels: one expression, where all of them are ours."""
 
+from __future__ import annotations
+
 import numbers
+from typing import Any
 
 from .errors import Error
 
@@ -59,23 +62,23 @@ class Algebra:
             name: value for name, value in self.get_params().items() if name != "expression"}
         return type(self)(f" {sign} ".join(sides), **more)
 
-    def __add__(self, other):
+    def __add__(self, other: Any) -> Any:
         out = self._joined(self, "+", other)
         return self._with_others("__add__", other) if out is None else out
 
-    def __radd__(self, other):
+    def __radd__(self, other: Any) -> Any:
         if isinstance(other, numbers.Real) and other == 0:
             return self  # so that sum([a, b, c]) is a + b + c
         out = self._joined(other, "+", self)
         return self._with_others("__radd__", other) if out is None else out
 
-    def __mul__(self, other):
+    def __mul__(self, other: Any) -> Any:
         # A number comes first, wherever it was: it is the variance of what follows.
         sides = (self, other) if isinstance(other, type(self)) else (other, self)
         out = self._joined(sides[0], "*", sides[1])
         return self._with_others("__mul__", other) if out is None else out
 
-    def __rmul__(self, other):
+    def __rmul__(self, other: Any) -> Any:
         out = self._joined(other, "*", self)
         return self._with_others("__rmul__", other) if out is None else out
 

@@ -19,7 +19,8 @@ _PRECISIONS = {"double": 0, "float64": 0, "single": 1, "float32": 1}
 _OK, _CANCELED = _c.STATUS["OK"], _c.STATUS["ECANCELED"]
 
 _numbers = itertools.count(1)
-_contexts = weakref.WeakValueDictionary()  # by the number that C hands back to the callbacks
+# By the number that C hands back to the callbacks.
+_contexts: "weakref.WeakValueDictionary[int, Context]" = weakref.WeakValueDictionary()
 
 
 @_c.ProgressFn

@@ -1,12 +1,16 @@
 """What kernels say by themselves: draws from the prior, and how alike two of them are."""
 
+from __future__ import annotations
+
 from ctypes import byref, c_double
+from typing import Any, Mapping, Optional
 
 import numpy as np
 
 from . import _c
 from ._context import Context, seed_of
 from ._library import lib
+from ._types import Array, Random, Rows
 from .errors import Error, from_c
 
 
@@ -32,8 +36,17 @@ def _options(likelihood, noise, warp, lower, upper, more):
 class Prior:
     """What `Kernel` can draw."""
 
-    def sample(self, X, n_samples=1, noise=0.0, *, likelihood="gaussian", warp=None, lower=None,
-               upper=None, set=None, random_state=0):
+    expression: str
+    vectors: Any
+    n_jobs: Optional[int]
+    precision: str
+    device: str
+    cluster: str
+
+    def sample(self, X: Rows, n_samples: int = 1, noise: Optional[float] = 0.0, *,
+               likelihood: str = "gaussian", warp: Optional[str] = None,
+               lower: Optional[float] = None, upper: Optional[float] = None,
+               set: Optional[Mapping[str, Any]] = None, random_state: Random = 0) -> Array:
         """Draws from the prior at these rows: f of mean 0 and of the covariances that the kernel
         gives, with what a likelihood makes of it.
 
@@ -77,7 +90,7 @@ class Prior:
         return np.ascontiguousarray(out.T)
 
 
-def align(a, b, X=None, *, center=False):
+def align(a: Any, b: Any, X: Optional[Rows] = None, *, center: bool = False) -> float:
     """How alike two kernels are on these rows: the cosine between their matrices, 1 if they are the
     same up to a factor.
 

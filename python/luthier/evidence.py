@@ -1,16 +1,25 @@
 """The evidence of a fitted Gaussian process at other values of its hyperparameters."""
 
+from __future__ import annotations
+
 from ctypes import byref, c_double, c_size_t, c_void_p
+from typing import Any, Callable, List, Optional
 
 import numpy as np
 
 from ._library import lib
+from ._types import Array, ArrayLike
 from .errors import Error
 from .kernel import _LEAST
 
 
 class Evidence:
     """What `GPRegressor` and `GPClassifier` share of it."""
+
+    log_evidence_: float
+    _params: Callable[[], List[Any]]
+    _context_of_fitted: Callable[[], Any]
+    _pointer: Any
 
     def _learned(self):
         """[(numbers, path, whether by its logarithm)] of what `theta_` holds; tied ones are one."""
@@ -26,13 +35,13 @@ class Evidence:
         return list(groups.values())
 
     @property
-    def theta_names_(self):
+    def theta_names_(self) -> List[str]:
         """Paths of the hyperparameters that were learned, in the order of `theta_`; of tied ones
         the first."""
         return [path for _, path, _ in self._learned()]
 
     @property
-    def theta_(self):
+    def theta_(self) -> Array:
         """Logarithms of the hyperparameters that were learned, the model's own (noise) last; as they
         are, where they may be negative."""
         values = [p.value for p in self._params()]
@@ -40,11 +49,12 @@ class Evidence:
                          for group, _, by_log in self._learned()])
 
     @property
-    def log_marginal_likelihood_value_(self):
+    def log_marginal_likelihood_value_(self) -> float:
         """The same as `log_evidence_`."""
         return self.log_evidence_
 
-    def log_marginal_likelihood(self, theta=None, eval_gradient=False, clone_kernel=True):
+    def log_marginal_likelihood(self, theta: Optional[ArrayLike] = None,
+                                eval_gradient: bool = False, clone_kernel: bool = True) -> Any:
         """The evidence of the training rows at other values, without learning.
 
         Parameters

@@ -4,11 +4,15 @@ Either way the C library is given numbers, by its kernel ``precomputed``: of eac
 the training rows, and then with itself.
 """
 
+from __future__ import annotations
+
 import re
+from typing import Optional
 
 import numpy as np
 
 from . import tables
+from ._types import ArrayLike
 from .errors import Error
 
 _COLUMN = "k"  # of the values: k1, k2, ...
@@ -31,13 +35,14 @@ class Precomputed:
         is the above.
     """
 
-    def __init__(self, K, diagonal=None, among=None):
+    def __init__(self, K: ArrayLike, diagonal: Optional[ArrayLike] = None,
+                 among: Optional[ArrayLike] = None) -> None:
         self.K = K
         self.diagonal = diagonal
         self.among = among
 
-    def __len__(self):
-        return len(self.K)
+    def __len__(self) -> int:
+        return int(np.shape(self.K)[0])
 
 
 def is_given(kernel):

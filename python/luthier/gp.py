@@ -1,7 +1,10 @@
 """Gaussian processes: regression and classification."""
 
+from __future__ import annotations
+
 import os
 from ctypes import byref, c_double, c_void_p, sizeof
+from typing import Any, Dict, Mapping, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
@@ -9,6 +12,7 @@ from . import _c, labels, model, rows, tables
 from ._compat import ClassifierMixin, RegressorMixin
 from ._library import lib
 from ._progress import StatusLine, line as progress
+from ._types import Array, ArrayLike, Column, KernelLike, PathLike, Random, Rows
 from .errors import Error
 from .evidence import Evidence
 from .kernel import expression_of
@@ -26,7 +30,7 @@ _STORES = ("double", "single", "disk")
 
 class _GP(Evidence, model.Model):
     _api = "gp"
-    journal = None  # of pickles that do not tell
+    journal: Optional[PathLike] = None  # of pickles that do not tell
 
     def _options(self, line, steps, context):
         options = _c.GpOptions()
@@ -109,7 +113,7 @@ class _GP(Evidence, model.Model):
             line.end()
         return self
 
-    def plan(self, X, y):
+    def plan(self, X: Rows, y: ArrayLike) -> Dict[str, Any]:
         """What `fit` would do and need, as a dict: rows to learn from, posterior, pairs of rows,
         bytes of memory, and seconds by a short trial on this machine."""
         before = dict(self.__dict__)
@@ -119,7 +123,7 @@ class _GP(Evidence, model.Model):
         _table, arguments = self._arguments(context, parsed, columns, targets, options, more)
         plan = _c.GpPlan()
         context.call(lib.lth_gp_plan_fit, *arguments, byref(plan), sizeof(plan), long=True)
-        out = {name: getattr(plan, name) for name, _ in plan._fields_}
+        out = {name: getattr(plan, name) for name, *_ in plan._fields_}
         out["posterior"] = out.pop("name").decode()
         out["store"] = _STORES[2 if plan.on_disk else plan.store]
         return out
@@ -177,7 +181,7 @@ class _GP(Evidence, model.Model):
             i += 1
         return out
 
-    def mean_weights(self, target=0):
+    def mean_weights(self, target: int = 0) -> Dict[str, Any]:
         """What one unit of each number column adds, where the kernel is linear in them, as a
         `mean` is: {"columns": {name: {"weight", "sd", "deviation"}}, "share"}.
 
@@ -331,13 +335,22 @@ class GPRegressor(RegressorMixin, Predicted, _GP):
     noise_kernel = None
     likelihood_, warp_, grades_ = "gaussian", None, None
 
-    def __init__(self, kernel="ssk(text)", *, vectors=None, restarts=4, max_iter=200, noise=None,
-                 fix=None, prior=None, learn=True, zero_mean=False, unscaled=False, mean=None,
-                 likelihood="gaussian", warp=None, lower=None, upper=None, point="mean",
-                 noise_kernel=None, posterior="auto", inducing=None, learn_rows=None, bound=None,
-                 gram=None, store="double", tolerance=None, probes=None, coregion=None, intervals=False,
-                 average=None, journal=None, n_jobs=None, random_state=None, verbose=0,
-                 precision="double", device="cpu", cluster="none"):
+    def __init__(self, kernel: KernelLike = "ssk(text)", *, vectors: Any = None, restarts: int = 4,
+                 max_iter: int = 200, noise: Optional[float] = None,
+                 fix: Optional[Sequence[str]] = None,
+                 prior: Optional[Mapping[str, Tuple[float, float]]] = None, learn: bool = True,
+                 zero_mean: bool = False, unscaled: bool = False, mean: Optional[str] = None,
+                 likelihood: str = "gaussian", warp: Optional[str] = None,
+                 lower: Optional[float] = None, upper: Optional[float] = None, point: str = "mean",
+                 noise_kernel: Optional[KernelLike] = None, posterior: str = "auto",
+                 inducing: Optional[int] = None, learn_rows: Union[int, str, None] = None,
+                 bound: Optional[str] = None, gram: Optional[PathLike] = None,
+                 store: str = "double", tolerance: Optional[float] = None,
+                 probes: Optional[int] = None, coregion: Optional[int] = None,
+                 intervals: bool = False, average: Optional[int] = None,
+                 journal: Optional[PathLike] = None, n_jobs: Optional[int] = None,
+                 random_state: Random = None, verbose: int = 0, precision: str = "double",
+                 device: str = "cpu", cluster: str = "none") -> None:
         self.kernel = kernel
         self.vectors = vectors
         self.restarts = restarts
@@ -387,8 +400,9 @@ class GPRegressor(RegressorMixin, Predicted, _GP):
         if self.probes is not None:
             options.probes = model.positive(self.probes, "probes", 1)
 
-    def fit(self, X, y, sample_weight=None, *, weights=None, noise=None, repeats=None,
-            exposure=None):
+    def fit(self, X: Rows, y: ArrayLike, sample_weight: Optional[Column] = None, *,
+            weights: Optional[Column] = None, noise: Optional[Column] = None,
+            repeats: Optional[Column] = None, exposure: Optional[Column] = None) -> GPRegressor:
         """Learn from rows and their targets.
 
         Parameters
@@ -484,11 +498,17 @@ class GPClassifier(ClassifierMixin, model.Classes, _GP):
         As for `GPRegressor`; instead of the noise there is the scale of the kernel.
     """
 
-    def __init__(self, kernel="ssk(text)", *, vectors=None, likelihood="logit", restarts=4,
-                 max_iter=200, fix=None, prior=None, learn=True, mean=None, posterior="auto",
-                 inducing=None, learn_rows=None, bound=None, gram=None,
-                 intervals=False, average=None, journal=None, n_jobs=None, random_state=None, verbose=0,
-                 precision="double", device="cpu", cluster="none"):
+    def __init__(self, kernel: KernelLike = "ssk(text)", *, vectors: Any = None,
+                 likelihood: str = "logit", restarts: int = 4, max_iter: int = 200,
+                 fix: Optional[Sequence[str]] = None,
+                 prior: Optional[Mapping[str, Tuple[float, float]]] = None, learn: bool = True,
+                 mean: Optional[str] = None, posterior: str = "auto",
+                 inducing: Optional[int] = None, learn_rows: Union[int, str, None] = None,
+                 bound: Optional[str] = None, gram: Optional[PathLike] = None,
+                 intervals: bool = False, average: Optional[int] = None,
+                 journal: Optional[PathLike] = None, n_jobs: Optional[int] = None,
+                 random_state: Random = None, verbose: int = 0, precision: str = "double",
+                 device: str = "cpu", cluster: str = "none") -> None:
         self.kernel = kernel
         self.vectors = vectors
         self.likelihood = likelihood
@@ -513,7 +533,8 @@ class GPClassifier(ClassifierMixin, model.Classes, _GP):
         self.device = device
         self.cluster = cluster
 
-    def fit(self, X, y, sample_weight=None, *, weights=None):
+    def fit(self, X: Rows, y: ArrayLike, sample_weight: Optional[Column] = None, *,
+            weights: Optional[Column] = None) -> GPClassifier:
         """Learn from rows and their labels; `sample_weight`, or `weights`, says how often each row
         counts, as numbers or as the name of a column of X. Rows of weight 0 are left out."""
         return self._fit(X, y, self._known(sample_weight, weights))
@@ -544,14 +565,14 @@ class GPClassifier(ClassifierMixin, model.Classes, _GP):
         self._set_classes(names, lib.lth_gp_is_multi_label(pointer),
                           self.__dict__.pop("_labels", None))
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: Rows) -> Array:
         """Probabilities, in the order of `classes_`; of several labels each by itself."""
         table = self._new_rows(X)
         out = np.empty((table.rows, len(self._order)))
         self._predict_call("classify", table, out.ctypes.data)
         return self._spread(out)
 
-    def predict(self, X):
+    def predict(self, X: Rows) -> Array:
         """The most probable class; of several labels those with a probability above 1/2."""
         p = self.predict_proba(X)
         return (p > 0.5).astype(int) if self._multi else self.classes_[p.argmax(axis=1)]

@@ -1,7 +1,10 @@
 """What all estimators share: the C model, model files, pickling, checks."""
 
+from __future__ import annotations
+
 import os
 from ctypes import c_char_p, string_at
+from typing import Any, Iterator, Optional, TextIO
 
 import numpy as np
 
@@ -10,6 +13,7 @@ from ._compat import HAVE_SKLEARN, BaseEstimator
 from ._context import Context, Owned, seed_of
 from ._library import lib
 from ._progress import line as progress
+from ._types import ArrayLike, Column, PathLike, Rows
 from .errors import Error, NotFittedError
 from .explain import Explained
 
@@ -19,7 +23,7 @@ _DIRECT_ROWS, _DIRECT_BYTES = 2000, 20000  # predictions too short to watch for 
 class Model(Explained, BaseEstimator):
     """Base of the estimators. `_api` is "gp" or "svm": the middle of the C functions' names."""
 
-    _api = None
+    _api = ""
     _spreads = True  # predictions have variances
     device, cluster = "cpu", "none"  # of pickles that do not tell
     _given = None
@@ -176,7 +180,8 @@ class Model(Explained, BaseEstimator):
         long = table.rows * self._rows > _DIRECT_ROWS or table.bytes > _DIRECT_BYTES
         self._context.call(self._c(name), self._pointer, table.pointer, *arguments, long=long)
 
-    def predict_iter(self, X, *, chunk=8192, method="predict", **options):
+    def predict_iter(self, X: Rows, *, chunk: int = 8192, method: str = "predict",
+                     **options: Any) -> Iterator[Any]:
         """Predictions of any number of rows in the memory of a few: `method` for `chunk` rows at a
         time, a result for each chunk.
 
@@ -197,7 +202,7 @@ class Model(Explained, BaseEstimator):
         chunk, call = positive(chunk, "chunk", 1), getattr(self, method)
         return (_in_place(call, rows, first, options) for first, rows in tables.chunks(X, chunk))
 
-    def save(self, path):
+    def save(self, path: PathLike) -> None:
         """Write the model file that ``luthier predict`` and `luthier.load` read.
 
         In a cluster all ranks call it, and the first one writes.
@@ -209,12 +214,13 @@ class Model(Explained, BaseEstimator):
         self._pointer  # raises if there is none
         return self._context
 
-    def show(self, file=None):
+    def show(self, file: Optional[TextIO] = None) -> None:
         """Print what was learned, as ``luthier show`` does."""
         from .show import text_of
         print(text_of(self), end="", file=file)
 
-    def report(self, path, X=None, y=None, *, exposure=None, title=None):
+    def report(self, path: PathLike, X: Optional[Rows] = None, y: Optional[ArrayLike] = None, *,
+               exposure: Optional[Column] = None, title: Optional[str] = None) -> None:
         """Write a page about the model, the HTML file of ``luthier report``; with rows that it has
         not seen, X and y, also how well it does on them.
 
@@ -341,7 +347,8 @@ def adopt(estimator, pointer, context):
     return estimator
 
 
-def load(path, vectors=None, n_jobs=None, cluster="none"):
+def load(path: PathLike, vectors: Any = None, n_jobs: Optional[int] = None,
+         cluster: str = "none") -> Any:
     """Read a model file of `save` or of ``luthier fit``: the right estimator, fitted.
 
     Parameters

@@ -1,11 +1,15 @@
 """What a Gaussian process says of the numbers of new rows: points, quantiles, densities."""
 
+from __future__ import annotations
+
 from ctypes import byref, sizeof
+from typing import Any, Callable, Dict, Optional, Tuple
 
 import numpy as np
 
 from . import _c, given as givens, kernel as kernels, labels, model, rows, tables
 from ._library import lib
+from ._types import Array, ArrayLike, Column, Random, Rows
 from .errors import Error
 
 
@@ -18,6 +22,13 @@ def _draw(mean, covariance, count, random):
 
 class Predicted:
     """The predictions of `GPRegressor`."""
+
+    likelihood: str
+    likelihood_: str
+    n_targets_: int
+    _rows: int
+    _pointer: Any
+    _context_of_fitted: Callable[[], Any]
 
     def _rows_of(self, X, exposure, given=None, spread=True):
         """The table of new rows; `table.given` are the names of targets that it has."""
@@ -52,8 +63,9 @@ class Predicted:
     def _shaped(self, array):
         return array.T if self._several else array[0]
 
-    def predict(self, X, return_std=False, latent=False, *, return_cov=False, exposure=None,
-                given=None):
+    def predict(self, X: Rows, return_std: bool = False, latent: bool = False, *,
+                return_cov: bool = False, exposure: Optional[Column] = None,
+                given: Any = None) -> Any:
         """The mean for each row (the median, if the model was fitted with `point`), and with
         `return_std` its standard deviation.
 
@@ -109,7 +121,7 @@ class Predicted:
         return self._shaped(mean), (np.moveaxis(covariance, 0, -1) if self._several
                                     else covariance[0])
 
-    def sample_y(self, X, n_samples=1, random_state=0):
+    def sample_y(self, X: Rows, n_samples: int = 1, random_state: Random = 0) -> Array:
         """Draws of the function at these rows from their joint posterior, without noise: an array
         (rows, n_samples), or with several targets (rows, targets, n_samples). Each target is drawn
         by itself. Before `fit`: from the prior, with the values that the kernel has.
@@ -140,7 +152,8 @@ class Predicted:
                                self.device, self.cluster).gram(X)
         return np.zeros(len(K)), K
 
-    def predict_interval(self, X, level=0.95, *, exposure=None, given=None):
+    def predict_interval(self, X: Rows, level: float = 0.95, *, exposure: Optional[Column] = None,
+                         given: Any = None) -> Tuple[Array, Array]:
         """(lower, upper): between them y is with this probability, and as probably on either side
         of them."""
         if not 0 < level < 1:
@@ -148,7 +161,8 @@ class Predicted:
         found = self._predict_all(self._rows_of(X, exposure, given), ["lower", "upper"], level)
         return self._shaped(found["lower"]), self._shaped(found["upper"])
 
-    def predict_quantiles(self, X, shares=(0.025, 0.5, 0.975), *, exposure=None, given=None):
+    def predict_quantiles(self, X: Rows, shares: ArrayLike = (0.025, 0.5, 0.975), *,
+                          exposure: Optional[Column] = None, given: Any = None) -> Array:
         """y below which these shares of the probability are: an array for each of them, first
         axis; of counts and grades the least y with at least that share."""
         table, out = self._rows_of(X, exposure, given), []
@@ -168,17 +182,19 @@ class Predicted:
             raise Error(f"y wants {self.n_targets_} numbers for each row")
         return self._shaped(self._predict_all(table, [name], y=truth)[name])
 
-    def log_density(self, X, y, *, exposure=None, given=None):
+    def log_density(self, X: Rows, y: ArrayLike, *, exposure: Optional[Column] = None,
+                    given: Any = None) -> Array:
         """The logarithm of the density of each y under its prediction; of what has a probability
         of its own (grades, counts, bounds), of that."""
         return self._under(X, y, exposure, given, "log_density")
 
-    def cdf(self, X, y, *, exposure=None, given=None):
+    def cdf(self, X: Rows, y: ArrayLike, *, exposure: Optional[Column] = None,
+            given: Any = None) -> Array:
         """The probability below each y, with half of that of y itself. Even between 0 and 1 where
         the model is honest: see `luthier.plot.pit`."""
         return self._under(X, y, exposure, given, "cdf")
 
-    def leave_one_out(self):
+    def leave_one_out(self) -> Dict[str, Array]:
         """What is predicted of each training row from all others, hyperparameters as they are.
 
         Returns
@@ -201,7 +217,7 @@ class Predicted:
         return {names.get(name, name): self._shaped(values) for name, values in out.items()}
 
     @property
-    def predict_proba(self):
+    def predict_proba(self) -> Callable[[Rows], Array]:
         """Of "ordinal": probabilities of the grades, in the order of `grades_`."""
         fitted = "_model" in self.__dict__
         if (self.likelihood_ if fitted else self.likelihood) != "ordinal":

@@ -1,12 +1,16 @@
 """Support vector machines: classification and regression."""
 
+from __future__ import annotations
+
 from ctypes import byref, sizeof
+from typing import Any, Mapping, Optional
 
 import numpy as np
 
 from . import _c, labels, model, tables
 from ._compat import ClassifierMixin, RegressorMixin, available_if
 from ._library import lib
+from ._types import Array, ArrayLike, KernelLike, Random, Rows, Values
 from .errors import Error
 
 _SOLVERS = {"auto": 0, "kernel": 1, "linear": 2, "origin": 3}
@@ -148,10 +152,13 @@ class SVC(ClassifierMixin, model.Classes, _SVM):
     n_support_rows_ : int
     """
 
-    def __init__(self, kernel="ssk(text)", *, C=1.0, nu=None, grid=None, inner_folds=3,
-                 class_weight=None, multi_class=None, probability=False, solver="auto",
-                 features=None, vectors=None, n_jobs=None, random_state=None, verbose=0, precision="double",
-                 device="cpu", cluster="none"):
+    def __init__(self, kernel: KernelLike = "ssk(text)", *, C: Values = 1.0,
+                 nu: Optional[Values] = None, grid: Optional[Mapping[str, Any]] = None,
+                 inner_folds: int = 3, class_weight: Any = None, multi_class: Optional[str] = None,
+                 probability: bool = False, solver: str = "auto", features: Optional[int] = None,
+                 vectors: Any = None, n_jobs: Optional[int] = None, random_state: Random = None,
+                 verbose: int = 0, precision: str = "double", device: str = "cpu",
+                 cluster: str = "none") -> None:
         self.kernel = kernel
         self.C = C
         self.nu = nu
@@ -170,7 +177,7 @@ class SVC(ClassifierMixin, model.Classes, _SVM):
         self.device = device
         self.cluster = cluster
 
-    def fit(self, X, y):
+    def fit(self, X: Rows, y: ArrayLike) -> SVC:
         """Learn from rows and their labels."""
         return self._fit(X, y)
 
@@ -219,7 +226,7 @@ class SVC(ClassifierMixin, model.Classes, _SVM):
         self._predict_call("predict", table, byref(to), sizeof(to))
         return next(iter(out.values()))
 
-    def predict(self, X):
+    def predict(self, X: Rows) -> Array:
         """The class of each row; of several labels an array of 0 and 1."""
         if self._pointer and self._multi:
             has = self._predict(X, has=((len(self._order),), np.bool_))
@@ -228,13 +235,13 @@ class SVC(ClassifierMixin, model.Classes, _SVM):
         return self.classes_[self._order[label.astype(np.intp)]]
 
     @available_if(lambda self: self.probability)
-    def predict_proba(self, X):
+    def predict_proba(self, X: Rows) -> Array:
         """Probabilities, in the order of `classes_`; only with ``probability=True``."""
         if self._pointer and not self._report["probability"]:
             raise Error("this model was fitted without probability=True")
         return self._spread(self._predict(X, probability=((len(self._order),), np.float64)))
 
-    def decision_function(self, X):
+    def decision_function(self, X: Rows) -> Array:
         """Decision values: one for two classes, above 0 for `classes_[1]`, else one for each class.
 
         For several classes in pairs they are the votes, with the sums of the pairs' decision values
@@ -265,9 +272,12 @@ class SVR(RegressorMixin, _SVM):
         As for `SVC`.
     """
 
-    def __init__(self, kernel="ssk(text)", *, C=1.0, epsilon=0.1, nu=None, grid=None,
-                 inner_folds=3, solver="auto", features=None, vectors=None, n_jobs=None, random_state=None,
-                 verbose=0, precision="double", device="cpu", cluster="none"):
+    def __init__(self, kernel: KernelLike = "ssk(text)", *, C: Values = 1.0, epsilon: Values = 0.1,
+                 nu: Optional[Values] = None, grid: Optional[Mapping[str, Any]] = None,
+                 inner_folds: int = 3, solver: str = "auto", features: Optional[int] = None,
+                 vectors: Any = None, n_jobs: Optional[int] = None, random_state: Random = None,
+                 verbose: int = 0, precision: str = "double", device: str = "cpu",
+                 cluster: str = "none") -> None:
         self.kernel = kernel
         self.C = C
         self.epsilon = epsilon
@@ -284,7 +294,7 @@ class SVR(RegressorMixin, _SVM):
         self.device = device
         self.cluster = cluster
 
-    def fit(self, X, y):
+    def fit(self, X: Rows, y: ArrayLike) -> SVR:
         """Learn from rows and numbers."""
         return self._fit(X, y)
 
@@ -299,7 +309,7 @@ class SVR(RegressorMixin, _SVM):
         return context, parsed, columns, targets, lists, {"task": _REGRESSION,
                                                           "nu_svm": self.nu is not None}
 
-    def predict(self, X):
+    def predict(self, X: Rows) -> Array:
         """The number of each row."""
         table = self._new_rows(X)
         out = np.empty(table.rows)

@@ -1,12 +1,16 @@
 """Cross-validation by the library: what ``luthier cv`` prints, as an object."""
 
+from __future__ import annotations
+
 from ctypes import byref
+from typing import Any, Dict, List, Optional, Union
 
 import numpy as np
 
 from . import _c, given, kernel as kernels, model as models, tables
 from ._context import Owned, seed_of
 from ._library import lib
+from ._types import Array, ArrayLike, Random, Rows
 from .errors import Error
 
 
@@ -36,11 +40,21 @@ class CrossValidation:
         Of one label a row: rows of class i that were taken for class j; else None.
     """
 
-    def __init__(self, target, **found):
+    folds: List[Dict[str, float]]
+    mean: Dict[str, float]
+    pooled: Dict[str, float]
+    fold: Array
+    y: Array
+    predictions: Array
+    sd: Optional[Array]
+    classes: Optional[Array]
+    confusion: Optional[Array]
+
+    def __init__(self, target: str, **found: Any) -> None:
         self.target = target
         self.__dict__.update(found)
 
-    def to_frame(self):
+    def to_frame(self) -> Any:
         """The figures as a pandas frame: a row for each fold, then "mean" and "pooled"."""
         import pandas
         rows = [*self.folds, self.mean, self.pooled]
@@ -53,7 +67,8 @@ class CrossValidation:
         return f"<CrossValidation of {self.target}: {len(self.folds)} folds, {figures}>"
 
 
-def cross_validate(model, X, y, folds=10, *, random_state=None, **known):
+def cross_validate(model: Any, X: Rows, y: ArrayLike, folds: Union[int, ArrayLike] = 10, *,
+                   random_state: Random = None, **known: Any) -> Any:
     """How well a model predicts rows that it has not seen, by the library: the numbers of
     ``luthier cv``.
 
