@@ -16,7 +16,7 @@ def find():
     """The program: what LUTHIER_CLI names, beside the package, of the source tree, on the PATH."""
     named = os.environ.get("LUTHIER_CLI")
     here = pathlib.Path(__file__).resolve().parent
-    beside = [here / "luthier", here.parent.parent / "build" / "luthier"]
+    beside = [here / "bin" / "luthier", here.parent.parent / "build" / "luthier"]
     for path in [named] if named else [*beside, shutil.which("luthier")]:
         if path and os.access(path, os.X_OK) and not os.path.isdir(path):
             return str(path)

@@ -14,8 +14,8 @@ from ._library import lib
 from ._progress import StatusLine, line as progress
 from ._types import Array, ArrayLike, Column, KernelLike, PathLike, Random, Rows
 from .errors import Error
-from .evidence import Evidence
 from .kernel import expression_of
+from .learned import Learned
 from .predicted import Predicted
 
 _OF_LABELS = {"logit": 0, "probit": 1, "softmax": 10}
@@ -28,7 +28,7 @@ _BOUNDS = {None: 0, "fitc": 1, "titsias": 2}
 _STORES = ("double", "single", "disk")
 
 
-class _GP(Evidence, model.Model):
+class _GP(Learned, model.Model):
     _api = "gp"
     journal: Optional[PathLike] = None  # of pickles that do not tell
 
@@ -173,39 +173,6 @@ class _GP(Evidence, model.Model):
         self.symbols_ = self._symbols()
         if "trace_" not in self.__dict__:  # a model file does not tell
             self.trace_ = np.empty(0, dtype=[(name, "f8") for name, _ in _c.GpStep._fields_])
-
-    def _params(self):
-        out, i = [], 0
-        while p := lib.lth_gp_param_at(self._pointer, i):
-            out.append(p)
-            i += 1
-        return out
-
-    def mean_weights(self, target: int = 0) -> Dict[str, Any]:
-        """What one unit of each number column adds, where the kernel is linear in them, as a
-        `mean` is: {"columns": {name: {"weight", "sd", "deviation"}}, "share"}.
-
-        `sd` is the standard deviation of the weight, `deviation` that of the column, `share` the
-        mean's part of the variance over training rows. `target` is the number of a target, or of
-        a class in the order of their names.
-        """
-        trend = self._context_of_fitted().create(lib.lth_gp_trend, self._pointer, target)
-        columns, i = {}, 0
-        while w := lib.lth_trend_weight_at(trend, i):
-            columns[w.column.decode()] = {"weight": w.weight, "sd": w.sd,
-                                          "deviation": w.deviation}
-            i += 1
-        share = lib.lth_trend_share(trend)
-        lib.lth_trend_free(trend)
-        return {"columns": columns, "share": share}
-
-    def _symbols(self):
-        out, i = [], 0
-        while s := lib.lth_gp_symbol_at(self._pointer, i):
-            out.append({"symbol": s.symbol.decode(), "kernel": s.kernel.decode(),
-                        "decay": s.decay, "alpha": s.alpha, "nodes": s.count})
-            i += 1
-        return sorted(out, key=lambda s: (-s["decay"], -s["nodes"], s["symbol"].encode()))
 
 
 class GPRegressor(RegressorMixin, Predicted, _GP):

@@ -1,9 +1,10 @@
-"""The evidence of a fitted Gaussian process at other values of its hyperparameters."""
+"""What a fitted Gaussian process learned: hyperparameters, the weights of a mean, symbols; and the
+evidence at other values."""
 
 from __future__ import annotations
 
 from ctypes import byref, c_double, c_size_t, c_void_p
-from typing import Any, Callable, List, Optional
+from typing import Any, Callable, Dict, List, Optional
 
 import numpy as np
 
@@ -13,13 +14,47 @@ from .errors import Error
 from .kernel import _LEAST
 
 
-class Evidence:
+class Learned:
     """What `GPRegressor` and `GPClassifier` share of it."""
 
     log_evidence_: float
-    _params: Callable[[], List[Any]]
     _context_of_fitted: Callable[[], Any]
     _pointer: Any
+
+    def _params(self):
+        out, i = [], 0
+        while p := lib.lth_gp_param_at(self._pointer, i):
+            out.append(p)
+            i += 1
+        return out
+
+    def mean_weights(self, target: int = 0) -> Dict[str, Any]:
+        """What one unit of each number column adds, where the kernel is linear in them, as a
+        `mean` is: {"columns": {name: {"weight", "sd", "deviation"}}, "share"}.
+
+        `sd` is the standard deviation of the weight, `deviation` that of the column, `share` the
+        mean's part of the variance over training rows. `target` is the number of a target, or of
+        a class in the order of their names.
+        """
+        trend = self._context_of_fitted().create(lib.lth_gp_trend, self._pointer, target)
+        columns, i = {}, 0
+        while w := lib.lth_trend_weight_at(trend, i):
+            columns[w.column.decode()] = {"weight": w.weight, "sd": w.sd,
+                                          "deviation": w.deviation}
+            i += 1
+        share = lib.lth_trend_share(trend)
+        lib.lth_trend_free(trend)
+        return {"columns": columns, "share": share}
+
+    def _symbols(self):
+        out, i = [], 0
+        while s := lib.lth_gp_symbol_at(self._pointer, i):
+            out.append({"symbol": s.symbol.decode(), "kernel": s.kernel.decode(),
+                        "decay": s.decay, "alpha": s.alpha, "nodes": s.count})
+            i += 1
+        return sorted(out, key=lambda s: (-s["decay"], -s["nodes"], s["symbol"].encode()))
+
+    # ---- The evidence ----
 
     def _learned(self):
         """[(numbers, path, whether by its logarithm)] of what `theta_` holds; tied ones are one."""
