@@ -19,7 +19,8 @@ _PRECISIONS = {"double": 0, "float64": 0, "single": 1, "float32": 1}
 _OK, _CANCELED = _c.STATUS["OK"], _c.STATUS["ECANCELED"]
 
 _numbers = itertools.count(1)
-_contexts = weakref.WeakValueDictionary()  # by the number that C hands back to the callbacks
+# By the number that C hands back to the callbacks.
+_contexts: "weakref.WeakValueDictionary[int, Context]" = weakref.WeakValueDictionary()
 
 
 @_c.ProgressFn
@@ -60,26 +61,6 @@ def seed_of(random_state):
     return random_state.__index__() % 2**64
 
 
-class StatusLine:
-    """One line on stderr that is written over, six times a second at most."""
-
-    def __init__(self, wanted):
-        self._wanted, self._width, self._drawn = wanted, 0, 0.0
-
-    def show(self, text, force=False):
-        now = time.monotonic()
-        if not self._wanted or (not force and now - self._drawn < 1 / 6):
-            return
-        self._drawn = now
-        print("\r" + text.ljust(self._width), end="", file=sys.stderr, flush=True)
-        self._width = len(text)
-
-    def end(self):
-        if self._width:
-            print(file=sys.stderr, flush=True)
-            self._width = 0
-
-
 class Context:
     """An ``lth_ctx``. It serves one call at a time: others wait for its lock."""
 
@@ -92,6 +73,7 @@ class Context:
         self.number = next(_numbers)
         self._lock = threading.Lock()
         self._cancelled = False
+        self._stopping = False  # a fit is to end with what it has
         self._led_by = None     # the context of a call that uses what is ours
         self._called_from = None  # the thread in which C calls back into Python code of the user
         self._warnings = []
@@ -139,11 +121,18 @@ class Context:
             raise Error("this model is in use by the call that asks this function: use a copy of "
                         "it, as pickle.loads(pickle.dumps(model))")
 
-    def call(self, function, *arguments, long=False, in_memory=True):
+    @property
+    def stopping(self):
+        """Whether a search is to end: with the best so far, or at once."""
+        return (self._led_by or self)._stopping or self.cancelled
+
+    def call(self, function, *arguments, long=False, in_memory=True, gently=None):
         """Call a function that returns a status and takes an ``lth_error`` as its last argument.
 
         With `long`, the main thread waits beside the call, so that it can take signals: then the
-        call is cancelled, and what the signal handler raised (KeyboardInterrupt) goes on.
+        call is cancelled, and what the signal handler raised (KeyboardInterrupt) goes on. A call
+        of which `gently()` holds when Ctrl-C comes finishes with what it has (see `stopping`); a
+        second one cancels it.
         """
         if self._process is not None:
             _ranks.check(self._process)
@@ -151,9 +140,9 @@ class Context:
         error = _c.Error()
         arguments += (byref(error),)
         with self._lock:
-            self._cancelled = False
+            self._cancelled = self._stopping = False
             if long and threading.current_thread() is threading.main_thread():
-                status = self._beside(function, arguments)
+                status = self._beside(function, arguments, gently)
             else:
                 status = function(*arguments)
             messages, self._warnings = self._warnings, []
@@ -164,7 +153,7 @@ class Context:
         if status != _OK:
             raise from_c(error, in_memory)
 
-    def _beside(self, function, arguments):
+    def _beside(self, function, arguments, gently):
         results = []
         done = _thread.allocate_lock()
         done.acquire()
@@ -182,31 +171,39 @@ class Context:
             _thread.start_new_thread(work, ())
             started = True
             done.acquire()
-        except BaseException:
+        except BaseException as signal:
             # Another signal must not make us leave while C still uses our arrays.
+            self._stopping = True
+            stops = gently is not None and isinstance(signal, KeyboardInterrupt) and gently()
+            self._cancelled = not stops
+            waiting = time.monotonic()
             while started and not results:
-                self._cancelled = True
                 try:
                     done.acquire(timeout=0.05)
+                    if stops and time.monotonic() - waiting > 1:
+                        stops = False
+                        print("\nluthier: ending with the best values so far; Ctrl-C again ends at "
+                              "once, without a model", file=sys.stderr, flush=True)
                 except BaseException:
-                    pass
+                    self._cancelled = True
             raise
         status, failure = results[0]
         if failure is not None:
             raise failure
         return status
 
-    def create(self, function, *arguments, free=None, **how):
+    def create(self, function, *arguments, free=None, rescue=None, **how):
         """`call` for functions with an out-pointer before the error: what it points to.
 
-        A fit that is interrupted still ends well; `free` is for what nobody will then receive.
+        A fit that is interrupted still ends well: `rescue` takes what it made, or `free`.
         """
         out = c_void_p()
         try:
             self.call(function, *arguments, byref(out), **how)
         except BaseException:
-            if out.value and free is not None:
-                free(out.value)
+            take = free if rescue is None else rescue
+            if out.value and take is not None:
+                take(out.value)
             raise
         return out.value
 

@@ -5,6 +5,8 @@ contexts the garbage collector frees, and when, differs from rank to rank, and m
 rank that an exception ends tells the others, who fail with its reason instead of waiting for it.
 """
 
+from __future__ import annotations
+
 import atexit
 import os
 import signal
@@ -12,6 +14,7 @@ import sys
 import threading
 import traceback
 from ctypes import byref, c_uint, c_void_p
+from typing import Tuple
 
 from . import _c
 from ._library import lib
@@ -25,7 +28,7 @@ _SECONDS_TO_END = 3  # for a rank that has failed
 _member = None
 
 
-def rank():
+def rank() -> Tuple[int, int]:
     """``(rank, ranks)``: which one this process is of those that mpirun or srun started, from 0,
     and how many there are; (0, 1) when it was started alone."""
     ranks = c_uint()

@@ -1,16 +1,21 @@
 """Campaigns: rounds of asking what to measure and telling what was measured."""
 
+from __future__ import annotations
+
 import os
 import threading
 from collections.abc import Mapping
 from ctypes import byref, c_void_p, pointer
 from functools import wraps
+from typing import Any, Dict, Optional
 
 import numpy as np
 
 from . import _c, gp, kernel as kernels, model, read, rows as row_columns, tables
-from ._context import Context, Owned, StatusLine, together
+from ._context import Context, Owned, together
+from ._progress import StatusLine
 from ._library import lib
+from ._types import ArrayLike, KernelLike, PathLike, Rows
 from .errors import Error
 from .proposals import Proposals, model_of, picked, propose_options
 from .spaces import checker, search_options
@@ -64,11 +69,16 @@ class Design:
         What was known of the rows of the last `ask`; None = they were drawn at random.
     """
 
-    def __init__(self, kernel="ssk(text)", *, space=None, candidates=None, objective="max",
-                 path=None, acquisition="auto", batch="auto", weights=None, beta=None,
-                 feasible=None, feasible_class=None, feasible_range=None, cost=None, distance=1,
-                 repeats=False, shortlist=None, draws=None, wild_type=None, evaluations=None,
-                 population=None, trust=None, valid=None, **options):
+    def __init__(self, kernel: KernelLike = "ssk(text)", *, space: Any = None,
+                 candidates: Any = None, objective: Any = "max", path: Optional[PathLike] = None,
+                 acquisition: str = "auto", batch: str = "auto", weights: Any = None,
+                 beta: Optional[float] = None, feasible: Any = None,
+                 feasible_class: Optional[str] = None, feasible_range: Any = None,
+                 cost: Any = None, distance: int = 1, repeats: bool = False,
+                 shortlist: Optional[int] = None, draws: Optional[int] = None,
+                 wild_type: Optional[str] = None, evaluations: Optional[int] = None,
+                 population: Optional[int] = None, trust: Optional[int] = None, valid: Any = None,
+                 **options: Any) -> None:
         if (space is None) == (candidates is None):
             raise Error("a design wants a space or candidates: one of them")
         self.objective = _objective(objective)
@@ -167,7 +177,8 @@ class Design:
         self.proposals = None
 
     @classmethod
-    def open(cls, path, *, feasible=None, valid=None, vectors=None, n_jobs=None, device="cpu"):
+    def open(cls, path: PathLike, *, feasible: Any = None, valid: Any = None, vectors: Any = None,
+             n_jobs: Optional[int] = None, device: str = "cpu") -> Design:
         """Go on with the design in a folder, of Python or of ``luthier design``. `feasible` and
         `valid` are not in the folder: they are given again, except for the model file that
         ``luthier design`` was given."""
@@ -210,7 +221,7 @@ class Design:
             raise
 
     @_in_turn
-    def ask(self, count=96):
+    def ask(self, count: int = 96) -> Any:
         """Rows to measure next, which are pending from now on: fewer where there are not so many,
         and at random where too little is measured to learn from.
 
@@ -242,7 +253,7 @@ class Design:
         return X
 
     @_in_turn
-    def tell(self, X, y, *, repeats=False):
+    def tell(self, X: Rows, y: ArrayLike, *, repeats: bool = False) -> None:
         """What was measured. Rows that were not asked for are welcome, and a row may come again.
 
         Parameters
@@ -269,7 +280,7 @@ class Design:
                 lib.lth_design_allow_repeats(self._design.pointer, False)
 
     @_in_turn
-    def forget(self, X):
+    def forget(self, X: Rows) -> None:
         """Rows that are no longer being measured: pending no more."""
         table = tables.Table(self._context, self._read(X))
         self._call(lib.lth_design_forget, table.pointer)
@@ -324,7 +335,7 @@ class Design:
                 for name, texts in columns.items()}
 
     @property
-    def rows(self):
+    def rows(self) -> Any:
         """All rows, asked for or told: their columns and targets, `round` in which they were
         measured (NaN = pending), `asked` in which they were asked for, and `mean`, `sd` and
         `acquisition` as they were then. A pandas frame, or a dict of columns without pandas."""
@@ -337,14 +348,14 @@ class Design:
 
     @property
     @_in_turn
-    def status(self):
+    def status(self) -> Dict[str, Any]:
         """A dict: rounds, measured, pending, best, and seconds of the last fit."""
         report = lib.lth_design_reported(self._design.pointer)
         return {name: getattr(report, name) for name, _ in report._fields_ if name != "best_row"}
 
     @property
     @_in_turn
-    def best(self):
+    def best(self) -> Any:
         """(x, y) of the best row measured, by the first target; y has a number for each of
         several. None = nothing was measured yet, or labels."""
         at = lib.lth_design_reported(self._design.pointer).best_row
@@ -357,7 +368,7 @@ class Design:
 
     @property
     @_in_turn
-    def model(self):
+    def model(self) -> Any:
         """The model of the last `ask`, as an estimator of its own; None = none yet."""
         borrowed = lib.lth_design_model(self._design.pointer)
         if not borrowed:
@@ -371,7 +382,7 @@ class Design:
         return self._model_of_ask
 
     @_in_turn
-    def plot(self, axes=None):
+    def plot(self, axes: Any = None) -> Any:
         """Three pictures side by side: the best so far by rounds, what was expected against what
         came out, and how honest the intervals were. Returns their Axes, or draws into `axes`."""
         from . import plot

@@ -1,5 +1,7 @@
 """Exceptions and warnings."""
 
+from __future__ import annotations
+
 from . import _c
 
 
@@ -17,7 +19,8 @@ class Error(ValueError):
         for a kernel expression only the column is given.
     """
 
-    def __init__(self, message, status="EARG", line=0, column=0, file=""):
+    def __init__(self, message: str, status: str = "EARG", line: int = 0, column: int = 0,
+                 file: str = "") -> None:
         super().__init__(message)
         self.status, self.line, self.column, self.file = status, line, column, file
 

@@ -1,16 +1,21 @@
 """Gaussian processes: regression and classification."""
 
+from __future__ import annotations
+
 import os
 from ctypes import byref, c_double, c_void_p, sizeof
+from typing import Any, Dict, Mapping, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
 from . import _c, labels, model, rows, tables
 from ._compat import ClassifierMixin, RegressorMixin
-from ._context import StatusLine
 from ._library import lib
+from ._progress import StatusLine, line as progress
+from ._types import Array, ArrayLike, Column, KernelLike, PathLike, Random, Rows
 from .errors import Error
 from .kernel import expression_of
+from .learned import Learned
 from .predicted import Predicted
 
 _OF_LABELS = {"logit": 0, "probit": 1, "softmax": 10}
@@ -23,8 +28,9 @@ _BOUNDS = {None: 0, "fitc": 1, "titsias": 2}
 _STORES = ("double", "single", "disk")
 
 
-class _GP(model.Model):
+class _GP(Learned, model.Model):
     _api = "gp"
+    journal: Optional[PathLike] = None  # of pickles that do not tell
 
     def _options(self, line, steps, context):
         options = _c.GpOptions()
@@ -36,6 +42,7 @@ class _GP(model.Model):
         if self.average is not None:
             options.average = model.positive(self.average, "average", 2)
         options.mean = None if self.mean is None else self._mean().encode()
+        options.journal = None if self.journal is None else os.fsencode(self.journal)
         self._set_posterior(options)
         options.fix, options.fix_count = model.strings(self.fix, "fix")
         priors = [f"{path}={median},{sd}" for path, (median, sd) in self._priors()]
@@ -45,12 +52,12 @@ class _GP(model.Model):
         def on_step(_, step):
             at = step.contents
             if steps and steps[-1][:2] == (at.start, at.iteration):
-                return int(context.cancelled)  # after the search: intervals, draws
+                return int(context.stopping)  # after the search: intervals, draws
             steps.append((at.start, at.iteration, at.evaluations, at.evidence, at.gradient,
                           at.seconds))
             line.show(f"start {at.start + 1} of {starts}, iteration {at.iteration}, evidence "
                       f"{at.evidence:.6g}, gradient {at.gradient:.2g}, {at.seconds:.1f} s")
-            return int(context.cancelled)
+            return int(context.stopping)
 
         options.step = _c.GpStepFn(on_step)
         return options
@@ -88,35 +95,53 @@ class _GP(model.Model):
                     f"not {self.prior!r}")
 
     def _fit(self, X, y, known):
+        X, y, known = rows.of_some_weight(X, y, known)
         context, parsed, columns, targets, more = self._task(X, y, known)
-        steps, line = [], StatusLine(self.verbose and context.is_first)
+        steps, line = [], progress(self.verbose and context.is_first)
         options = self._options(line, steps, context)
         _table, arguments = self._arguments(context, parsed, columns, targets, options, more)
+
+        def take(pointer):
+            self.trace_ = np.array(steps, dtype=[(name, "i8" if kind is _c.c_size_t else "f8")
+                                                 for name, kind in _c.GpStep._fields_])
+            self._own(pointer, context)
+
         try:
-            pointer = context.create(lib.lth_gp_fit, *arguments, long=True, free=lib.lth_gp_free)
+            take(context.create(lib.lth_gp_fit, *arguments, long=True, gently=lambda: steps,
+                                rescue=take))
         finally:
             line.end()
-        self.trace_ = np.array(steps, dtype=[(name, "i8" if kind is _c.c_size_t else "f8")
-                                             for name, kind in _c.GpStep._fields_])
-        return self._own(pointer, context)
+        return self
 
-    def plan(self, X, y):
+    def plan(self, X: Rows, y: ArrayLike) -> Dict[str, Any]:
         """What `fit` would do and need, as a dict: rows to learn from, posterior, pairs of rows,
         bytes of memory, and seconds by a short trial on this machine."""
+        before = dict(self.__dict__)
         context, parsed, columns, targets, more = self._task(X, y, {})
         options = self._options(StatusLine(False), [], context)
+        self.__dict__ = before  # nothing was learned
         _table, arguments = self._arguments(context, parsed, columns, targets, options, more)
         plan = _c.GpPlan()
         context.call(lib.lth_gp_plan_fit, *arguments, byref(plan), sizeof(plan), long=True)
-        out = {name: getattr(plan, name) for name, _ in plan._fields_}
+        out = {name: getattr(plan, name) for name, *_ in plan._fields_}
         out["posterior"] = out.pop("name").decode()
         out["store"] = _STORES[2 if plan.on_disk else plan.store]
         return out
 
-    def _arguments(self, context, parsed, columns, targets, options, more):
+    def _validation(self, X, y, known):
+        """For `cross_validate`: (context, parsed, columns, targets, options, what validates)."""
+        context, parsed, columns, targets, more = self._task(X, y, self._known(**known))
+        options = self._options(StatusLine(False), [], context)
+        self._set(options, parsed, columns, more)
+        return context, parsed, columns, targets, options, lib.lth_gp_cv
+
+    def _set(self, options, parsed, columns, more):
         for name, value in more.items():
             setattr(options, name, value)
         options.vectors = self._vectors_for(parsed, columns)
+
+    def _arguments(self, context, parsed, columns, targets, options, more):
+        self._set(options, parsed, columns, more)
         names, count = model.strings(targets, "targets")
         table = tables.Table(context, {**columns, **targets})  # the caller keeps it alive
         return table, (context.pointer, parsed.expression.encode(), table.pointer, names, count,
@@ -134,6 +159,7 @@ class _GP(model.Model):
         self.log_evidence_ = report.evidence
         self.n_iter_ = report.iterations
         self.converged_ = report.converged
+        self.interrupted_ = report.interrupted
         self.n_targets_ = lib.lth_gp_targets(pointer)
         self.draws_ = report.draws
         self.effective_draws_ = report.effective_draws
@@ -148,47 +174,16 @@ class _GP(model.Model):
         if "trace_" not in self.__dict__:  # a model file does not tell
             self.trace_ = np.empty(0, dtype=[(name, "f8") for name, _ in _c.GpStep._fields_])
 
-    def _params(self):
-        out, i = [], 0
-        while p := lib.lth_gp_param_at(self._pointer, i):
-            out.append(p)
-            i += 1
-        return out
-
-    def mean_weights(self, target=0):
-        """What one unit of each number column adds, where the kernel is linear in them, as a
-        `mean` is: {"columns": {name: {"weight", "sd", "deviation"}}, "share"}.
-
-        `sd` is the standard deviation of the weight, `deviation` that of the column, `share` the
-        mean's part of the variance over training rows. `target` is the number of a target, or of
-        a class in the order of their names.
-        """
-        trend = self._context_of_fitted().create(lib.lth_gp_trend, self._pointer, target)
-        columns, i = {}, 0
-        while w := lib.lth_trend_weight_at(trend, i):
-            columns[w.column.decode()] = {"weight": w.weight, "sd": w.sd,
-                                          "deviation": w.deviation}
-            i += 1
-        share = lib.lth_trend_share(trend)
-        lib.lth_trend_free(trend)
-        return {"columns": columns, "share": share}
-
-    def _symbols(self):
-        out, i = [], 0
-        while s := lib.lth_gp_symbol_at(self._pointer, i):
-            out.append({"symbol": s.symbol.decode(), "kernel": s.kernel.decode(),
-                        "decay": s.decay, "alpha": s.alpha, "nodes": s.count})
-            i += 1
-        return sorted(out, key=lambda s: (-s["decay"], -s["nodes"], s["symbol"].encode()))
-
 
 class GPRegressor(RegressorMixin, Predicted, _GP):
     """Gaussian process regression. The kernel's hyperparameters are learned by the evidence.
 
     Parameters
     ----------
-    kernel : str or Kernel
-        ``"ssk(text)"``, ``"normalize(sstk(tree)) + rbf(f1..f17)"``, ...
+    kernel : str, Kernel or callable
+        ``"ssk(text)"``, ``"normalize(sstk(tree)) + rbf(f1..f17)"``, ... Or ``"precomputed"``: X is a
+        matrix, the values of rows with the training rows; or a function of two lists of rows that
+        returns such a matrix. Then a factor in front and the noise are learned.
     vectors : path, optional
         A file of word vectors (GloVe, word2vec, fastText .vec; also gzipped).
     restarts : int
@@ -253,12 +248,16 @@ class GPRegressor(RegressorMixin, Predicted, _GP):
     average : int, optional
         Predict by the average over so many draws of the hyperparameters, 2 to 1000; None = by the
         best ones alone. Finds the intervals too.
+    journal : path, optional
+        A file that keeps every evaluation of the search: the same fit goes on where it was
+        interrupted or killed.
     n_jobs : int, optional
         Threads; None and -1 mean all cores. The results do not depend on it.
     random_state : int, optional
         Of the scrambled starts; None is the same as 1.
     verbose : int
-        1 shows how far the fit is, on one line of stderr.
+        1 shows how far the fit is: by tqdm where that is installed, in notebooks as a widget, else
+        on one line of stderr.
     device : str
         Where string kernels and linear algebra are computed: "cpu", "cuda", "cuda:N", "cuda:N,M" (several GPUs), or "auto".
     cluster : {"none", "mpi", "scalapack", "auto"}
@@ -274,6 +273,8 @@ class GPRegressor(RegressorMixin, Predicted, _GP):
     hyperparameters_ : dict
         By path, the noise included.
     log_evidence_, noise_ : float
+    converged_, interrupted_ : bool
+        Interrupted: Ctrl-C ended the search, and this is the best that it had found.
     likelihood_, warp_ : str
     grades_ : ndarray
         Of "ordinal": the grades, ascending; else None.
@@ -301,13 +302,22 @@ class GPRegressor(RegressorMixin, Predicted, _GP):
     noise_kernel = None
     likelihood_, warp_, grades_ = "gaussian", None, None
 
-    def __init__(self, kernel="ssk(text)", *, vectors=None, restarts=4, max_iter=200, noise=None,
-                 fix=None, prior=None, learn=True, zero_mean=False, unscaled=False, mean=None,
-                 likelihood="gaussian", warp=None, lower=None, upper=None, point="mean",
-                 noise_kernel=None, posterior="auto", inducing=None, learn_rows=None, bound=None,
-                 gram=None, store="double", tolerance=None, probes=None, coregion=None, intervals=False,
-                 average=None, n_jobs=None, random_state=None, verbose=0, precision="double",
-                 device="cpu", cluster="none"):
+    def __init__(self, kernel: KernelLike = "ssk(text)", *, vectors: Any = None, restarts: int = 4,
+                 max_iter: int = 200, noise: Optional[float] = None,
+                 fix: Optional[Sequence[str]] = None,
+                 prior: Optional[Mapping[str, Tuple[float, float]]] = None, learn: bool = True,
+                 zero_mean: bool = False, unscaled: bool = False, mean: Optional[str] = None,
+                 likelihood: str = "gaussian", warp: Optional[str] = None,
+                 lower: Optional[float] = None, upper: Optional[float] = None, point: str = "mean",
+                 noise_kernel: Optional[KernelLike] = None, posterior: str = "auto",
+                 inducing: Optional[int] = None, learn_rows: Union[int, str, None] = None,
+                 bound: Optional[str] = None, gram: Optional[PathLike] = None,
+                 store: str = "double", tolerance: Optional[float] = None,
+                 probes: Optional[int] = None, coregion: Optional[int] = None,
+                 intervals: bool = False, average: Optional[int] = None,
+                 journal: Optional[PathLike] = None, n_jobs: Optional[int] = None,
+                 random_state: Random = None, verbose: int = 0, precision: str = "double",
+                 device: str = "cpu", cluster: str = "none") -> None:
         self.kernel = kernel
         self.vectors = vectors
         self.restarts = restarts
@@ -336,6 +346,7 @@ class GPRegressor(RegressorMixin, Predicted, _GP):
         self.coregion = coregion
         self.intervals = intervals
         self.average = average
+        self.journal = journal
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -356,14 +367,16 @@ class GPRegressor(RegressorMixin, Predicted, _GP):
         if self.probes is not None:
             options.probes = model.positive(self.probes, "probes", 1)
 
-    def fit(self, X, y, *, weights=None, noise=None, repeats=None, exposure=None):
+    def fit(self, X: Rows, y: ArrayLike, sample_weight: Optional[Column] = None, *,
+            weights: Optional[Column] = None, noise: Optional[Column] = None,
+            repeats: Optional[Column] = None, exposure: Optional[Column] = None) -> GPRegressor:
         """Learn from rows and their targets.
 
         Parameters
         ----------
         X, y : rows and their numbers; a y of two dimensions has several targets
-        weights : array-like or str, optional
-            How often each row counts, above 0.
+        sample_weight, weights : array-like or str, optional
+            How often each row counts: scikit-learn's name, and ours. Rows of weight 0 are left out.
         noise : array-like or str, optional
             The known variance of each row's noise, which is added to the learned one.
         repeats : array-like or str, optional
@@ -371,10 +384,13 @@ class GPRegressor(RegressorMixin, Predicted, _GP):
         exposure : array-like or str, optional
             What counts are in proportion to: hours, length, population.
 
-        The last four are one number for each row, or the name of a column of X.
+        The last ones are one number for each row, or the name of a column of X.
         """
-        known = {"weights": weights, "noise": noise, "repeats": repeats, "exposure": exposure}
-        return self._fit(X, y, known)
+        return self._fit(X, y, self._known(sample_weight, weights, noise, repeats, exposure))
+
+    def _known(self, sample_weight=None, weights=None, noise=None, repeats=None, exposure=None):
+        return {"weights": rows.weights(sample_weight, weights), "noise": noise,
+                "repeats": repeats, "exposure": exposure}
 
     def _seen(self):
         """The options that say what is seen of the function."""
@@ -435,7 +451,7 @@ class GPClassifier(ClassifierMixin, model.Classes, _GP):
     Parameters
     ----------
     kernel, vectors, restarts, max_iter, fix, prior, learn, mean, posterior, inducing, learn_rows,
-    bound, gram, intervals, average, n_jobs, random_state, verbose, precision, device, cluster
+    bound, gram, intervals, average, journal, n_jobs, random_state, verbose, precision, device, cluster
         As for `GPRegressor`; "exact" is Laplace's approximation here, and there is no "cg".
     likelihood : {"logit", "probit", "softmax"}
         How the latent function becomes a probability. With "softmax" all classes are one model,
@@ -456,12 +472,17 @@ class GPClassifier(ClassifierMixin, model.Classes, _GP):
         sharpness.
     """
 
-    def __init__(self, kernel="ssk(text)", *, vectors=None, likelihood="logit", restarts=4,
-                 max_iter=200, fix=None, prior=None, learn=True, mean=None, posterior="auto",
-                 inducing=None, learn_rows=None, bound=None, gram=None,
-                 intervals=False, average=None, n_jobs=None, random_state=None, verbose=0,
-                 precision="double", device="cpu", cluster="none",
-                 calibrate=True):
+    def __init__(self, kernel: KernelLike = "ssk(text)", *, vectors: Any = None,
+                 likelihood: str = "logit", restarts: int = 4, max_iter: int = 200,
+                 fix: Optional[Sequence[str]] = None,
+                 prior: Optional[Mapping[str, Tuple[float, float]]] = None, learn: bool = True,
+                 mean: Optional[str] = None, posterior: str = "auto",
+                 inducing: Optional[int] = None, learn_rows: Union[int, str, None] = None,
+                 bound: Optional[str] = None, gram: Optional[PathLike] = None,
+                 intervals: bool = False, average: Optional[int] = None,
+                 journal: Optional[PathLike] = None, n_jobs: Optional[int] = None,
+                 random_state: Random = None, verbose: int = 0, precision: str = "double",
+                 device: str = "cpu", cluster: str = "none", calibrate: bool = True) -> None:
         self.kernel = kernel
         self.vectors = vectors
         self.likelihood = likelihood
@@ -478,6 +499,7 @@ class GPClassifier(ClassifierMixin, model.Classes, _GP):
         self.gram = gram
         self.intervals = intervals
         self.average = average
+        self.journal = journal
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -486,10 +508,14 @@ class GPClassifier(ClassifierMixin, model.Classes, _GP):
         self.cluster = cluster
         self.calibrate = calibrate
 
-    def fit(self, X, y, *, weights=None):
-        """Learn from rows and their labels; `weights` says how often each row counts, as
-        numbers above 0 or as the name of a column of X."""
-        return self._fit(X, y, {"weights": weights})
+    def fit(self, X: Rows, y: ArrayLike, sample_weight: Optional[Column] = None, *,
+            weights: Optional[Column] = None) -> GPClassifier:
+        """Learn from rows and their labels; `sample_weight`, or `weights`, says how often each row
+        counts, as numbers or as the name of a column of X. Rows of weight 0 are left out."""
+        return self._fit(X, y, self._known(sample_weight, weights))
+
+    def _known(self, sample_weight=None, weights=None):
+        return {"weights": rows.weights(sample_weight, weights)}
 
     def _task(self, X, y, known):
         how = self._how()
@@ -518,14 +544,14 @@ class GPClassifier(ClassifierMixin, model.Classes, _GP):
         self.sharpness_ = report.sharpness
         self.left_out_log_loss_ = report.left_out_loss if report.sharpness else None
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: Rows) -> Array:
         """Probabilities, in the order of `classes_`; of several labels each by itself."""
         table = self._new_rows(X)
         out = np.empty((table.rows, len(self._order)))
         self._predict_call("classify", table, out.ctypes.data)
         return self._spread(out)
 
-    def predict(self, X):
+    def predict(self, X: Rows) -> Array:
         """The most probable class; of several labels those with a probability above 1/2."""
         p = self.predict_proba(X)
         return (p > 0.5).astype(int) if self._multi else self.classes_[p.argmax(axis=1)]

@@ -1,17 +1,23 @@
 """Kernels: expressions, their hyperparameters, Gram matrices and gradients."""
 
+from __future__ import annotations
+
 import os
 import re
 from ctypes import byref, c_void_p, create_string_buffer
 from functools import lru_cache, partial
+from typing import Any, Dict, List, Optional, Tuple
 
 import numpy as np
 
 from . import tables
+from ._algebra import Algebra
 from ._compat import BaseKernel, Hyperparameter
 from ._c import GramStoreOptions
 from ._context import Context, Owned
 from ._library import lib
+from ._prior import Prior
+from ._types import Array, ArrayLike, PathLike, Rows
 from .errors import Error
 
 _LEAST = 1e-10    # stands for 0 where a logarithm is taken
@@ -149,9 +155,10 @@ def read(X, names, expression):
     """{name: column} of what a kernel reads of X."""
     if not names:  # a constant; but it matters how many rows there are
         return {"row": tables.Numbers(np.zeros(len(X)), "X")}
-    out = {}
+    X, out = tables.as_rows(X), {}
+    by_name = len(names) > 1 or tables.has_names(X)
     for name, values in tables.split(X, names).items():
-        label = "X" if len(names) == 1 else f"X[{name!r}]"
+        label = f"X[{name!r}]" if by_name else "X"
         out[name] = tables.column(values, label, partial(_check_units, expression, name))
     return out
 
@@ -206,11 +213,12 @@ def vectors_path(vectors):
         raise Error(f"vectors wants the path of a file, not {vectors!r}") from None
 
 
-class Kernel(BaseKernel):
+class Kernel(Algebra, Prior, BaseKernel):
     """A kernel over strings, trees and numbers.
 
-    It can stand in for a kernel of scikit-learn: in ``GaussianProcessRegressor(kernel=...)``,
-    also in sums and products with its kernels, and in ``SVC(kernel=...)``.
+    ``a + b``, ``a * b`` and ``2.0 * a`` are kernels again. It can stand in for a kernel of
+    scikit-learn: in ``GaussianProcessRegressor(kernel=...)``, also in sums and products with its
+    kernels, and in ``SVC(kernel=...)``.
 
     Parameters
     ----------
@@ -231,8 +239,8 @@ class Kernel(BaseKernel):
 
     device, cluster = "cpu", "none"  # of pickles that do not tell
 
-    def __init__(self, expression, vectors=None, n_jobs=None, precision="double", device="cpu",
-                 cluster="none"):
+    def __init__(self, expression: str, vectors: Any = None, n_jobs: Optional[int] = None,
+                 precision: str = "double", device: str = "cpu", cluster: str = "none") -> None:
         self.expression = expression
         self.vectors = vectors
         self.n_jobs = n_jobs
@@ -278,7 +286,8 @@ class Kernel(BaseKernel):
 
     # ---- Matrices ----
 
-    def gram(self, X, Y=None, gradients=False, orders=False):
+    def gram(self, X: Rows, Y: Optional[Rows] = None, gradients: bool = False,
+             orders: bool = False) -> Any:
         """The matrix k(x, y) for the rows of X and Y.
 
         Parameters
@@ -301,7 +310,8 @@ class Kernel(BaseKernel):
         K = self._matrix(encoded, x, y, "orders" if orders else "values")
         return (K, self._matrix(encoded, x, y, "gradients")) if gradients else K
 
-    def gram_to(self, path, X, Y=None, resume=False, part=(1, 1), tile=0, values="double"):
+    def gram_to(self, path: PathLike, X: Rows, Y: Optional[Rows] = None, resume: bool = False,
+                part: Tuple[int, int] = (1, 1), tile: int = 0, values: str = "double") -> None:
         """Write the matrix to a folder, an array of Zarr version 2, tile by tile.
 
         Memory holds a few tiles only. Whatever stops it, a call with `resume` goes on with the
@@ -348,7 +358,7 @@ class Kernel(BaseKernel):
         parsed.context.call(function, parsed.pointer, x, y, *rest, long=cells > _DIRECT)
         return K
 
-    def pull(self, W, X, Y=None):
+    def pull(self, W: ArrayLike, X: Rows, Y: Optional[Rows] = None) -> Array:
         """The derivative of ``(W * K).sum()`` by every parameter, without storing any dK."""
         encoded = self._encode(X) if Y is None else self._encode(X, Y)
         parsed, items = encoded.parsed, encoded.items
@@ -362,7 +372,7 @@ class Kernel(BaseKernel):
                             grad.ctypes.data, long=True)
         return grad
 
-    def diag(self, X):
+    def diag(self, X: Rows) -> Array:
         """k(x, x) for each row."""
         reference = self.__dict__.get("_reference")
         encoded = self._encode(X) if reference is None else self._encode(reference, X)
@@ -371,7 +381,7 @@ class Kernel(BaseKernel):
                                     encoded.items[-1], out.ctypes.data, long=True)
         return out
 
-    def resolve(self, X):
+    def resolve(self, X: Rows) -> Kernel:
         """A kernel in which ``symbols=all``, ``tasks=all`` and ``f*`` are spelled out for the rows of X."""
         parsed = self._parse(X)
         parsed = Parsed(Context(*self._place()), parsed.expression)
@@ -381,15 +391,19 @@ class Kernel(BaseKernel):
     # ---- Parameters ----
 
     @property
-    def parameters(self):
+    def parameters(self) -> Dict[str, float]:
         """{path: value} of every hyperparameter, in the order of the gradients."""
         return {p.path.decode(): p.value for p in self._parse().params()}
 
-    def with_values(self, **values):
-        """A copy with other values; in ``with_values(**{"ssk.gap": 0.2})`` by path."""
+    def with_values(self, **values: Any) -> Kernel:
+        """A copy with other values; in ``with_values(**{"ssk.gap": 0.2})`` by path.
+
+        Of parameters that have numbers or names in brackets, all together:
+        ``{"ssk.weights": [1, 0.5]}``, or some of them: ``{"sstk.decay": {"NP": 0.3}}``.
+        """
         context = Context(1)
         parsed = Parsed(context, expression_of(self.expression))
-        for path, value in values.items():
+        for path, value in _each(values, list(self.parameters)):
             context.call(lib.lth_kernel_set_path, parsed.pointer, path.encode(), value)
         return Kernel(**{**self.get_params(), "expression": printed(parsed.pointer)})
 
@@ -403,7 +417,7 @@ class Kernel(BaseKernel):
 
     # ---- The protocol of scikit-learn's kernels ----
 
-    def __call__(self, X, Y=None, eval_gradient=False):
+    def __call__(self, X: Rows, Y: Optional[Rows] = None, eval_gradient: bool = False) -> Any:
         """As `gram`; but Y, scikit-learn's training rows, sets the frequencies of words."""
         if Y is None:
             self._reference = X
@@ -427,16 +441,16 @@ class Kernel(BaseKernel):
         return out
 
     @property
-    def theta(self):
+    def theta(self) -> Array:
         """Logarithms of the parameters that are not held; itself, where one may be negative."""
         return np.array([_theta_of(p, p.value) for _, p in self._free()])
 
     @theta.setter
-    def theta(self, theta):
-        parsed, groups = self._parse(), self._free()
-        if len(theta) != len(groups):
-            raise Error(f"theta has {len(groups)} entries, not {len(theta)}")
-        for (indices, p), x in zip(groups, theta):
+    def theta(self, theta: ArrayLike) -> None:
+        parsed, groups, values = self._parse(), self._free(), np.asarray(theta)
+        if len(values) != len(groups):
+            raise Error(f"theta has {len(groups)} entries, not {len(values)}")
+        for (indices, p), x in zip(groups, values):
             value = x if p.lo < 0 else np.exp(x)
             parsed.context.call(lib.lth_kernel_set, parsed.pointer, indices[0],
                                 float(min(max(value, p.lo), p.hi)))
@@ -444,31 +458,31 @@ class Kernel(BaseKernel):
         self._state = (self.expression, self._place()), parsed
 
     @property
-    def bounds(self):
+    def bounds(self) -> Array:
         """Bounds of `theta`; a bound of 0 counts as 1e-10."""
         rows = [(_theta_of(p, p.lo), _theta_of(p, p.hi)) for _, p in self._free()]
         return np.array(rows).reshape(-1, 2)
 
     @property
-    def hyperparameters(self):
+    def hyperparameters(self) -> List[Any]:
         """What `theta` holds, as scikit-learn describes it."""
         return [Hyperparameter(p.path.decode(), "numeric",
                                np.array([[p.lo if p.lo < 0 else max(p.lo, _LEAST), p.hi]]), 1,
                                False)
                 for _, p in self._free()]
 
-    def clone_with_theta(self, theta):
+    def clone_with_theta(self, theta: ArrayLike) -> Kernel:
         """A copy with other values."""
         out = Kernel(**self.get_params())
         out.theta = theta
         return out
 
-    def get_params(self, deep=True):
+    def get_params(self, deep: bool = True) -> Dict[str, Any]:
         """The arguments of the constructor; the expression has the current values."""
         return {"expression": self.expression, "vectors": self.vectors, "n_jobs": self.n_jobs,
                 "precision": self.precision, "device": self.device, "cluster": self.cluster}
 
-    def set_params(self, **params):
+    def set_params(self, **params: Any) -> Kernel:
         """Change arguments of the constructor."""
         for name, value in params.items():
             if name not in self.get_params():
@@ -476,7 +490,7 @@ class Kernel(BaseKernel):
             setattr(self, name, value)
         return self
 
-    def is_stationary(self):
+    def is_stationary(self) -> bool:
         """False: it is not a function of a difference."""
         return False
 
@@ -485,7 +499,7 @@ class Kernel(BaseKernel):
     def __eq__(self, other):
         return type(other) is type(self) and self.get_params() == other.get_params()
 
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]
 
     def __getstate__(self):
         state = self.get_params()
@@ -502,6 +516,32 @@ class Kernel(BaseKernel):
     def __repr__(self):
         more = "" if self.vectors is None else f", vectors={self.vectors!r}"
         return f"Kernel({self.expression!r}{more})"
+
+
+def _each(values, paths):
+    """(path, number) of values that may be lists or mappings."""
+    for path, value in values.items():
+        members = [p for p in paths if p.startswith(path + "[")]
+        if isinstance(value, tables.Mapping):
+            for name, one in value.items():
+                yield f"{path}[{name}]", _number(one, f"{path}[{name}]")
+        elif isinstance(value, (list, tuple, np.ndarray)):
+            if not members:
+                raise Error(f"{path} is no list of the kernel's: its parameters are "
+                            + ", ".join(paths))
+            if len(members) != len(value):
+                raise Error(f"{path} has {len(members)} values, not {len(value)}: "
+                            + ", ".join(members))
+            yield from zip(members, (_number(one, path) for one in value))
+        else:
+            yield path, _number(value, path)
+
+
+def _number(value, what):
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise Error(f"{what} wants a number, not {value!r}") from None
 
 
 def _theta_of(p, value):

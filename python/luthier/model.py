@@ -1,14 +1,19 @@
 """What all estimators share: the C model, model files, pickling, checks."""
 
+from __future__ import annotations
+
 import os
 from ctypes import c_char_p, string_at
+from typing import Any, Iterator, Optional, TextIO
 
 import numpy as np
 
-from . import _c, kernel as kernels, labels, tables
+from . import _c, given, kernel as kernels, labels, tables
 from ._compat import HAVE_SKLEARN, BaseEstimator
-from ._context import Context, Owned, StatusLine, seed_of
+from ._context import Context, Owned, seed_of
 from ._library import lib
+from ._progress import line as progress
+from ._types import ArrayLike, Column, PathLike, Rows
 from .errors import Error, NotFittedError
 from .explain import Explained
 
@@ -18,8 +23,10 @@ _DIRECT_ROWS, _DIRECT_BYTES = 2000, 20000  # predictions too short to watch for 
 class Model(Explained, BaseEstimator):
     """Base of the estimators. `_api` is "gp" or "svm": the middle of the C functions' names."""
 
-    _api = None
+    _api = ""
+    _spreads = True  # predictions have variances
     device, cluster = "cpu", "none"  # of pickles that do not tell
+    _given = None
 
     def _c(self, name):
         return getattr(lib, f"lth_{self._api}_{name}")
@@ -42,16 +49,24 @@ class Model(Explained, BaseEstimator):
 
     def _begin(self, X):
         """(context, kernel as parsed, columns of X): the first half of a fit."""
-        expression = kernels.without_stars(kernels.expression_of(self.kernel), X)
         context = self._new_context()
-        parsed = self._parsed(context, expression)
-        columns = parsed.read(X)
+        if given.is_given(self.kernel):
+            self._giving, values = given.of(self.kernel, X)
+            parsed = self._parsed(context, self._giving.expression(self._spreads))
+            columns = parsed.read(given.named(values))
+        else:
+            X = tables.as_rows(X)
+            expression = kernels.without_stars(kernels.expression_of(self.kernel), X)
+            parsed = self._parsed(context, expression)
+            columns = parsed.read(X)
         self._remember_features(X)
         return context, parsed, columns
 
     def _remember_features(self, X):
         for name in ("n_features_in_", "feature_names_in_"):
             self.__dict__.pop(name, None)
+        if isinstance(X, given.Precomputed):
+            X = X.K
         if tables.is_frame(X):
             names = list(X.columns)
             self.n_features_in_ = len(names)
@@ -62,18 +77,32 @@ class Model(Explained, BaseEstimator):
         if isinstance(rows, np.ndarray) and rows.ndim == 2:
             self.n_features_in_ = rows.shape[1]
 
+    def _reads_by_name(self):
+        """Whether X had columns by which the kernel was fitted; else the places count."""
+        return not set(self._columns).isdisjoint(getattr(self, "feature_names_in_", ()))
+
     def _check_features(self, X):
+        """By name, columns that the kernel does not read may be missing or elsewhere, and it says
+        itself which it misses. By place, X wants as many columns as there were, with the same
+        names."""
+        rows = tables.as_rows(X)
+        flat = not isinstance(rows, np.ndarray) or rows.ndim < 2
+        if self._reads_by_name() and (tables.has_names(rows) or (flat and len(self._columns) == 1)):
+            return
         if HAVE_SKLEARN and hasattr(self, "n_features_in_") and (
                 tables.is_frame(X) or hasattr(self, "feature_names_in_")):
             from sklearn.utils.validation import _check_feature_names
             _check_feature_names(self, X, reset=False)
-        rows = X if tables.is_frame(X) else tables.as_rows(X)
-        expected = getattr(self, "n_features_in_", None)
-        if expected is None or not isinstance(rows, np.ndarray) or rows.ndim != 2:
-            return
-        if rows.shape[1] != expected:
-            raise ValueError(f"X has {rows.shape[1]} features, but {type(self).__name__} is "
+        expected, count = getattr(self, "n_features_in_", None), _width(X)
+        if None not in (expected, count) and count != expected:
+            raise ValueError(f"X has {count} features, but {type(self).__name__} is "
                              f"expecting {expected} features as input")
+
+    def _with_names(self, X):
+        """An array for a model that was fitted to a frame has the columns of that frame."""
+        if self._reads_by_name() and _width(X) is not None:
+            return dict(zip(self.feature_names_in_, np.asarray(X).T))
+        return X
 
     def _vectors_for(self, parsed, columns):
         """The file of vectors as C wants it; None where the kernel reads none."""
@@ -93,6 +122,7 @@ class Model(Explained, BaseEstimator):
         self.kernel_ = kernels.Kernel(kernels.printed(kernel), self.vectors, self.n_jobs,
                                       self.precision)
         self._columns = kernels.columns_of(kernel)
+        self._given = self.__dict__.pop("_giving", None)
         self._read()
         return self
 
@@ -111,33 +141,47 @@ class Model(Explained, BaseEstimator):
                                  "'fit' with appropriate arguments before using this estimator.")
         return self._model.pointer
 
-    def _columns_of(self, X):
-        """{name: column} of what the kernel reads of new rows, whose vectors it then knows."""
+    def _columns_of(self, X, spread=True):
+        """{name: column} of what the kernel reads of new rows, whose vectors it then knows;
+        `spread`: also for variances."""
         pointer = self._pointer
+        if self._given is not None:
+            return self._given_columns(X, spread and self._spreads)
+        if not hasattr(X, "__array__"):
+            X = tables.as_rows(X)
         self._check_features(X)
-        columns = kernels.read(X, self._columns, self.kernel_.expression)
+        columns = kernels.read(self._with_names(X), self._columns, self.kernel_.expression)
         if lib.lth_kernel_needs_vectors(self._c("kernel")(pointer)):
             self._context.call(self._c("use_vectors"), pointer,
                                kernels.vectors_path(self.vectors), in_memory=False)
         return columns
 
-    def _new_rows(self, X, more=None):
+    def _given_columns(self, X, spread):
+        values, known = self._given.values(X)
+        if spread and not known:
+            raise Error("k(x, x) of new rows is not known (not all training rows have the same, or "
+                        "the model is from a file): give X as luthier.Precomputed(K, diagonal), "
+                        "for variances")
+        return kernels.read(given.named(values), self._columns, self.kernel_.expression)
+
+    def _new_rows(self, X, more=None, spread=True):
         """The table of rows to predict; `more` gives further columns, for so many rows."""
-        columns = self._columns_of(X)
+        columns = self._columns_of(X, spread)
         if more is not None:
             columns |= more(next(iter(columns.values())).count)
         return tables.Table(self._context, columns)
 
-    def _rows_of(self, X, exposure, more=None):
+    def _rows_of(self, X, exposure, more=None, spread=True):
         if exposure is not None:
             raise Error("the model was fitted without an exposure")
-        return self._new_rows(X, more)
+        return self._new_rows(X, more, spread)
 
     def _predict_call(self, name, table, *arguments):
         long = table.rows * self._rows > _DIRECT_ROWS or table.bytes > _DIRECT_BYTES
         self._context.call(self._c(name), self._pointer, table.pointer, *arguments, long=long)
 
-    def predict_iter(self, X, *, chunk=8192, method="predict", **options):
+    def predict_iter(self, X: Rows, *, chunk: int = 8192, method: str = "predict",
+                     **options: Any) -> Iterator[Any]:
         """Predictions of any number of rows in the memory of a few: `method` for `chunk` rows at a
         time, a result for each chunk.
 
@@ -158,7 +202,7 @@ class Model(Explained, BaseEstimator):
         chunk, call = positive(chunk, "chunk", 1), getattr(self, method)
         return (_in_place(call, rows, first, options) for first, rows in tables.chunks(X, chunk))
 
-    def save(self, path):
+    def save(self, path: PathLike) -> None:
         """Write the model file that ``luthier predict`` and `luthier.load` read.
 
         In a cluster all ranks call it, and the first one writes.
@@ -170,10 +214,22 @@ class Model(Explained, BaseEstimator):
         self._pointer  # raises if there is none
         return self._context
 
-    def show(self, file=None):
+    def show(self, file: Optional[TextIO] = None) -> None:
         """Print what was learned, as ``luthier show`` does."""
         from .show import text_of
         print(text_of(self), end="", file=file)
+
+    def report(self, path: PathLike, X: Optional[Rows] = None, y: Optional[ArrayLike] = None, *,
+               exposure: Optional[Column] = None, title: Optional[str] = None) -> None:
+        """Write a page about the model, the HTML file of ``luthier report``; with rows that it has
+        not seen, X and y, also how well it does on them.
+
+        The command ``luthier`` writes it: the one that LUTHIER_CLI names, or that is built in the
+        source tree, or on the PATH.
+        """
+        from . import _command
+        self._pointer  # raises if it is not fitted
+        _command.report(self, path, X, y, exposure, title)
 
     # ---- Copies: a model travels as the bytes of its file ----
 
@@ -201,7 +257,10 @@ class Model(Explained, BaseEstimator):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        arrays = isinstance(self.kernel, str) and "*)" in self.kernel.replace(",", ")")
+        by_caller = given.is_given(self.kernel)
+        arrays = by_caller or (
+            isinstance(self.kernel, str) and "*)" in self.kernel.replace(",", ")"))
+        tags.input_tags.pairwise = by_caller and isinstance(self.kernel, str)
         tags.input_tags.two_d_array = arrays
         tags.input_tags.string = not arrays
         tags.input_tags.sparse = False
@@ -222,6 +281,11 @@ class Classes:
         out = np.zeros((len(by_class), len(self.classes_)), dtype=by_class.dtype)
         out[:, self._order] = by_class
         return out
+
+
+def _width(X):
+    """The columns of a 2-D array that is no frame; None of anything else."""
+    return X.shape[1] if isinstance(X, np.ndarray) and X.ndim == 2 else None
 
 
 def _in_place(call, rows, first, options):
@@ -268,9 +332,9 @@ def positive(value, what, least=0):
 
 
 def status_line(context, wanted):
-    """Show the share of the work in hand on stderr while a call runs."""
-    line = StatusLine(wanted and context.is_first)
-    context.on_progress = lambda what, share: line.show(f"{what} {100 * share:.0f}%")
+    """Show the share of the work in hand while a call runs."""
+    line = progress(wanted and context.is_first)
+    context.on_progress = lambda what, share: line.show(what, share=share)
     return line
 
 
@@ -278,10 +342,13 @@ def adopt(estimator, pointer, context):
     """An estimator for a model that was read from a file."""
     estimator._own(pointer, context)
     estimator.kernel = estimator.kernel_.expression
+    if rows := given.in_expression(estimator.kernel):
+        estimator.kernel, estimator._given = "precomputed", given.Given(None, rows)
     return estimator
 
 
-def load(path, vectors=None, n_jobs=None, cluster="none"):
+def load(path: PathLike, vectors: Any = None, n_jobs: Optional[int] = None,
+         cluster: str = "none") -> Any:
     """Read a model file of `save` or of ``luthier fit``: the right estimator, fitted.
 
     Parameters

@@ -1,7 +1,12 @@
 """Pictures of what was learned, by matplotlib. Each function draws into `ax` and returns it."""
 
+from __future__ import annotations
+
+from typing import Any, Optional
+
 import numpy as np
 
+from ._types import ArrayLike
 from .errors import Error
 
 _BAR, _LINE = "#4c78a8", "#f58518"
@@ -17,7 +22,7 @@ def _axes(ax, count=1, **how):
     return pyplot.subplots(1, count, layout="constrained", **how)[1]
 
 
-def orders(model, ax=None, shares=True):
+def orders(model: Any, ax: Any = None, shares: bool = True) -> Any:
     """How much each order of the string kernel counts.
 
     Parameters
@@ -38,7 +43,7 @@ def orders(model, ax=None, shares=True):
     return ax
 
 
-def symbols(model, ax=None, most=20):
+def symbols(model: Any, ax: Any = None, most: int = 20) -> Any:
     """The decays that a tree kernel with ``symbols=`` learned, largest first.
 
     Parameters
@@ -57,7 +62,8 @@ def symbols(model, ax=None, most=20):
     return ax
 
 
-def predictions(y, mean, sd=None, ax=None):
+def predictions(y: ArrayLike, mean: ArrayLike, sd: Optional[ArrayLike] = None,
+                ax: Any = None) -> Any:
     """Predicted against true values, with 95% intervals if `sd` is given."""
     y, mean = np.asarray(y, dtype=float), np.asarray(mean, dtype=float)
     if y.ndim != 1 or y.shape != mean.shape:
@@ -89,7 +95,9 @@ def _inside(y, mean, sd, cdf):
     return np.array([erf(abs(z) / 2**0.5) for z in (y - mean) / sd])
 
 
-def calibration(y=None, mean=None, sd=None, ax=None, *, cdf=None):
+def calibration(y: Optional[ArrayLike] = None, mean: Optional[ArrayLike] = None,
+                sd: Optional[ArrayLike] = None, ax: Any = None, *,
+                cdf: Optional[ArrayLike] = None) -> Any:
     """The share of true values inside of intervals of every width: the diagonal is ideal.
 
     Parameters
@@ -111,7 +119,7 @@ def calibration(y=None, mean=None, sd=None, ax=None, *, cdf=None):
     return ax
 
 
-def pit(cdf, ax=None, bins=20):
+def pit(cdf: ArrayLike, ax: Any = None, bins: int = 20) -> Any:
     """Histogram of the probability below each true value, ``model.cdf(X, y)``: level where the
     model is honest, a hill where it is too unsure, a valley where it is too sure."""
     cdf = np.asarray(cdf, dtype=float)
@@ -138,7 +146,7 @@ def _told(design, target):
     return found["round"][known].astype(int), found[target][known]
 
 
-def rounds(design, ax=None, target=None):
+def rounds(design: Any, ax: Any = None, target: Any = None) -> Any:
     """The best so far of a design, round by round, and all that was measured.
 
     Parameters
@@ -161,7 +169,7 @@ def rounds(design, ax=None, target=None):
     return ax
 
 
-def design(design, axes=None):
+def design(design: Any, axes: Any = None) -> Any:
     """Three pictures of a `Design`: `rounds`; `predictions`, as they were when a row was asked
     for, against what came out; and their `calibration`. Returns the Axes; `axes` are three."""
     _told(design, design.targets[0])  # raises before there is an empty picture
@@ -175,7 +183,7 @@ def design(design, axes=None):
     return axes
 
 
-def evidence(model, ax=None):
+def evidence(model: Any, ax: Any = None) -> Any:
     """How the evidence rose, a line for each start of the optimiser."""
     trace = model.trace_
     if len(trace) == 0:

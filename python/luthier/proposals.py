@@ -1,15 +1,19 @@
 """Which rows to measure next, by fitted models: of a list, or of a space."""
 
+from __future__ import annotations
+
 from collections import namedtuple
 from collections.abc import Mapping, Sequence
 from ctypes import byref, c_bool, c_void_p
 from itertools import count as from_zero
+from typing import Any, Optional
 
 import numpy as np
 
 from . import _c, read, rows as row_columns, tables
 from ._context import Owned, together
 from ._library import lib
+from ._types import Rows
 from .errors import Error
 from .model import Model, positive, strings
 from .spaces import Space, checker, search_options
@@ -91,7 +95,7 @@ class Proposals(Sequence):
                 known |= {f"mean_{name}": self.means[:, j], f"sd_{name}": self.sds[:, j]}
         return known | ({"label": self.label} if any(v is not None for v in self.label) else {})
 
-    def to_frame(self):
+    def to_frame(self) -> Any:
         """A pandas frame: the rows, and beside them what is known of each."""
         import pandas as pd
         X = self.X
@@ -288,10 +292,13 @@ class _Models:
             leader.call(function, self.pointers, len(self.models), *arguments, long=True)
 
 
-def propose(model, X, k=96, *, acquisition="auto", batch="auto", maximize=True, objectives=None,
-            weights=None, beta=None, best=None, pending=None, measured=None, feasible=None,
-            feasible_class=None, feasible_range=None, cost=None, distance=1, repeats=False,
-            shortlist=None, draws=None, wild_type=None):
+def propose(model: Any, X: Rows, k: int = 96, *, acquisition: str = "auto", batch: str = "auto",
+            maximize: bool = True, objectives: Any = None, weights: Any = None,
+            beta: Optional[float] = None, best: Optional[float] = None, pending: Any = None,
+            measured: Any = None, feasible: Any = None, feasible_class: Optional[str] = None,
+            feasible_range: Any = None, cost: Any = None, distance: int = 1, repeats: bool = False,
+            shortlist: Optional[int] = None, draws: Optional[int] = None,
+            wild_type: Optional[str] = None) -> Proposals:
     """Which rows of X to measure next: those that promise most, and not all for the same reason.
 
     Parameters
@@ -370,8 +377,9 @@ def _set_known(options, models, **rows):
     return found
 
 
-def search(model, space, k=96, *, evaluations=None, population=None, trust=None, valid=None,
-           pending=None, measured=None, **how):
+def search(model: Any, space: Any, k: int = 96, *, evaluations: Optional[int] = None,
+           population: Optional[int] = None, trust: Optional[int] = None, valid: Any = None,
+           pending: Any = None, measured: Any = None, **how: Any) -> Proposals:
     """Which texts of a space to measure next: `propose` where there are too many for a list.
 
     Parameters

@@ -1,11 +1,15 @@
 """How good predictions are, by the figures that `luthier cv` prints."""
 
+from __future__ import annotations
+
 from ctypes import byref, sizeof
+from typing import Dict, Optional
 
 import numpy as np
 
 from . import _c, model
 from ._library import lib
+from ._types import ArrayLike
 from .errors import Error, from_c
 
 
@@ -23,7 +27,7 @@ def _as_dict(found):
     return {name: getattr(found, name) for name, _ in found._fields_}
 
 
-def metrics(y, mean, sd=None):
+def metrics(y: ArrayLike, mean: ArrayLike, sd: Optional[ArrayLike] = None) -> Dict[str, float]:
     """Quality of predicted numbers, with their standard deviations (of y, noise included).
 
     Parameters
@@ -37,12 +41,13 @@ def metrics(y, mean, sd=None):
         count, nlpd, mae, rmse, r, r2, coverage, spearman, kendall, ndcg, recall, crps, calibration,
         qwk; nan where one is not defined. docs/models.md says what each is.
     """
-    y = _numbers(y, "y")
-    mean = _numbers(mean, "mean", len(y))
-    sd = None if sd is None else _numbers(sd, "sd", len(y))
+    truth = _numbers(y, "y")
+    means = _numbers(mean, "mean", len(truth))
+    sds = None if sd is None else _numbers(sd, "sd", len(truth))
     found = _c.Metrics()
-    lib.lth_metrics_of(y.ctypes.data, mean.ctypes.data, None if sd is None else sd.ctypes.data,
-                       len(y), byref(found), sizeof(found))
+    lib.lth_metrics_of(truth.ctypes.data, means.ctypes.data,
+                       None if sds is None else sds.ctypes.data, len(truth), byref(found),
+                       sizeof(found))
     return _as_dict(found)
 
 
@@ -76,7 +81,9 @@ def _scores(score, proba, truth, multi):
     return score
 
 
-def label_metrics(y, predicted=None, proba=None, classes=None, score=None):
+def label_metrics(y: ArrayLike, predicted: Optional[ArrayLike] = None,
+                  proba: Optional[ArrayLike] = None, classes: Optional[ArrayLike] = None,
+                  score: Optional[ArrayLike] = None) -> Dict[str, float]:
     """Quality of predicted labels.
 
     Parameters

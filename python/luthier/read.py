@@ -1,8 +1,11 @@
 """Tables from files: TSV, CSV, JSONL, CoNLL-U and FASTA."""
 
+from __future__ import annotations
+
 import ctypes
 import os
 from ctypes import byref, c_char_p, c_size_t
+from typing import Any, Dict, Optional, Sequence
 
 from . import _c
 from ._context import Context, Owned
@@ -50,7 +53,9 @@ def columns_of(table):
     return {name: list(_cells(table, i, rows)) for i, name in enumerate(names)}
 
 
-def read_table(paths, *, label_by=None, columns=None, where=None, format="auto"):
+def read_table(paths: Any, *, label_by: Optional[str] = None,
+               columns: Optional[Sequence[str]] = None, where: Any = None,
+               format: str = "auto") -> Dict[str, Any]:
     """The columns of a table, or of several whose rows come one after the other.
 
     Parameters

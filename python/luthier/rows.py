@@ -25,6 +25,32 @@ def free_name(wanted, taken):
     return wanted
 
 
+def weights(sample_weight, weights):
+    """The one that is given of scikit-learn's name and ours."""
+    if sample_weight is not None and weights is not None:
+        raise Error("only one of sample_weight and weights can be given: they mean the same")
+    return weights if sample_weight is None else sample_weight
+
+
+def of_some_weight(X, y, known):
+    """(X, y, known) without the rows whose weight is 0."""
+    weights = known["weights"]
+    if weights is None:
+        return X, y, known
+    named = isinstance(weights, str)
+    values = tables._numbers(tables._plain(_named(X, weights, "weights") if named else weights),
+                             "weights")
+    if not (values == 0).any():
+        return X, y, known
+    kept = np.flatnonzero(values)
+    if len(kept) == 0:
+        raise Error("all weights are zero: no row is left")
+    given = {what: tables.take(one, kept, len(values), what) if one is not None
+             and not isinstance(one, str) else one for what, one in known.items()}
+    X = tables.as_rows(X)
+    return tables.take(X, kept, len(values), "X"), tables.take(y, kept, len(values), "y"), given
+
+
 def _column(values, label, rows):
     out = tables.Numbers(tables._numbers(values, label), label)
     if out.count != rows:

@@ -1,12 +1,16 @@
 """Spaces: texts that could be measured, by a rule instead of a list."""
 
+from __future__ import annotations
+
 from ctypes import byref, c_char_p
+from typing import List, Optional
 
 import numpy as np
 
 from . import _c, read
 from ._context import Context, Owned, seed_of
 from ._library import lib
+from ._types import Random
 from .errors import Error
 from .model import positive
 
@@ -18,7 +22,7 @@ class Space:
     ``text in space`` says whether a text belongs to it.
     """
 
-    def __init__(self, rule):
+    def __init__(self, rule: str) -> None:
         if not isinstance(rule, str) or "\0" in rule:
             raise Error(f'a space is a rule such as "alphabet=ACGT, length=8", not {rule!r}')
         self.rule = rule
@@ -27,17 +31,17 @@ class Space:
                                             rule.encode(), in_memory=False)
         self._owned = Owned(self.pointer, lib.lth_space_free, self._context)
 
-    def why_not(self, text):
+    def why_not(self, text: str) -> Optional[str]:
         """Why a text does not belong to it; None where it does."""
         content, why = text.encode(), c_char_p()
         if lib.lth_space_has(self.pointer, content, len(content), byref(why)):
             return None
-        return why.value.decode()
+        return (why.value or b"").decode()
 
     def __contains__(self, text):
         return self.why_not(text) is None
 
-    def sample(self, count, random_state=None):
+    def sample(self, count: int, random_state: Random = None) -> List[str]:
         """Different texts of it at random; fewer where there are not so many."""
         table = self._context.create(lib.lth_space_sample, self.pointer, b"text",
                                      positive(count, "count", 1), seed_of(random_state))

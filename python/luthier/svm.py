@@ -1,12 +1,16 @@
 """Support vector machines: classification and regression."""
 
+from __future__ import annotations
+
 from ctypes import byref, sizeof
+from typing import Any, Mapping, Optional
 
 import numpy as np
 
 from . import _c, labels, model, tables
 from ._compat import ClassifierMixin, RegressorMixin, available_if
 from ._library import lib
+from ._types import Array, ArrayLike, KernelLike, Random, Rows, Values
 from .errors import Error
 
 _SOLVERS = {"auto": 0, "kernel": 1, "linear": 2, "origin": 3}
@@ -40,25 +44,15 @@ def _written(value):
 
 class _SVM(model.Model):
     _api = "svm"
+    _spreads = False
 
-    def _fit(self, context, parsed, columns, targets, lists, **more):
-        options = _c.SvmOptions()
-        lib.lth_svm_options_init(byref(options))
-        options.set, options.set_count = model.strings(_grid(self.grid), "grid")
-        options.inner_folds = model.positive(self.inner_folds, "inner_folds", 2)
-        if self.solver not in _SOLVERS:
-            raise Error(f"solver wants one of {', '.join(_SOLVERS)}; not {self.solver!r}")
-        options.solver = _SOLVERS[self.solver]
-        if self.features is not None:
-            options.features = model.positive(self.features, "features", 1)
-        keep = []
-        for name, value in lists.items():
-            keep.append(_values(value, name))
-            setattr(options, name, keep[-1].ctypes.data)
-            setattr(options, name + "_count", len(keep[-1]))
-        for name, value in more.items():
-            setattr(options, name, value)
-        options.vectors = self._vectors_for(parsed, columns)
+    def _task(self, X, y):
+        """(context, parsed, columns, targets, options by list, other options)."""
+        raise NotImplementedError
+
+    def _fit(self, X, y):
+        context, parsed, columns, targets, lists, more = self._task(X, y)
+        options = self._options(parsed, columns, lists, more)
         table = tables.Table(context, {**columns, **targets})
         line = model.status_line(context, self.verbose)
         try:
@@ -69,6 +63,34 @@ class _SVM(model.Model):
             line.end()
             context.on_progress = None
         return self._own(pointer, context)
+
+    def _validation(self, X, y, known):
+        """For `cross_validate`: (context, parsed, columns, targets, options, what validates)."""
+        if known:
+            raise Error(f"a support vector machine takes no {', '.join(known)}")
+        context, parsed, columns, targets, lists, more = self._task(X, y)
+        options = self._options(parsed, columns, lists, more)
+        return context, parsed, columns, targets, options, lib.lth_svm_cv
+
+    def _options(self, parsed, columns, lists, more):
+        options = _c.SvmOptions()
+        lib.lth_svm_options_init(byref(options))
+        options.set, options.set_count = model.strings(_grid(self.grid), "grid")
+        options.inner_folds = model.positive(self.inner_folds, "inner_folds", 2)
+        if self.solver not in _SOLVERS:
+            raise Error(f"solver wants one of {', '.join(_SOLVERS)}; not {self.solver!r}")
+        options.solver = _SOLVERS[self.solver]
+        if self.features is not None:
+            options.features = model.positive(self.features, "features", 1)
+        options.keep = []  # what is read by its address
+        for name, value in lists.items():
+            options.keep.append(_values(value, name))
+            setattr(options, name, options.keep[-1].ctypes.data)
+            setattr(options, name + "_count", len(options.keep[-1]))
+        for name, value in more.items():
+            setattr(options, name, value)
+        options.vectors = self._vectors_for(parsed, columns)
+        return options
 
     def _read(self):
         r = lib.lth_svm_reported(self._pointer)
@@ -92,8 +114,9 @@ class SVC(ClassifierMixin, model.Classes, _SVM):
 
     Parameters
     ----------
-    kernel : str or Kernel
-        Its hyperparameters stay as written, or come from `grid`.
+    kernel : str, Kernel or callable
+        Its hyperparameters stay as written, or come from `grid`. ``"precomputed"`` and functions as
+        for `GPRegressor`.
     C : float or list of float
         A list is searched on inner folds.
     nu : float or list of float, optional
@@ -129,10 +152,13 @@ class SVC(ClassifierMixin, model.Classes, _SVM):
     n_support_rows_ : int
     """
 
-    def __init__(self, kernel="ssk(text)", *, C=1.0, nu=None, grid=None, inner_folds=3,
-                 class_weight=None, multi_class=None, probability=False, solver="auto",
-                 features=None, vectors=None, n_jobs=None, random_state=None, verbose=0, precision="double",
-                 device="cpu", cluster="none"):
+    def __init__(self, kernel: KernelLike = "ssk(text)", *, C: Values = 1.0,
+                 nu: Optional[Values] = None, grid: Optional[Mapping[str, Any]] = None,
+                 inner_folds: int = 3, class_weight: Any = None, multi_class: Optional[str] = None,
+                 probability: bool = False, solver: str = "auto", features: Optional[int] = None,
+                 vectors: Any = None, n_jobs: Optional[int] = None, random_state: Random = None,
+                 verbose: int = 0, precision: str = "double", device: str = "cpu",
+                 cluster: str = "none") -> None:
         self.kernel = kernel
         self.C = C
         self.nu = nu
@@ -151,8 +177,11 @@ class SVC(ClassifierMixin, model.Classes, _SVM):
         self.device = device
         self.cluster = cluster
 
-    def fit(self, X, y):
+    def fit(self, X: Rows, y: ArrayLike) -> SVC:
         """Learn from rows and their labels."""
+        return self._fit(X, y)
+
+    def _task(self, X, y):
         if self.multi_class not in (None, "ovo", "ovr"):
             raise Error(f'multi_class wants "ovr" or "ovo", not {self.multi_class!r}')
         rest = self.nu is None if self.multi_class is None else self.multi_class == "ovr"
@@ -161,9 +190,9 @@ class SVC(ClassifierMixin, model.Classes, _SVM):
         self._labels, targets = labels.labels(y, rows, columns.keys(), self)
         weights = self._weights(self._labels)
         lists = {"C": self.C} if self.nu is None else {"nu": self.nu}
-        return self._fit(context, parsed, columns, targets, lists, task=_CLASSIFICATION,
-                         nu_svm=self.nu is not None, one_vs_rest=rest,
-                         probability=bool(self.probability), class_weights=weights)
+        return context, parsed, columns, targets, lists, {
+            "task": _CLASSIFICATION, "nu_svm": self.nu is not None, "one_vs_rest": rest,
+            "probability": bool(self.probability), "class_weights": weights}
 
     def _weights(self, known):
         if self.class_weight is None or self.class_weight == "balanced":
@@ -197,7 +226,7 @@ class SVC(ClassifierMixin, model.Classes, _SVM):
         self._predict_call("predict", table, byref(to), sizeof(to))
         return next(iter(out.values()))
 
-    def predict(self, X):
+    def predict(self, X: Rows) -> Array:
         """The class of each row; of several labels an array of 0 and 1."""
         if self._pointer and self._multi:
             has = self._predict(X, has=((len(self._order),), np.bool_))
@@ -206,13 +235,13 @@ class SVC(ClassifierMixin, model.Classes, _SVM):
         return self.classes_[self._order[label.astype(np.intp)]]
 
     @available_if(lambda self: self.probability)
-    def predict_proba(self, X):
+    def predict_proba(self, X: Rows) -> Array:
         """Probabilities, in the order of `classes_`; only with ``probability=True``."""
         if self._pointer and not self._report["probability"]:
             raise Error("this model was fitted without probability=True")
         return self._spread(self._predict(X, probability=((len(self._order),), np.float64)))
 
-    def decision_function(self, X):
+    def decision_function(self, X: Rows) -> Array:
         """Decision values: one for two classes, above 0 for `classes_[1]`, else one for each class.
 
         For several classes in pairs they are the votes, with the sums of the pairs' decision values
@@ -243,9 +272,12 @@ class SVR(RegressorMixin, _SVM):
         As for `SVC`.
     """
 
-    def __init__(self, kernel="ssk(text)", *, C=1.0, epsilon=0.1, nu=None, grid=None,
-                 inner_folds=3, solver="auto", features=None, vectors=None, n_jobs=None, random_state=None,
-                 verbose=0, precision="double", device="cpu", cluster="none"):
+    def __init__(self, kernel: KernelLike = "ssk(text)", *, C: Values = 1.0, epsilon: Values = 0.1,
+                 nu: Optional[Values] = None, grid: Optional[Mapping[str, Any]] = None,
+                 inner_folds: int = 3, solver: str = "auto", features: Optional[int] = None,
+                 vectors: Any = None, n_jobs: Optional[int] = None, random_state: Random = None,
+                 verbose: int = 0, precision: str = "double", device: str = "cpu",
+                 cluster: str = "none") -> None:
         self.kernel = kernel
         self.C = C
         self.epsilon = epsilon
@@ -262,8 +294,11 @@ class SVR(RegressorMixin, _SVM):
         self.device = device
         self.cluster = cluster
 
-    def fit(self, X, y):
+    def fit(self, X: Rows, y: ArrayLike) -> SVR:
         """Learn from rows and numbers."""
+        return self._fit(X, y)
+
+    def _task(self, X, y):
         context, parsed, columns = self._begin(X)
         rows = next(iter(columns.values())).count
         targets, several = labels.numbers(y, rows, columns.keys(), self)
@@ -271,10 +306,10 @@ class SVR(RegressorMixin, _SVM):
             raise Error("y should be a 1d array: a support vector machine has one target")
         lists = {"C": self.C}
         lists.update({"epsilon": self.epsilon} if self.nu is None else {"nu": self.nu})
-        return self._fit(context, parsed, columns, targets, lists, task=_REGRESSION,
-                         nu_svm=self.nu is not None)
+        return context, parsed, columns, targets, lists, {"task": _REGRESSION,
+                                                          "nu_svm": self.nu is not None}
 
-    def predict(self, X):
+    def predict(self, X: Rows) -> Array:
         """The number of each row."""
         table = self._new_rows(X)
         out = np.empty(table.rows)

@@ -21,6 +21,7 @@ _utf8_of.restype = c_void_p
 _utf8_of.argtypes = [ctypes.py_object, c_void_p]
 
 _SIZE = ctypes.sizeof(c_size_t)
+_address_fn = ctypes.CFUNCTYPE(c_void_p, c_void_p, c_size_t)  # a text from Python would leak
 
 
 # ---- Columns -------------------------------------------------------------------------------------
@@ -36,8 +37,7 @@ class Texts:
         at = ctypes.addressof(self._length)
         for i, value in enumerate(values):
             if not isinstance(value, str):
-                raise Error(f"{label}[{i}] is {_kind(value)}, not a string like the first",
-                            line=i + 1)
+                raise _no_text(value, label, i)
             try:
                 self._address[i] = _utf8_of(value, at + i * _SIZE)
             except UnicodeEncodeError as failure:
@@ -110,7 +110,21 @@ def _matrix(value, label, row):
 def _kind(value):
     if isinstance(value, np.ndarray):
         return f"an array of shape {value.shape} and type {value.dtype}"
-    return "None" if value is None else f"of type {type(value).__name__}"
+    if _is_missing(value):
+        return "NaN" if isinstance(value, (float, np.floating)) else str(value)
+    return f"of type {type(value).__name__}"
+
+
+def _is_missing(value):
+    """None, NaN, or what pandas has for them."""
+    if value is None or isinstance(value, (float, np.floating)):
+        return value is None or value != value
+    return type(value).__name__ in ("NAType", "NaTType")
+
+
+def _no_text(value, label, row):
+    what = ": a text is missing" if _is_missing(value) else ", not a string like the first"
+    return Error(f"{label}[{row}] is {_kind(value)}{what}", "EFORMAT", row + 1)
 
 
 # ---- One column from Python values ---------------------------------------------------------------
@@ -152,14 +166,16 @@ def bracketed(tree, row=0):
     return " ".join(out)
 
 
-def _joined(tokens, row):
+def _joined(tokens, label, row):
+    if _is_missing(tokens):
+        raise _no_text(tokens, label, row)
     if not isinstance(tokens, (list, tuple)) or not all(isinstance(t, str) for t in tokens):
-        raise Error(f"X[{row}] is {_kind(tokens)}, not a list of tokens like the first",
+        raise Error(f"{label}[{row}] is {_kind(tokens)}, not a list of tokens like the first",
                     line=row + 1)
     text = " ".join(tokens)
     if len(text.split()) != len(tokens):
         bad = next(t for t in tokens if t.split() != [t])
-        raise Error(f"X[{row}] has the token {bad!r}; tokens are neither empty nor have blanks "
+        raise Error(f"{label}[{row}] has the token {bad!r}; tokens are neither empty nor have blanks "
                     "inside (put something else in their place, such as _)", "EFORMAT", row + 1)
     return text
 
@@ -172,8 +188,9 @@ def _numbers(values, label):
     if array.dtype.kind == "O":
         for i, value in enumerate(values):
             if not _is_number(value):
-                raise Error(f"{label}[{i}] is {_kind(value)}, not a number like the first",
-                            line=i + 1)
+                what = (": a number is missing" if _is_missing(value)
+                        else ", not a number like the first")
+                raise Error(f"{label}[{i}] is {_kind(value)}{what}", line=i + 1)
     try:
         array = array.astype(np.float64, copy=False)
     except OverflowError:
@@ -199,12 +216,14 @@ def _plain(values):
 
 
 def column(values, label="X", joins_tokens=None):
-    """Texts, Numbers or Vectors, by what the first value is."""
+    """Texts, Numbers or Vectors, by what the first value is that is not missing."""
     values = _plain(values)
     if len(values) == 0:
         raise Error(f"{label} is empty: found array with 0 sample(s) while a minimum of 1 is "
                     "required")
     first = values[0]
+    if isinstance(values, list):
+        first = next((value for value in values if not _is_missing(value)), first)
     if isinstance(first, str):
         return Texts(values, label)
     if _is_tree(first):
@@ -216,7 +235,7 @@ def column(values, label="X", joins_tokens=None):
     if isinstance(first, (list, tuple)) and all(isinstance(t, str) for t in first):
         if joins_tokens is not None:
             joins_tokens()
-        return Texts([_joined(v, i) for i, v in enumerate(values)], label)
+        return Texts([_joined(v, label, i) for i, v in enumerate(values)], label)
     raise Error(f"{label}[0] is {_kind(first)}; luthier reads strings, lists of tokens, trees, "
                 "numbers and 2-D arrays of vectors")
 
@@ -273,6 +292,20 @@ def chunks(X, size):
     if hasattr(X, "shape") or isinstance(X, (Sequence, Mapping)):
         return _cut(X, size)
     return _collect(iter(X), size)
+
+
+def take(X, rows, count, what):
+    """These rows of `count`, of a list, an array, a mapping of columns, a frame or a series."""
+    if isinstance(X, Mapping):
+        return {name: take(values, rows, count, what) for name, values in X.items()}
+    if len(X) != count:
+        raise Error(f"Found input variables with inconsistent numbers of samples: {what} has "
+                    f"{len(X)}, weights has {count}")
+    if hasattr(X, "iloc"):
+        return X.iloc[rows]
+    if isinstance(X, np.ndarray) or hasattr(X, "to_numpy"):  # polars
+        return X[rows]
+    return [X[i] for i in rows]
 
 
 def _cut(X, size):
@@ -344,8 +377,17 @@ def by_name(X, names):
             out[name] = X[name]
         else:
             columns = ", ".join(map(str, have))
-            raise Error(f'no column "{name}" in X. Its columns are: {columns}', "EFORMAT")
+            raise Error(f'no column "{name}" in X{did_you_mean(name, have)} Its columns are: '
+                        f"{columns}", "EFORMAT")
     return out
+
+
+def did_you_mean(name, names):
+    """The end of a sentence about a name that is not among these."""
+    known = [ctypes.create_string_buffer(str(n).encode()) for n in names]
+    at = _address_fn(lambda _, i: ctypes.addressof(known[i]) if i < len(known) else None)
+    found = lib.lth_nearest(name.encode(), ctypes.cast(at, _c.NameFn), None)
+    return "." if found is None else f'; did you mean "{found.decode()}"?'
 
 
 def _by_position(rows, names):
@@ -361,8 +403,10 @@ def _by_key(rows, names):
     out = {name: [] for name in names}
     for i, row in enumerate(rows):
         for name in names:
-            if not isinstance(row, Mapping) or name not in row:
-                raise Error(f'X[{i}] has no "{name}"', "EFORMAT", i + 1)
+            if not isinstance(row, Mapping):
+                raise Error(f'X[{i}] has no "{name}": it is {_kind(row)}', "EFORMAT", i + 1)
+            if name not in row:
+                raise Error(f'X[{i}] has no "{name}"{did_you_mean(name, row)}', "EFORMAT", i + 1)
             out[name].append(row[name])
     return out
 
@@ -390,11 +434,23 @@ def _array_columns(X, names):
                 f"has the columns f1..f{count}")
 
 
+def has_names(X):
+    """Whether the columns of X go by their names: a frame, a mapping, rows that are mappings."""
+    X = as_rows(X)
+    return is_frame(X) or isinstance(X, Mapping) or (
+        isinstance(X, Sequence) and len(X) > 0 and isinstance(X[0], Mapping))
+
+
+def goes_by_position(X, names):
+    """Whether X is a frame without such columns, and so an array: f1 is its first."""
+    return is_frame(X) and not set(names) & set(X.columns) and _numbered(names) <= X.shape[1]
+
+
 def split(X, names):
     """{name: values} for every column that the kernel reads."""
     X = as_rows(X)
-    if is_frame(X) and not set(names) & set(X.columns) and _numbered(names) <= X.shape[1]:
-        X = X.to_numpy()  # a frame without such columns is an array: f1 is its first
+    if goes_by_position(X, names):
+        X = X.to_numpy()
     if isinstance(X, Mapping) or is_frame(X):
         return by_name(X, names)
     if isinstance(X, np.ndarray):

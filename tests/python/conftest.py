@@ -16,8 +16,10 @@ JUDGED = {"good": 7.5, "bad": 2.0, "not good": 3.0, "not bad": 7.0}
 
 
 def run_code_of(page):
-    """Runs the blocks of Python code of docs/PAGE in order: their number, and the names they make."""
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / page).read_text(), re.S)
+    """Runs the Python of a page in order: how many blocks there are, and the names they make. What is
+    typed at a prompt is left out."""
+    blocks = [block for block in re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.S)
+              if not block.startswith(">>>")]
     names = {}
     for block in blocks:
         exec(compile(block, page, "exec"), names)

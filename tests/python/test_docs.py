@@ -24,13 +24,21 @@ def test_example(path, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+def test_code_in_the_readme(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    count, names = run_code_of("README.md")
+    assert count == 1
+    assert abs(names["mean"][0] - 7) < 0.5 < names["sd"][1] and names["dK"].ndim == 3
+    assert "not bad" in capsys.readouterr().out and (tmp_path / "films.luthier").exists()
+
+
 @pytest.mark.filterwarnings("ignore")
 def test_code_in_the_introduction(tmp_path, monkeypatch):
     for package in ("sklearn", "matplotlib"):
         pytest.importorskip(package)
     monkeypatch.chdir(tmp_path)
-    count, names = run_code_of("python.md")
-    assert count == 12
+    count, names = run_code_of("docs/python.md")
+    assert count == 16
     assert names["mean"][0] > 6 and names["dK"].shape == (5, 24, 5)
     from matplotlib import pyplot
     pyplot.close("all")
@@ -40,7 +48,7 @@ def test_code_in_the_introduction(tmp_path, monkeypatch):
 def test_code_with_pytorch(capsys):
     for package in ("torch", "gpytorch", "botorch"):
         pytest.importorskip(package, reason=f"{package} is not installed")
-    count, names = run_code_of("torch.md")
+    count, names = run_code_of("docs/torch.md")
     assert count == 5
     printed = capsys.readouterr().out
     assert "ssk.gap=0.5, ssk.weights[1]=1" in printed and "0.118\n0.189\n" in printed

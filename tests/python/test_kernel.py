@@ -161,3 +161,62 @@ def test_a_list_that_changes_in_place():
     kernel.gram(rows)
     rows[0] = "cccc"
     assert np.array_equal(kernel.gram(rows), lt.Kernel("ssk(text, units=chars)").gram(rows))
+
+
+# ---- Sums and products ----
+
+def _texts_and_numbers():
+    return {"text": ["the dog", "a dog", "the cat", ""], "f1": np.arange(4.0)}
+
+
+@pytest.mark.parametrize("make, expression", [
+    (lambda a, b: a + b, "ssk(text, order=2) + rbf(f1) + 0.5"),
+    (lambda a, b: b * a, "(rbf(f1) + 0.5) * ssk(text, order=2)"),
+    (lambda a, b: 2 * b, "2.0 * (rbf(f1) + 0.5)"),
+    (lambda a, b: a * 2, "2.0 * ssk(text, order=2)"),
+    (lambda a, b: a + 1, "ssk(text, order=2) + 1.0"),
+    (lambda a, b: np.float64(3) + a, "3.0 + ssk(text, order=2)"),
+    (lambda a, b: sum([a, a, b]), "ssk(text, order=2) + ssk(text, order=2) + rbf(f1) + 0.5"),
+])
+def test_operators_give_one_kernel(make, expression):
+    a, b = lt.Kernel("ssk(text, order=2)"), lt.Kernel("rbf(f1) + 0.5", n_jobs=1)
+    X, found = _texts_and_numbers(), make(a, b)
+    assert type(found) is lt.Kernel and found.expression == expression
+    K = {"a": a.gram(X), "b": b.gram(X)}
+    expected = make(K["a"], K["b"])
+    np.testing.assert_allclose(found.gram(X), expected, rtol=1e-13)
+
+
+def test_operators_keep_the_other_arguments():
+    a = lt.Kernel("ssk(text)", precision="single")
+    assert (a + lt.Kernel("bow(text)", n_jobs=2)).get_params() == {
+        **a.get_params(), "expression": "ssk(text) + bow(text)", "n_jobs": 2}
+    assert (3 * a).precision == "single"
+    with pytest.raises(lt.Error, match="different n_jobs: 1 and 2"):
+        lt.Kernel("ssk(a)", n_jobs=1) * lt.Kernel("ssk(b)", n_jobs=2)
+    for wrong in (lambda: a + "ssk(b)", lambda: None * a, lambda: a + True):
+        with pytest.raises(TypeError):
+            wrong()
+
+
+def test_estimators_take_sums(texts, scores):
+    kernel = lt.Kernel("ssk(text, order=2)") + 0.5 * lt.Kernel("linear(bow(text))")
+    model = lt.GPRegressor(kernel, restarts=0, n_jobs=1).fit(texts, scores)
+    as_text = lt.GPRegressor(kernel.expression, restarts=0, n_jobs=1).fit(texts, scores)
+    assert model.log_evidence_ == as_text.log_evidence_ and "variance" in model.hyperparameters_
+
+
+def test_values_of_lists():
+    kernel = lt.Kernel("ssk(text, order=2)")
+    assert kernel.with_values(**{"ssk.weights": np.array([1, 0.5]), "ssk.gap": 0.25}).expression == \
+        "ssk(text, order=2, gap=0.25, weights=[1,0.5])"
+    assert kernel.with_values(**{"ssk.weights": {2: 0.25}}).parameters["ssk.weights[2]"] == 0.25
+    trees = lt.Kernel("sstk(tree, symbols=[NP,VP])").with_values(**{"sstk.decay": {"NP": 0.3}})
+    assert trees.parameters["sstk.decay[NP]"] == 0.3 and trees.parameters["sstk.decay[VP]"] == 0.4
+    for values, message in (({"ssk.weights": [1]}, "2 values, not 1"),
+                            ({"ssk.gap": [1]}, "ssk.gap is no list"),
+                            ({"ssk.gap": "x"}, "wants a number, not 'x'"),
+                            ({"ssk.weights": {"NP": 1}}, "no parameter"),
+                            ({"ssk.gp": 1}, 'did you mean "ssk.gap"')):
+        with pytest.raises(lt.Error, match=message):
+            kernel.with_values(**values)

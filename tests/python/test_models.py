@@ -322,15 +322,6 @@ def test_warnings_become_python_warnings(texts, scores):
     assert caught[0].filename == __file__
 
 
-def test_verbose(texts, scores, moods, capfd):
-    lt.GPRegressor(KERNEL, verbose=1).fit(texts, scores)
-    shown = capfd.readouterr()
-    assert shown.out == "" and "start 1 of 5, iteration" in shown.err
-    assert shown.err.count("\n") == 1 and shown.err.endswith("\n")
-    lt.GPRegressor(KERNEL).fit(texts, scores)
-    assert capfd.readouterr() == ("", "")
-
-
 def test_mixed_columns_and_frames(texts, scores):
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"text": texts, "price": np.arange(24.0)})

@@ -174,3 +174,42 @@ def test_memory_does_not_grow(texts, scores, moods):
         everything(i)
         kept.predict([f"new{i} words{i}"])
     assert resident() - before < 6e6
+
+
+def test_ctrl_c_keeps_the_best_so_far(tmp_path):
+    """KeyboardInterrupt comes, but the model is there, and a journal goes on."""
+    program = """
+import luthier as lt, numpy as np, signal, sys, threading, time
+from luthier import gp
+signal.signal(signal.SIGINT, signal.default_int_handler)
+rng = np.random.default_rng(1)
+texts = ["".join(rng.choice(list("abcd"), 12)) for _ in range(60)]
+y = np.array([t.count("ab") for t in texts]) + rng.normal(size=60) * 0.1
+
+class Hit:  # is shown every step: the interrupt comes at the fifth
+    def __init__(self, wanted):
+        self.steps = 0
+    def show(self, text):
+        self.steps += 1
+        if self.steps == 5:
+            signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+            time.sleep(0.1)
+    def end(self):
+        pass
+
+progress, gp.progress = gp.progress, Hit
+m = lt.GPRegressor("ssk(s, units=chars)", n_jobs=1, journal=sys.argv[1])
+try:
+    m.fit(texts, y)
+except KeyboardInterrupt:
+    print("interrupted", m.interrupted_, m.predict(texts).shape, len(m.trace_))
+gp.progress = progress
+first = m.log_evidence_
+m.fit(texts, y)
+print(m.interrupted_, m.log_evidence_ > first, m.log_evidence_ == lt.GPRegressor(
+    "ssk(s, units=chars)", n_jobs=1).fit(texts, y).log_evidence_)
+"""
+    done = subprocess.run([sys.executable, "-c", program, str(tmp_path / "journal")],
+                          capture_output=True, text=True, timeout=60)
+    first, second = done.stdout.splitlines()
+    assert first.startswith("interrupted True (60,)") and second == "False True True"

@@ -18,8 +18,11 @@ KERNEL = "ssk(text, order=2)"
 
 # ---- check_estimator ----
 
-# Every check that fails and is meant to, by estimator, with the reason. None is.
-EXPECTED = {}
+# Every check that fails and is meant to, by estimator, with the reason.
+_AS_OFTEN = {"check_sample_weight_equivalence_on_dense_data":
+             "it wants seven digits; where hyperparameters are learned, rounding moves where the "
+             "search ends. test_a_weight_is_a_number_of_rows checks the rest"}
+EXPECTED = {"GPRegressor": _AS_OFTEN, "GPClassifier": _AS_OFTEN}
 
 
 def _expected(estimator):
@@ -46,6 +49,47 @@ def test_check_estimator(estimator, check):
 def test_check_estimator_of_strings(estimator, check):
     """scikit-learn leaves out all checks that need arrays."""
     check(estimator)
+
+
+@pytest.mark.parametrize("model", [lt.GPRegressor("rbf(f*)", learn=False, noise=0.3, n_jobs=1),
+                                   lt.GPClassifier("rbf(f*)", learn=False, n_jobs=1)],
+                         ids=["numbers", "labels"])
+def test_a_weight_is_a_number_of_rows(model):
+    """Also a weight of 0: the row is not there."""
+    from sklearn.utils.estimator_checks import check_sample_weight_equivalence_on_dense_data
+    check_sample_weight_equivalence_on_dense_data(type(model).__name__, model)
+
+
+@pytest.mark.parametrize("kind", ["list", "pandas", "dict"])
+def test_names_of_weights(kind, texts, scores):
+    weights = np.arange(len(texts)) % 3
+    X = {"text": texts, "times": weights.tolist()}
+    X = texts if kind == "list" else X if kind == "dict" else pytest.importorskip(
+        "pandas").DataFrame(X)
+    model = lt.GPRegressor(KERNEL, learn=False, n_jobs=1)
+    few = [i for i in range(len(texts)) for _ in range(weights[i])]
+    expected = clone(model).fit([texts[i] for i in few], scores[few]).predict(texts)
+    ways = [{"sample_weight": weights}, {"weights": weights.tolist()}]
+    if kind != "list":
+        ways += [{"weights": "times"}, {"sample_weight": "times"}]
+    for way in ways:
+        found = model.fit(X, scores, **way)
+        np.testing.assert_allclose(found.predict(X), expected, rtol=1e-9)
+        assert len(found.leave_one_out()["y"]) == (weights > 0).sum()
+    with pytest.raises(lt.Error, match="only one of"):
+        model.fit(X, scores, weights, weights=weights)
+    with pytest.raises(lt.Error, match="inconsistent numbers of samples"):
+        model.fit(X, scores[:-1], weights)
+
+
+def test_metadata_routing(texts, scores):
+    from sklearn import config_context
+    weights = np.arange(len(texts)) % 3
+    with config_context(enable_metadata_routing=True):
+        model = lt.GPRegressor(KERNEL, learn=False, n_jobs=1).set_fit_request(sample_weight=True)
+        pipeline = make_pipeline(FunctionTransformer(), model)
+        found = pipeline.fit(texts, scores, sample_weight=weights).predict(texts)
+    np.testing.assert_array_equal(found, clone(model).fit(texts, scores, weights).predict(texts))
 
 
 # ---- Its tools ----

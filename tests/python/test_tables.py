@@ -1,5 +1,7 @@
 """What can be given as X: every kind of input, and what is refused."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -190,3 +192,68 @@ def test_sparse_is_refused():
     for kind in (sparse.csr_matrix, sparse.dok_matrix):
         with pytest.raises(TypeError, match="sparse"):
             lt.Kernel("linear(f*)").gram(kind(np.eye(2)))
+
+
+# ---- Columns of frames ----
+
+def _frame(kind, columns):
+    if kind == "dict":
+        return dict(columns)
+    if kind == "rows":
+        return [dict(zip(columns, row)) for row in zip(*columns.values())]
+    return pytest.importorskip(kind).DataFrame(columns)
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "dict", "rows"])
+def test_columns_that_are_not_read_may_be_missing(kind, texts, scores):
+    size = [float(len(t)) for t in texts]
+    whole = {"id": list(range(len(texts))), "text": texts, "size": size, "note": ["x"] * len(texts)}
+    model = lt.GPRegressor("ssk(text, order=2) + rbf(size)", restarts=0, max_iter=5, n_jobs=1)
+    model.fit(_frame(kind, whole), scores)
+    if kind in ("pandas", "polars"):
+        assert list(model.feature_names_in_) == list(whole) and model.n_features_in_ == 4
+    expected = model.predict(_frame(kind, whole))
+    for names in (["text", "size"], ["size", "text"], ["note", "size", "id", "text"],
+                  ["text", "size", "other"]):
+        part = {name: whole.get(name, size) for name in names}
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            np.testing.assert_array_equal(model.predict(_frame(kind, part)), expected)
+    near = {"text": texts, "sise": size}
+    with pytest.raises(lt.Error, match='"size".*; did you mean "sise"'):
+        model.predict(_frame(kind, near))
+
+
+def test_an_array_has_the_columns_of_the_frame(texts, scores):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"f2": np.arange(24.0) % 5, "f1": np.arange(24.0)})
+    model = lt.GPRegressor("rbf(f1) + linear(f2)", restarts=0, n_jobs=1).fit(frame, scores)
+    with pytest.warns(UserWarning, match="feature names"):
+        found = model.predict(frame.to_numpy())
+    np.testing.assert_array_equal(found, model.predict(frame))
+    with pytest.warns(UserWarning), pytest.raises(ValueError, match="X has 3 features"):
+        model.predict(np.zeros((2, 3)))
+
+
+@pytest.mark.parametrize("missing", [None, float("nan"), np.float32("nan"), "pandas.NA"])
+@pytest.mark.parametrize("row", [0, 3])
+def test_a_missing_text_is_named(missing, row, texts):
+    if missing == "pandas.NA":
+        missing = pytest.importorskip("pandas").NA
+    rows = texts[:5]
+    rows[row] = missing
+    named = str(missing).replace("nan", "NaN")
+    kernel = lt.Kernel("ssk(text)")
+    with pytest.raises(lt.Error, match=rf"^X\[{row}\] is {named}: a text is missing") as caught:
+        kernel.gram(rows)
+    assert (caught.value.line, caught.value.status) == (row + 1, "EFORMAT")
+    with pytest.raises(lt.Error, match=rf"^X\['text'\]\[{row}\] is {named}: a text is missing"):
+        kernel.gram({"text": rows, "other": rows})
+    with pytest.raises(lt.Error, match=rf"^X\['n'\]\[1\] is None: a number is missing"):
+        lt.Kernel("rbf(n)").gram({"n": np.array([1.5, None, 2], dtype=object)})
+
+
+def test_generators_are_read_once(texts, scores):
+    model = lt.GPRegressor("ssk(text, order=2)", learn=False, n_jobs=1)
+    model.fit((t for t in texts), scores)
+    np.testing.assert_array_equal(model.predict(t for t in texts), model.predict(texts))

@@ -34,14 +34,16 @@ lth__source_files lth__gp_files(const lth_gp_options *options) {
 
 /* ---- Targets ---- */
 
-/* Mean and standard deviation of a target; a constant one keeps the scale 1. */
-static void measure_target(const lth_gp *gp, const double *y, size_t rows, bool unscaled,
-                           lth__target *target) {
-    double mean = lth__mean_constant.fit(y, rows), square = 0;
-    target->shift = gp->mean->fit ? gp->mean->fit(y, rows) : 0;
+/* Mean and standard deviation of a target, of rows that count so often (NULL = once each); a
+ * constant one keeps the scale 1. */
+static void measure_target(const lth_gp *gp, const double *y, const double *weight, size_t rows,
+                           bool unscaled, lth__target *target) {
+    double mean = lth__mean_constant.fit(y, weight, rows), square = 0;
+    double total = lth__mean_count(weight, rows);
+    target->shift = gp->mean->fit ? gp->mean->fit(y, weight, rows) : 0;
     for (size_t i = 0; i < rows; i++) {
         double d = y[i] - target->shift;
-        square += d * d / (double)rows;
+        square += (weight ? weight[i] : 1) * d * d / total;
     }
     double rounding = (double)rows * DBL_EPSILON; /* of the mean */
     bool constant = square <= (1e-24 + rounding * rounding) * mean * mean;
@@ -91,7 +93,7 @@ static lth_status measure_known(lth_gp *gp, const double *y, const lth_gp_option
     double *known = lth__alloc(gp->rows, sizeof *known);
     if (!known) return lth__fail_memory(err, gp->rows * sizeof *known);
     size_t count = gather(y, gp->rows, known);
-    if (count > 0) measure_target(gp, known, count, options->unscaled, target);
+    if (count > 0) measure_target(gp, known, NULL, count, options->unscaled, target);
     lth__free(known);
     gp->how.known_cells += (double)count / (double)gp->rows;
     if (count > 0) return LTH_OK;
@@ -123,7 +125,7 @@ static lth_status take_numbers(lth_gp *gp, const double *y, const lth_gp_options
         if (gp->how.coregion > 0) {
             LTH_TRY(measure_known(gp, y + t * n, options, target, err));
         } else if (gp->likelihood->of == LTH__OF_NUMBERS) {
-            measure_target(gp, y + t * n, n, options->unscaled, target);
+            measure_target(gp, y + t * n, gp->known.weight, n, options->unscaled, target);
             measure_origin(gp, y + t * n, target);
         }
         write_targets(gp, y + t * n, t);

@@ -1,8 +1,14 @@
 #include "model/gp/mean.h"
 
-static double average(const double *y, size_t rows) {
-    double mean = 0;
-    for (size_t i = 0; i < rows; i++) mean += y[i] / (double)rows;
+double lth__mean_count(const double *weight, size_t rows) {
+    double total = 0;
+    for (size_t i = 0; weight && i < rows; i++) total += weight[i];
+    return weight ? total : (double)rows;
+}
+
+static double average(const double *y, const double *weight, size_t rows) {
+    double mean = 0, total = lth__mean_count(weight, rows);
+    for (size_t i = 0; i < rows; i++) mean += (weight ? weight[i] : 1) * y[i] / total;
     return mean;
 }
 

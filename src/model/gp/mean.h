@@ -6,11 +6,15 @@
 
 typedef struct lth__mean {
     const char *name;
-    /* The constant that is taken from the targets; NULL = 0. */
-    double (*fit)(const double *y, size_t rows);
+    /* The constant that is taken from the targets, of rows that count so often (NULL = once each);
+     * NULL = 0. */
+    double (*fit)(const double *y, const double *weight, size_t rows);
     /* Of a constant that is not known: it adds so much to every covariance of f. */
     double variance;
 } lth__mean;
+
+/* How many rows these are, counted so. */
+double lth__mean_count(const double *weight, size_t rows);
 
 extern const lth__mean lth__mean_zero, lth__mean_constant, lth__mean_unknown;
 
