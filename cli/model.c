@@ -41,7 +41,13 @@ int session_load_model(session *s, const char *path, lth_model **out) {
     if (status != LTH_OK) return session_fail_input(s, &err, path);
     const lth_gp *gp = lth_model_gp(*out);
     s->optional = gp ? lth_gp_noise_by(gp) : NULL;
+    lth_model_gather_words(*out, true); /* a command makes many calls, but tells once */
     return session_check_interrupt(s);
+}
+
+void free_model(lth_model *m) {
+    if (m) lth_model_gather_words(m, false);
+    lth_model_free(m);
 }
 
 /* ---- Classes ---- */

@@ -8,6 +8,8 @@
 
 /* "-" is standard input. */
 int session_load_model(session *s, const char *path, lth_model **out);
+/* Tells what it has to say of all calls; while the session is open. */
+void free_model(lth_model *m);
 
 size_t model_find_class(const lth_model *m, const char *name, size_t length); /* LTH_NONE = none */
 

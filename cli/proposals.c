@@ -223,7 +223,7 @@ void choice_close(choice *c) {
     free(c->wild);
     lth_table_free(c->pending);
     lth_table_free(c->measured);
-    lth_model_free(c->feasible);
+    free_model(c->feasible);
     *c = (choice){0};
 }
 

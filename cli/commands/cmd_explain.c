@@ -266,7 +266,7 @@ int run_explain(const options *o) {
     free(j.chosen);
     prediction_free(&j.prediction);
     lth_table_free(j.table);
-    lth_model_free(j.model);
+    free_model(j.model);
     session_close(&j.session);
     return code;
 }

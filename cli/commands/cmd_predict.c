@@ -181,7 +181,7 @@ int run_predict(const options *o) {
     code = ranks_end(&j.session, code);
     score_free(&j.score);
     close_rows(&j.rows);
-    lth_model_free(j.model);
+    free_model(j.model);
     session_close(&j.session);
     free(j.given.at);
     return code;

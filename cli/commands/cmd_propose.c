@@ -281,7 +281,7 @@ int run_propose(const options *o) {
     lth_table_free(j.from);
     lth_space_free(j.space);
     choice_close(&j.choice);
-    for (size_t m = 0; m < j.model_count; ++m) lth_model_free(j.models[m]);
+    for (size_t m = 0; m < j.model_count; ++m) free_model(j.models[m]);
     free(j.models);
     free(j.columns.at);
     session_close(&j.session);

@@ -108,7 +108,7 @@ int run_report(const options *o) {
     lth_table_free(j.data.table);
     free(j.data.targets.at);
     free(j.wild);
-    lth_model_free(j.model);
+    free_model(j.model);
     session_close(&j.session);
     return code;
 }

@@ -56,7 +56,7 @@ int pool_open(pool *p, const options *o) {
 
 void pool_close(pool *p) {
     if (!p->at) return;
-    lth_model_free(p->model);
+    free_model(p->model);
     for (size_t i = 0; i < p->count; ++i) session_close(&p->at[i].session);
     free(p->at);
     pthread_cond_destroy(&p->given_back);

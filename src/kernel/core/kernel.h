@@ -68,6 +68,7 @@ typedef struct lth__field_def {
     unsigned strip;              /* of trees: what is left out of labels and trees       */
     bool lower;                  /* lower-case it; of trees the leaves                   */
     bool vectors;                /* needs word vectors                                   */
+    bool vectors_inside;         /* of trees: of the labels of inner nodes, too          */
     bool exact;                  /* some node asks whether units are the same            */
     bool parts;                  /* a word without a vector has the mean of its parts'   */
     lth__wild_type wild;         /* of text: cells are mutations of it                   */

@@ -45,7 +45,6 @@ struct lth_gp {
     bool keeps_few;          /* items are few of the rows it learned from, and its own */
     lth_items *all;          /* those rows, where the kernel needs them all; else NULL */
     size_t *kept;            /* then of each item its number among them               */
-    char *vectors;           /* file for words that training did not have, or NULL */
 
     size_t rows, latents, target_count; /* rows: of items and y */
     double *y;        /* [latent][row]: as the likelihood sees them; NaN = not known (outputs.h) */
