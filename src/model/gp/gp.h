@@ -101,6 +101,8 @@ void lth__gp_list_own(lth_gp *gp);
 size_t lth__gp_param_count(const lth_gp *gp);
 const char *lth__gp_path(const lth_gp *gp, size_t param);
 double *lth__gp_value(lth_gp *gp, size_t param);
+/* What it is multiplied by for the caller: variances are in the (first) target's units squared. */
+double lth__gp_unit(const lth_gp *gp, size_t param);
 
 /* ---- What is seen ---- */
 
