@@ -116,7 +116,7 @@ class _GP(model.Model):
     def _arguments(self, context, parsed, columns, targets, options, more):
         for name, value in more.items():
             setattr(options, name, value)
-        options.vectors = self._vectors_for(parsed, columns)
+        self._set_vectors(options, context, parsed, columns)
         names, count = model.strings(targets, "targets")
         table = tables.Table(context, {**columns, **targets})  # the caller keeps it alive
         return table, (context.pointer, parsed.expression.encode(), table.pointer, names, count,
@@ -189,8 +189,12 @@ class GPRegressor(RegressorMixin, Predicted, _GP):
     ----------
     kernel : str or Kernel
         ``"ssk(text)"``, ``"normalize(sstk(tree)) + rbf(f1..f17)"``, ...
-    vectors : path, optional
-        A file of word vectors (GloVe, word2vec, fastText .vec; also gzipped).
+    vectors : path, dict or pair, optional
+        Word vectors: a file (GloVe, word2vec, fastText .vec; also gzipped), ``{word: numbers}``, or
+        ``(words, matrix)``.
+    keep_vectors : {"used", "none", "all"}
+        What `save` and pickle keep of them: those of the training words; none, then a model that was loaded
+        needs them; or all, in a byte a number, so that it finds new words by itself.
     restarts : int
         Scrambled starts beside the informed one.
     max_iter : int
@@ -301,7 +305,7 @@ class GPRegressor(RegressorMixin, Predicted, _GP):
     noise_kernel = None
     likelihood_, warp_, grades_ = "gaussian", None, None
 
-    def __init__(self, kernel="ssk(text)", *, vectors=None, restarts=4, max_iter=200, noise=None,
+    def __init__(self, kernel="ssk(text)", *, vectors=None, keep_vectors="used", restarts=4, max_iter=200, noise=None,
                  fix=None, prior=None, learn=True, zero_mean=False, unscaled=False, mean=None,
                  likelihood="gaussian", warp=None, lower=None, upper=None, point="mean",
                  noise_kernel=None, posterior="auto", inducing=None, learn_rows=None, bound=None,
@@ -310,6 +314,7 @@ class GPRegressor(RegressorMixin, Predicted, _GP):
                  device="cpu", cluster="none"):
         self.kernel = kernel
         self.vectors = vectors
+        self.keep_vectors = keep_vectors
         self.restarts = restarts
         self.max_iter = max_iter
         self.noise = noise
@@ -434,7 +439,7 @@ class GPClassifier(ClassifierMixin, model.Classes, _GP):
 
     Parameters
     ----------
-    kernel, vectors, restarts, max_iter, fix, prior, learn, mean, posterior, inducing, learn_rows,
+    kernel, vectors, keep_vectors, restarts, max_iter, fix, prior, learn, mean, posterior, inducing, learn_rows,
     bound, gram, intervals, average, n_jobs, random_state, verbose, precision, device, cluster
         As for `GPRegressor`; "exact" is Laplace's approximation here, and there is no "cg".
     likelihood : {"logit", "probit", "softmax"}
@@ -449,13 +454,14 @@ class GPClassifier(ClassifierMixin, model.Classes, _GP):
         As for `GPRegressor`; instead of the noise there is the scale of the kernel.
     """
 
-    def __init__(self, kernel="ssk(text)", *, vectors=None, likelihood="logit", restarts=4,
+    def __init__(self, kernel="ssk(text)", *, vectors=None, keep_vectors="used", likelihood="logit", restarts=4,
                  max_iter=200, fix=None, prior=None, learn=True, mean=None, posterior="auto",
                  inducing=None, learn_rows=None, bound=None, gram=None,
                  intervals=False, average=None, n_jobs=None, random_state=None, verbose=0,
                  precision="double", device="cpu", cluster="none"):
         self.kernel = kernel
         self.vectors = vectors
+        self.keep_vectors = keep_vectors
         self.likelihood = likelihood
         self.restarts = restarts
         self.max_iter = max_iter

@@ -5,7 +5,7 @@ from ctypes import c_char_p, string_at
 
 import numpy as np
 
-from . import _c, kernel as kernels, labels, tables
+from . import _c, kernel as kernels, labels, tables, vectors
 from ._compat import HAVE_SKLEARN, BaseEstimator
 from ._context import Context, Owned, StatusLine, seed_of
 from ._library import lib
@@ -19,7 +19,7 @@ class Model(Explained, BaseEstimator):
     """Base of the estimators. `_api` is "gp" or "svm": the middle of the C functions' names."""
 
     _api = None
-    device, cluster = "cpu", "none"  # of pickles that do not tell
+    device, cluster, keep_vectors = "cpu", "none", "used"  # of pickles that do not tell
 
     def _c(self, name):
         return getattr(lib, f"lth_{self._api}_{name}")
@@ -75,15 +75,38 @@ class Model(Explained, BaseEstimator):
             raise ValueError(f"X has {rows.shape[1]} features, but {type(self).__name__} is "
                              f"expecting {expected} features as input")
 
-    def _vectors_for(self, parsed, columns):
-        """The file of vectors as C wants it; None where the kernel reads none."""
+    def _set_vectors(self, options, context, parsed, columns):
+        """Word vectors and what is kept of them, where the kernel reads any."""
+        if self.keep_vectors not in vectors.KEEP:
+            raise Error(f'keep_vectors wants "used", "none" or "all", not {self.keep_vectors!r}')
         if not lib.lth_kernel_needs_vectors(parsed.pointer):
-            return None
+            return
         given = any(isinstance(c, tables.Vectors) for c in columns.values())
         if self.vectors is None and not given:
             raise Error("this kernel compares words by their vectors: give vectors=FILE, or X as "
                         "2-D arrays of vectors")
-        return kernels.vectors_path(self.vectors)
+        options.keep_vectors = vectors.KEEP[self.keep_vectors]
+        table = self._vectors_in_memory(context)
+        if table is not None:
+            options.word_vectors = table.pointer
+        else:
+            options.vectors = vectors.path_of(self.vectors)
+
+    def _vectors_in_memory(self, context):
+        """`vectors` as an object of the C library, made once; None of a file."""
+        made = self.__dict__.get("_word_vectors")
+        if made is None or made[0] is not self.vectors:
+            made = self._word_vectors = self.vectors, vectors.table(self.vectors, context)
+        return made[1]
+
+    def _use_vectors(self, pointer):
+        """Where the model looks for the vectors of new words."""
+        table = self._vectors_in_memory(self._context)
+        if table is not None:
+            self._context.call(self._c("use_word_vectors"), pointer, table.pointer)
+        else:
+            self._context.call(self._c("use_vectors"), pointer, vectors.path_of(self.vectors),
+                               in_memory=False)
 
     def _own(self, pointer, context):
         """Take over a model of the C library."""
@@ -117,8 +140,7 @@ class Model(Explained, BaseEstimator):
         self._check_features(X)
         columns = kernels.read(X, self._columns, self.kernel_.expression)
         if lib.lth_kernel_needs_vectors(self._c("kernel")(pointer)):
-            self._context.call(self._c("use_vectors"), pointer,
-                               kernels.vectors_path(self.vectors), in_memory=False)
+            self._use_vectors(pointer)
         return columns
 
     def _new_rows(self, X, more=None):
@@ -182,6 +204,7 @@ class Model(Explained, BaseEstimator):
         if state.pop("_model", None) is not None:
             state["_bytes"] = self._to_bytes()
         state.pop("_context", None)
+        state.pop("_word_vectors", None)
         return state
 
     def __setstate__(self, state):
@@ -287,7 +310,7 @@ def load(path, vectors=None, n_jobs=None, cluster="none"):
     Parameters
     ----------
     path : path
-    vectors : path, optional
+    vectors : path, dict or pair, optional
         Where to look for the vectors of words that training did not have.
     n_jobs : int, optional
         Threads for predictions; None and -1 mean all cores.

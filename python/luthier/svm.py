@@ -58,7 +58,7 @@ class _SVM(model.Model):
             setattr(options, name + "_count", len(keep[-1]))
         for name, value in more.items():
             setattr(options, name, value)
-        options.vectors = self._vectors_for(parsed, columns)
+        self._set_vectors(options, context, parsed, columns)
         table = tables.Table(context, {**columns, **targets})
         line = model.status_line(context, self.verbose)
         try:
@@ -112,7 +112,7 @@ class SVC(ClassifierMixin, model.Classes, _SVM):
         Linear: without a Gram matrix, for kernels that are inner products of sparse features. Origin: without a threshold.
     features : int, optional
         So many rows stand for all: each row is described by its similarities with these, without a Gram matrix. For many rows.
-    vectors, n_jobs, random_state, verbose, precision, device, cluster
+    vectors, keep_vectors, n_jobs, random_state, verbose, precision, device, cluster
         As for `GPRegressor`.
 
     Attributes
@@ -131,7 +131,7 @@ class SVC(ClassifierMixin, model.Classes, _SVM):
 
     def __init__(self, kernel="ssk(text)", *, C=1.0, nu=None, grid=None, inner_folds=3,
                  class_weight=None, multi_class=None, probability=False, solver="auto",
-                 features=None, vectors=None, n_jobs=None, random_state=None, verbose=0, precision="double",
+                 features=None, vectors=None, keep_vectors="used", n_jobs=None, random_state=None, verbose=0, precision="double",
                  device="cpu", cluster="none"):
         self.kernel = kernel
         self.C = C
@@ -144,6 +144,7 @@ class SVC(ClassifierMixin, model.Classes, _SVM):
         self.solver = solver
         self.features = features
         self.vectors = vectors
+        self.keep_vectors = keep_vectors
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -230,7 +231,7 @@ class SVR(RegressorMixin, _SVM):
 
     Parameters
     ----------
-    kernel, C, grid, inner_folds, solver, features, vectors, n_jobs, random_state, verbose, precision, device, cluster
+    kernel, C, grid, inner_folds, solver, features, vectors, keep_vectors, n_jobs, random_state, verbose, precision, device, cluster
         As for `SVC`.
     epsilon : float or list of float
         Errors up to this are free.
@@ -244,7 +245,7 @@ class SVR(RegressorMixin, _SVM):
     """
 
     def __init__(self, kernel="ssk(text)", *, C=1.0, epsilon=0.1, nu=None, grid=None,
-                 inner_folds=3, solver="auto", features=None, vectors=None, n_jobs=None, random_state=None,
+                 inner_folds=3, solver="auto", features=None, vectors=None, keep_vectors="used", n_jobs=None, random_state=None,
                  verbose=0, precision="double", device="cpu", cluster="none"):
         self.kernel = kernel
         self.C = C
@@ -255,6 +256,7 @@ class SVR(RegressorMixin, _SVM):
         self.solver = solver
         self.features = features
         self.vectors = vectors
+        self.keep_vectors = keep_vectors
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose

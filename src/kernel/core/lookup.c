@@ -179,17 +179,18 @@ static void tell(const lth_ctx *ctx, const lth__lookup *look, const lth_words_wi
     if (look->path || look->given || look->all) {
         if (c->words > 0)
             lth__log(ctx, LTH_LOG_INFO,
-                     "%zu of the %zu words of these rows have no vector (%zu different)",
-                     c->occurrences, c->units, c->words);
+                     "%zu of the %zu words of these rows %s no vector (%zu different)",
+                     c->occurrences, c->units, c->occurrences == 1 ? "has" : "have", c->words);
         return;
     }
     if (c->new_words == 0) return;
     write_origin(look, origin, sizeof origin);
     lth__log(
         ctx, LTH_LOG_WARNING,
-        "%zu of the %zu words of these rows have no vector here (%zu different), since training "
-        "did not have them; %s",
-        c->new_occurrences, c->units, c->new_words, origin);
+        "%zu of the %zu words of these rows %s no vector here (%zu different), since training did "
+        "not have them; %s",
+        c->new_occurrences, c->units, c->new_occurrences == 1 ? "has" : "have", c->new_words,
+        origin);
 }
 
 static lth_status note(const lth_ctx *ctx, lth__lookup *look, const lth__tally *call,
