@@ -172,10 +172,8 @@ static int load_feasible(choice *c) {
         return usage_error(s->options->command,
                            "--feasible wants a Gaussian process; %s is a support vector machine",
                            path);
-    if (lth_model_use_vectors(c->feasible, s->options->vectors, &err) != LTH_OK)
-        return session_fail(s, &err);
     c->propose.feasible = c->feasible;
-    return EXIT_DONE;
+    return session_use_vectors(s, c->feasible);
 }
 
 int choice_open(choice *c, session *s, size_t targets) {

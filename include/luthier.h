@@ -1182,7 +1182,8 @@ typedef struct lth_words_without_vector {
 LTH_API void lth_model_words_without_vector(const lth_model *model, lth_words_without_vector *out,
                                             size_t size);
 /* Each call that comes upon new words without a vector, and has nowhere to look for them, says so
- * by one warning. While words are gathered none does; the end of it says it once for all. */
+ * by one warning. While words are gathered none does; the end of it says it once for all, unless
+ * all of them were told at such an end before. */
 LTH_API void lth_model_gather_words(lth_model *model, bool gather);
 
 /* What kind of model a file holds: "gp" or "svm". Only the file's header is looked at. */

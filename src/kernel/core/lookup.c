@@ -235,8 +235,10 @@ void lth__encoder_gather(lth_encoder *e, bool gather) {
     pthread_mutex_lock(&look->lock);
     lth_words_without_vector count = look->gathered.count;
     bool ends = look->gathers && !gather;
+    bool news = look->total.count.new_words > look->told;
     look->gathers = gather;
     if (ends) free_tally(&look->gathered);
+    if (ends) look->told = look->total.count.new_words;
     pthread_mutex_unlock(&look->lock);
-    if (ends) tell(e->kernel->ctx, look, &count);
+    if (ends && news) tell(e->kernel->ctx, look, &count);
 }

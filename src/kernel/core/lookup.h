@@ -29,6 +29,7 @@ struct lth__lookup {
     pthread_mutex_t lock; /* of what follows */
     lth__tally total, gathered;
     bool gathers;
+    size_t told; /* new words that there were when this was told for many calls */
 };
 
 lth__lookup *lth__lookup_create(void); /* NULL = out of memory */

@@ -142,6 +142,9 @@ static void check_warnings(bool svm) {
     assert_int_equal(told, 2);
     assert_non_null(strstr(last, "8 of the 12 words of these rows have no vector here (3 diff"));
     lth_model_gather_words(m, false);
+    lth_model_gather_words(m, true); /* the same words again */
+    predict(m, without);
+    lth_model_gather_words(m, false);
     assert_int_equal(told, 2);
     predict(m, without);
     assert_int_equal(told, 3);
