@@ -167,7 +167,6 @@ static int load_feasible(choice *c) {
     int code = session_load_model(s, path, &c->feasible);
     s->optional = optional;
     if (code) return code;
-    lth_error err = {0};
     if (lth_model_svm(c->feasible))
         return usage_error(s->options->command,
                            "--feasible wants a Gaussian process; %s is a support vector machine",
