@@ -255,6 +255,9 @@ int learning_read(learning *l, const char *also) {
     if (code) return code;
     if (lth_kernel_needs_vectors(l->kernel))
         l->gp_options.vectors = l->svm_options.vectors = o->vectors;
+    if (o->keep_vectors >= 0)
+        l->gp_options.keep_vectors = l->svm_options.keep_vectors =
+            (lth_keep_vectors)o->keep_vectors;
     const char *const others[] = {also, noise_column(o->noise_by), o->weights, o->exposure};
     enum { OTHERS = sizeof others / sizeof *others };
     const char *columns[l->targets.count + OTHERS];

@@ -41,7 +41,25 @@ int session_load_model(session *s, const char *path, lth_model **out) {
     if (status != LTH_OK) return session_fail_input(s, &err, path);
     const lth_gp *gp = lth_model_gp(*out);
     s->optional = gp ? lth_gp_noise_by(gp) : NULL;
+    lth_model_gather_words(*out, true); /* a command makes many calls, but tells once */
     return session_check_interrupt(s);
+}
+
+void tell_words(lth_model *m) {
+    lth_model_gather_words(m, false);
+    lth_model_gather_words(m, true);
+}
+
+void free_model(lth_model *m) {
+    if (m) lth_model_gather_words(m, false);
+    lth_model_free(m);
+}
+
+int session_use_vectors(session *s, lth_model *m) {
+    const char *path = s->options->vectors;
+    lth_error err = {0};
+    lth_status status = lth_model_use_vectors(m, path, &err);
+    return status == LTH_OK ? EXIT_DONE : session_fail_input(s, &err, path);
 }
 
 /* ---- Classes ---- */

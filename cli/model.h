@@ -8,6 +8,12 @@
 
 /* "-" is standard input. */
 int session_load_model(session *s, const char *path, lth_model **out);
+/* New words are looked up in --vectors. */
+int session_use_vectors(session *s, lth_model *m);
+/* Tells which words of the rows so far have no vector; so does the end of a model, while the
+ * session is open, but not of the same words again. */
+void tell_words(lth_model *m);
+void free_model(lth_model *m);
 
 size_t model_find_class(const lth_model *m, const char *name, size_t length); /* LTH_NONE = none */
 

@@ -344,6 +344,10 @@ const option option_table[] = {
     {0, "vectors", OPTION_FILE, "FILE", FIELD(vectors), READING | SERVE | PROPOSE, 0,
      "word vectors: GloVe, word2vec or fastText, also gzipped; for predict, to find words that "
      "training did not have"},
+    {0, "keep-vectors", OPTION_CHOICE, "used|none|all", FIELD(keep_vectors), FIT, 0,
+     "which word vectors the model keeps: those of the training words (default); none, then it "
+     "predicts with --vectors alone; or all, in a byte a number, so that it finds new words by "
+     "itself"},
     {0, "wild-type", OPTION_FILE, "FILE", FIELD(wild_type), FILLED | MUTATE | REPORT | PROPOSE, 0,
      "a FASTA file whose first record is the wild type: cells are mutations of it, such as "
      "A108D:K9R, for every kernel with an argument wild_type that does not give it; for mutate "

@@ -203,6 +203,7 @@ int options_parse(int argc, char **argv, options *out) {
                      .dropping = -1,
                      .format = -1,
                      .progress = -1,
+                     .keep_vectors = -1,
                      .likelihood = -1,
                      .warp = -1,
                      .point = -1,

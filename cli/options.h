@@ -84,7 +84,7 @@ typedef struct options {
     uint64_t threads, seed;
     const char *device, *cluster, *vectors, *isa;
     list where;
-    int precision, dropping, format, progress;
+    int precision, dropping, format, progress, keep_vectors;
     bool json, quiet, verbose, help, version;
 } options;
 

@@ -167,15 +167,12 @@ static int load_feasible(choice *c) {
     int code = session_load_model(s, path, &c->feasible);
     s->optional = optional;
     if (code) return code;
-    lth_error err = {0};
     if (lth_model_svm(c->feasible))
         return usage_error(s->options->command,
                            "--feasible wants a Gaussian process; %s is a support vector machine",
                            path);
-    if (lth_model_use_vectors(c->feasible, s->options->vectors, &err) != LTH_OK)
-        return session_fail(s, &err);
     c->propose.feasible = c->feasible;
-    return EXIT_DONE;
+    return session_use_vectors(s, c->feasible);
 }
 
 int choice_open(choice *c, session *s, size_t targets) {
@@ -223,7 +220,7 @@ void choice_close(choice *c) {
     free(c->wild);
     lth_table_free(c->pending);
     lth_table_free(c->measured);
-    lth_model_free(c->feasible);
+    free_model(c->feasible);
     *c = (choice){0};
 }
 

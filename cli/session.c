@@ -487,6 +487,8 @@ int session_check_vectors(session *s, const lth_kernel *kernel) {
                                        "with --vectors FILE");
     if (!needed && o->vectors)
         session_warn(s, "this kernel does not use word vectors; --vectors is ignored");
+    if (!needed && o->keep_vectors > 0)
+        session_warn(s, "this kernel does not use word vectors; --keep-vectors is ignored");
     return EXIT_DONE;
 }
 

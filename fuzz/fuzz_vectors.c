@@ -33,7 +33,8 @@ static void read_vectors(const char *path) {
     const lth_ctx ctx = {0};
     lth__vectors v = {0};
     lth_error err;
-    if (lth__vectors_read(&ctx, path, vocabulary, &v, &err) == LTH_OK) check(&v, vocabulary);
+    if (lth__vectors_read(&ctx, (lth__vector_source){.path = path}, vocabulary, &v, &err) == LTH_OK)
+        check(&v, vocabulary);
     lth__vectors_free(&v);
     lth__symbols_free(vocabulary);
 }

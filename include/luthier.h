@@ -450,6 +450,29 @@ LTH_API size_t lth_items_count(const lth_items *items);
  * each also gzipped, recognised by content. Words that no table has are not kept. */
 LTH_API lth_status lth_encoder_read_vectors(lth_encoder *encoder, const char *path, lth_error *err);
 
+/* Word vectors in memory, to be used in the place of a file: `count` words, word[i] of length[i]
+ * bytes (NULL lengths = NUL-terminated) with the `dimension` numbers from values[i * dimension] on.
+ * All is copied. A number that is not finite is LTH_EFORMAT with the word; a word that comes again
+ * keeps its first vector, with a warning. Or every word of a file, which is then read once for all
+ * that look words up in it. They do not change, and any number of calls may use them at once; a
+ * model that was told to use them keeps them beyond lth_word_vectors_free(). */
+typedef struct lth_word_vectors lth_word_vectors;
+LTH_API lth_status lth_word_vectors_create(lth_ctx *ctx, const char *const *word,
+                                           const size_t *length, size_t count, size_t dimension,
+                                           const float *values, lth_word_vectors **out,
+                                           lth_error *err);
+LTH_API lth_status lth_word_vectors_read(lth_ctx *ctx, const char *path, lth_word_vectors **out,
+                                         lth_error *err);
+LTH_API void lth_word_vectors_free(lth_word_vectors *vectors);
+/* As lth_encoder_read_vectors(). */
+LTH_API lth_status lth_encoder_use_vectors(lth_encoder *encoder, const lth_word_vectors *vectors,
+                                           lth_error *err);
+
+/* Which word vectors a model's file keeps: those of its training words; none, so that it predicts
+ * only once it was told the vectors that training used; or all of them, in a byte a number, so that
+ * new words have vectors too. */
+typedef enum lth_keep_vectors { LTH_KEEP_USED = 0, LTH_KEEP_NONE, LTH_KEEP_ALL } lth_keep_vectors;
+
 /* ---- Gram matrices and their gradients ----------------------------------------------------- */
 
 /* K[i * ld + j] = k(rows_i, cols_j). `cols` NULL = rows against themselves, filled on both sides of
@@ -616,6 +639,8 @@ typedef struct lth_gp_options {
                      was found, see lth_validation_done(); false (default) = nothing is          */
     bool calibrate; /* labels: learn from rows that are left out how sharp probabilities are;
                        default true                                                            */
+    const lth_word_vectors *word_vectors; /* in the place of `vectors`; NULL = none            */
+    lth_keep_vectors keep_vectors;        /* default USED                                      */
 } lth_gp_options;
 
 LTH_API void lth_gp_options_init(lth_gp_options *options);
@@ -774,10 +799,24 @@ typedef struct lth_gp_report {
 } lth_gp_report;
 LTH_API const lth_gp_report *lth_gp_reported(const lth_gp *gp);
 
-/* Where to look for the vectors of words that training did not have; NULL (at first) = nowhere:
- * such words then match as `oov` says. The file must be the one that training used, or agree with
- * it. */
+/* Where to look for the vectors of words that training did not have; NULL (at first) = in what the
+ * model keeps beside those of its training words: nowhere, unless it keeps all. Words that are not
+ * found match as `oov` says, and a warning counts them. The file must be the one that training
+ * used, or agree with it. A model that was loaded and keeps none reads those of its training words
+ * at once. */
 LTH_API lth_status lth_gp_use_vectors(lth_gp *gp, const char *path, lth_error *err);
+/* The same with vectors in memory. */
+LTH_API lth_status lth_gp_use_word_vectors(lth_gp *gp, const lth_word_vectors *vectors,
+                                           lth_error *err);
+
+/* The evidence of the training rows at other values of the parameters, without learning: value[i],
+ * `count` of them, is that of lth_gp_param_at(gp, i), in its units; NULL = the model's own. Those
+ * that share a tag are equal. `gradient` (NULL = not wanted) gets the derivatives by them, in the
+ * same units, of each by itself: those of a tag are to be added up. Priors are not part of it.
+ * LTH_EUNSUPPORTED of a model that keeps some of its rows alone, LTH_ENUMERIC where there is no
+ * evidence. */
+LTH_API lth_status lth_gp_evidence(const lth_gp *gp, const double *value, size_t count,
+                                   double *evidence, double *gradient, lth_error *err);
 
 /* Predict every row of a table: mean[t * rows + i] and, unless NULL, sd likewise, of y, or of the
  * function without noise when `latent`. Memory grows with the training rows, not with the table. */
@@ -1060,6 +1099,8 @@ typedef struct lth_svm_options {
     const char *gram; /* a folder of lth_gram_store() to read the Gram matrix from, for a
                          kernel without `set`; NULL = none                             */
     bool partial;     /* as in lth_gp_options                                            */
+    const lth_word_vectors *word_vectors; /* in the place of `vectors`; NULL = none            */
+    lth_keep_vectors keep_vectors;        /* default USED                                      */
 } lth_svm_options;
 
 LTH_API void lth_svm_options_init(lth_svm_options *options);
@@ -1117,6 +1158,8 @@ LTH_API void lth_svm_problem_at(const lth_svm *svm, size_t i, size_t *positive, 
 
 /* As lth_gp_use_vectors(). */
 LTH_API lth_status lth_svm_use_vectors(lth_svm *svm, const char *path, lth_error *err);
+LTH_API lth_status lth_svm_use_word_vectors(lth_svm *svm, const lth_word_vectors *vectors,
+                                            lth_error *err);
 
 /* Predict every row of a table into the caller's arrays; NULL = not wanted. `label` is for one
  * label a row, `probability` for models that were trained with it. */
@@ -1178,6 +1221,31 @@ LTH_API bool lth_model_is_multi_label(const lth_model *model);
 
 /* As lth_gp_use_vectors(). */
 LTH_API lth_status lth_model_use_vectors(lth_model *model, const char *path, lth_error *err);
+LTH_API lth_status lth_model_use_word_vectors(lth_model *model, const lth_word_vectors *vectors,
+                                              lth_error *err);
+
+/* What training read its word vectors from; NULL = from nothing that is known. */
+typedef struct lth_vectors_origin {
+    const char *name; /* of the file, without its folder; "" = from memory */
+    size_t words, dimension;
+    lth_keep_vectors keep; /* what the model's file has of them */
+} lth_vectors_origin;
+LTH_API const lth_vectors_origin *lth_model_vectors_origin(const lth_model *model);
+
+/* Words of new rows that the kernel compares by their vectors, counted over all calls since the
+ * model was made. At any time, also while other threads predict. */
+typedef struct lth_words_without_vector {
+    size_t rows, units; /* that were read: rows, and all their words with repeats             */
+    size_t occurrences; /* of words without a vector: the model has none, and none was found  */
+    size_t words;       /* different ones; no more than 100,000 of them are told apart        */
+    size_t new_occurrences, new_words; /* of those that training did not have                  */
+} lth_words_without_vector;
+LTH_API void lth_model_words_without_vector(const lth_model *model, lth_words_without_vector *out,
+                                            size_t size);
+/* Each call that comes upon new words without a vector, and has nowhere to look for them, says so
+ * by one warning. While words are gathered none does; the end of it says it once for all, unless
+ * all of them were told at such an end before. */
+LTH_API void lth_model_gather_words(lth_model *model, bool gather);
 
 /* What kind of model a file holds: "gp" or "svm". Only the file's header is looked at. */
 LTH_API lth_status lth_model_kind(const char *path, char kind[16], lth_error *err);

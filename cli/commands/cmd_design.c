@@ -311,7 +311,7 @@ static int design_ask(const options *o) {
     lth_proposals_free(q.proposals);
     lth_table_free(q.rows);
     lth_design_free(q.design);
-    lth_model_free(q.feasible);
+    free_model(q.feasible);
     session_close(&q.session);
     return code;
 }

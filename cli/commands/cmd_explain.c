@@ -138,11 +138,12 @@ static lth_status predict_numbers(job *j, lth_error *err) {
 /* Labels are needed to choose what is explained. */
 static int predict(job *j) {
     lth_error err = {.status = LTH_ENOMEM};
-    lth_status status = lth_model_use_vectors(j->model, j->options->vectors, &err);
-    if (status == LTH_OK)
-        status = lth_model_classes(j->model) > 0
-                     ? prediction_make(j->model, j->table, false, &j->prediction, &err)
-                     : predict_numbers(j, &err);
+    int code = session_use_vectors(&j->session, j->model);
+    if (code) return code;
+    lth_status status = lth_model_classes(j->model) > 0
+                            ? prediction_make(j->model, j->table, false, &j->prediction, &err)
+                            : predict_numbers(j, &err);
+    tell_words(j->model); /* reasons read the rows again */
     if (status == LTH_EFORMAT)
         return session_fail_input(&j->session, &err, j->options->arguments[1]);
     return status == LTH_OK ? session_check_interrupt(&j->session)
@@ -261,7 +262,7 @@ int run_explain(const options *o) {
     free(j.chosen);
     prediction_free(&j.prediction);
     lth_table_free(j.table);
-    lth_model_free(j.model);
+    free_model(j.model);
     session_close(&j.session);
     return code;
 }

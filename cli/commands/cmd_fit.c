@@ -157,7 +157,7 @@ int run_fit(const options *o) {
     if (!code) code = summarise(&l, m);
     if (!code) code = end(&l, m);
     code = ranks_end(&l.session, code);
-    lth_model_free(m);
+    free_model(m);
     learning_close(&l);
     return code;
 }

@@ -136,7 +136,7 @@ int run_mutate(const options *o) {
     else if (!code)
         code = list_mutations(&j);
     mutations_close(&j.of);
-    lth_model_free(j.model);
+    free_model(j.model);
     session_close(&j.session);
     return code;
 }

@@ -66,7 +66,6 @@ static int open_rows(job *j) {
 
 static int open_inputs(job *j) {
     session *s = &j->session;
-    lth_error err = {0};
     unsigned ranks;
     lth_ctx_rank(s->ctx, &ranks);
     if (ranks > 1 && strcmp(j->options->arguments[0], "-") == 0)
@@ -75,8 +74,7 @@ static int open_inputs(job *j) {
     int code = session_load_model(s, j->options->arguments[0], &j->model);
     if (!code) code = check_latent(j);
     if (!code) code = check_given(j);
-    if (!code && lth_model_use_vectors(j->model, j->options->vectors, &err) != LTH_OK)
-        code = session_fail(s, &err);
+    if (!code) code = session_use_vectors(s, j->model);
     if (!code) code = open_rows(j);
     j->score = (score){.session = s, .model = j->model, .path = j->options->arguments[1]};
     return code;
@@ -181,7 +179,7 @@ int run_predict(const options *o) {
     code = ranks_end(&j.session, code);
     score_free(&j.score);
     close_rows(&j.rows);
-    lth_model_free(j.model);
+    free_model(j.model);
     session_close(&j.session);
     free(j.given.at);
     return code;

@@ -56,7 +56,6 @@ static int check_stdin(const options *o) {
 
 static int load_model(job *j, const char *path) {
     session *s = &j->session;
-    lth_error err = {0};
     lth_model *model = NULL;
     int code = session_load_model(s, path, &model);
     if (code) return code;
@@ -66,9 +65,7 @@ static int load_model(job *j, const char *path) {
                            "propose is for Gaussian processes, which know how sure they are; %s is "
                            "a support vector machine",
                            path);
-    if (lth_model_use_vectors(model, j->options->vectors, &err) != LTH_OK)
-        return session_fail(s, &err);
-    return EXIT_DONE;
+    return session_use_vectors(s, model);
 }
 
 static int load_models(job *j) {
@@ -281,7 +278,7 @@ int run_propose(const options *o) {
     lth_table_free(j.from);
     lth_space_free(j.space);
     choice_close(&j.choice);
-    for (size_t m = 0; m < j.model_count; ++m) lth_model_free(j.models[m]);
+    for (size_t m = 0; m < j.model_count; ++m) free_model(j.models[m]);
     free(j.models);
     free(j.columns.at);
     session_close(&j.session);

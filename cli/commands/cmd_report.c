@@ -44,16 +44,10 @@ static int choose_targets(job *j) {
     return EXIT_DONE;
 }
 
-static int use_vectors(job *j) {
-    lth_error err = {0};
-    lth_status status = lth_model_use_vectors(j->model, j->options->vectors, &err);
-    return status == LTH_OK ? EXIT_DONE : session_fail(&j->session, &err);
-}
-
 static int read_data(job *j) {
     j->data.path = j->options->data.at[0];
     int code = choose_targets(j);
-    if (!code) code = use_vectors(j);
+    if (!code) code = session_use_vectors(&j->session, j->model);
     if (code) return code;
     const list *targets = &j->data.targets;
     const char *room[1], *columns[targets->count + 1];
@@ -108,7 +102,7 @@ int run_report(const options *o) {
     lth_table_free(j.data.table);
     free(j.data.targets.at);
     free(j.wild);
-    lth_model_free(j.model);
+    free_model(j.model);
     session_close(&j.session);
     return code;
 }

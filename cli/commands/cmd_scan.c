@@ -369,7 +369,7 @@ int run_scan(const options *o) {
     free(j.letters);
     free(j.windows);
     lth_table_stream_close(j.stream);
-    lth_model_free(j.model);
+    free_model(j.model);
     session_close(&j.session);
     return code;
 }

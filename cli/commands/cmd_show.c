@@ -367,6 +367,24 @@ static int put_gp(json_writer *w, lth_model *m) {
 
 /* ---- Both kinds ---- */
 
+static const char *const keep_names[] = {"used", "none", "all"};
+
+static void put_vectors(json_writer *w, const lth_vectors_origin *o) {
+    if (!o) return;
+    json_begin_object(w, "vectors");
+    json_put_text(w, "file", o->name);
+    json_put_count(w, "words", o->words);
+    json_put_count(w, "dimension", o->dimension);
+    json_put_text(w, "kept", keep_names[o->keep]);
+    json_end(w);
+}
+
+static void print_vectors(const lth_vectors_origin *o) {
+    if (o)
+        printf("vectors\t%s, %zu words of %zu numbers; %s kept\n",
+               *o->name ? o->name : "from memory", o->words, o->dimension, keep_names[o->keep]);
+}
+
 static int print_json(lth_model *m, const char *kernel) {
     int code = EXIT_DONE;
     json_writer w = {.to = stdout};
@@ -381,12 +399,14 @@ static int print_json(lth_model *m, const char *kernel) {
         json_put_svm(&w, lth_model_svm(m));
     else
         code = put_gp(&w, m);
+    put_vectors(&w, lth_model_vectors_origin(m));
     json_end(&w);
     return code;
 }
 
 static int print_text(lth_model *m, const char *kernel) {
     puts(kernel);
+    print_vectors(lth_model_vectors_origin(m));
     if (lth_model_gp(m)) return print_gp(m);
     print_svm(lth_model_svm(m));
     return EXIT_DONE;
@@ -406,7 +426,7 @@ int run_show(const options *o) {
     int code = session_open(&s, o);
     if (!code) code = session_load_model(&s, o->arguments[0], &m);
     if (!code) code = print_model(m, o->json);
-    lth_model_free(m);
+    free_model(m);
     session_close(&s);
     return code;
 }

@@ -93,7 +93,7 @@ class GpOptions(Structure):
                 ("exposure", c_char_p), ("point", Enum), ("mean", c_char_p),
                 ("intervals", c_bool), ("average", c_size_t),
                 ("coregion", c_size_t), ("noise_kernel", c_char_p), ("partial", c_bool),
-                ("calibrate", c_bool)]
+                ("calibrate", c_bool), ("word_vectors", c_void_p), ("keep_vectors", Enum)]
 
 
 class ClassRows(Structure):
@@ -196,7 +196,7 @@ class SvmOptions(Structure):
                 ("nu_count", c_size_t), ("set", POINTER(c_char_p)), ("set_count", c_size_t),
                 ("inner_folds", c_size_t), ("class_weights", c_char_p), ("vectors", c_char_p),
                 ("solver", Enum), ("features", c_size_t), ("gram", c_char_p),
-                ("partial", c_bool)]
+                ("partial", c_bool), ("word_vectors", c_void_p), ("keep_vectors", Enum)]
 
 
 class SvmReport(Structure):
@@ -221,6 +221,15 @@ class SvmPoint(Structure):
 class SvmPrediction(Structure):
     _fields_ = [("value", c_void_p), ("label", c_void_p), ("has", c_void_p),
                 ("probability", c_void_p), ("decision", c_void_p), ("score", c_void_p)]
+
+
+class VectorsOrigin(Structure):
+    _fields_ = [("name", c_char_p), ("words", c_size_t), ("dimension", c_size_t), ("keep", Enum)]
+
+
+class WordsWithoutVector(Structure):
+    _fields_ = [("rows", c_size_t), ("units", c_size_t), ("occurrences", c_size_t),
+                ("words", c_size_t), ("new_occurrences", c_size_t), ("new_words", c_size_t)]
 
 
 class ExplainOptions(Structure):
@@ -374,6 +383,11 @@ FUNCTIONS = {
     "lth_items_free": (None, [_object]),
     "lth_items_count": (c_size_t, [_object]),
     "lth_encoder_read_vectors": (Status, [_object, c_char_p, _error]),
+    "lth_word_vectors_create": (Status, [_object, POINTER(c_char_p), POINTER(c_size_t), c_size_t,
+                                         c_size_t, _array, _out, _error]),
+    "lth_word_vectors_read": (Status, [_object, c_char_p, _out, _error]),
+    "lth_word_vectors_free": (None, [_object]),
+    "lth_encoder_use_vectors": (Status, [_object, _object, _error]),
     "lth_gram": (Status, [_object, _object, _object, _array, c_size_t, _error]),
     "lth_gram_diagonal": (Status, [_object, _object, _array, _error]),
     "lth_gram_diagonal_pull": (Status, [_object, _object, _array, _array, _error]),
@@ -426,6 +440,8 @@ FUNCTIONS = {
                                   _error]),
     "lth_gp_reported": (POINTER(GpReport), [_object]),
     "lth_gp_use_vectors": (Status, [_object, c_char_p, _error]),
+    "lth_gp_use_word_vectors": (Status, [_object, _object, _error]),
+    "lth_gp_evidence": (Status, [_object, _array, c_size_t, POINTER(c_double), _array, _error]),
     "lth_gp_predict": (Status, [_object, _object, c_bool, _array, _array, _error]),
     "lth_gp_coregion": (c_size_t, [_object]),
     "lth_gp_classify": (Status, [_object, _object, _array, _error]),
@@ -484,6 +500,7 @@ FUNCTIONS = {
     "lth_svm_point_at": (POINTER(SvmPoint), [_object, c_size_t]),
     "lth_svm_problem_at": (None, [_object, c_size_t, POINTER(c_size_t), POINTER(c_size_t)]),
     "lth_svm_use_vectors": (Status, [_object, c_char_p, _error]),
+    "lth_svm_use_word_vectors": (Status, [_object, _object, _error]),
     "lth_svm_predict": (Status, [_object, _object, POINTER(SvmPrediction), c_size_t, _error]),
     "lth_svm_save": (Status, [_object, c_char_p, _error]),
     "lth_svm_load": (Status, [_object, c_char_p, _out, _error]),
@@ -526,6 +543,10 @@ FUNCTIONS = {
     "lth_model_class": (c_char_p, [_object, c_size_t]),
     "lth_model_is_multi_label": (c_bool, [_object]),
     "lth_model_use_vectors": (Status, [_object, c_char_p, _error]),
+    "lth_model_use_word_vectors": (Status, [_object, _object, _error]),
+    "lth_model_vectors_origin": (POINTER(VectorsOrigin), [_object]),
+    "lth_model_words_without_vector": (None, [_object, POINTER(WordsWithoutVector), c_size_t]),
+    "lth_model_gather_words": (None, [_object, c_bool]),
     "lth_model_functions": (c_size_t, [_object]),
     "lth_model_explain": (Status, [_object, _object, c_size_t, POINTER(ExplainOptions), _out,
                                    _error]),
@@ -590,6 +611,7 @@ STRUCTURES = {
     "lth_column": Column, "lth_param": Param, "lth_argument": Argument, "lth_family": Family,
     "lth_gp_step": GpStep, "lth_gp_options": GpOptions, "lth_class_rows": ClassRows,
     "lth_gp_param": GpParam, "lth_gp_symbol": GpSymbol, "lth_trend_weight": TrendWeight,
+    "lth_vectors_origin": VectorsOrigin, "lth_words_without_vector": WordsWithoutVector,
     "lth_metrics": Metrics,
     "lth_gp_report": GpReport, "lth_gp_prediction": GpPrediction,
     "lth_gp_sample_options": GpSampleOptions,

@@ -19,6 +19,7 @@ from ._types import ArrayLike, KernelLike, PathLike, Rows
 from .errors import Error
 from .proposals import Proposals, model_of, picked, propose_options
 from .spaces import checker, search_options
+from .vectors import path_of as vectors_path
 
 _KEPT = ("round", "asked", "mean", "sd", "acquisition")  # beside columns and targets
 _TEXT = (0, 2)  # kinds of columns whose cells are no numbers
@@ -161,7 +162,7 @@ class Design:
         options.step = _c.GpStepFn()  # Ctrl-C comes by the context
         for name, value in estimator._how().items():
             setattr(options, name, value)
-        options.vectors = kernels.vectors_path(estimator.vectors) \
+        options.vectors = vectors_path(estimator.vectors) \
             if lib.lth_kernel_needs_vectors(parsed.pointer) else None
         return options
 

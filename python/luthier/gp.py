@@ -132,16 +132,16 @@ class _GP(Learned, model.Model):
         """For `cross_validate`: (context, parsed, columns, targets, options, what validates)."""
         context, parsed, columns, targets, more = self._task(X, y, self._known(**known))
         options = self._options(StatusLine(False), [], context)
-        self._set(options, parsed, columns, more)
+        self._set(options, context, parsed, columns, more)
         return context, parsed, columns, targets, options, lib.lth_gp_cv
 
-    def _set(self, options, parsed, columns, more):
+    def _set(self, options, context, parsed, columns, more):
         for name, value in more.items():
             setattr(options, name, value)
-        options.vectors = self._vectors_for(parsed, columns)
+        self._set_vectors(options, context, parsed, columns)
 
     def _arguments(self, context, parsed, columns, targets, options, more):
-        self._set(options, parsed, columns, more)
+        self._set(options, context, parsed, columns, more)
         names, count = model.strings(targets, "targets")
         table = tables.Table(context, {**columns, **targets})  # the caller keeps it alive
         return table, (context.pointer, parsed.expression.encode(), table.pointer, names, count,
@@ -184,8 +184,12 @@ class GPRegressor(RegressorMixin, Predicted, _GP):
         ``"ssk(text)"``, ``"normalize(sstk(tree)) + rbf(f1..f17)"``, ... Or ``"precomputed"``: X is a
         matrix, the values of rows with the training rows; or a function of two lists of rows that
         returns such a matrix. Then a factor in front and the noise are learned.
-    vectors : path, optional
-        A file of word vectors (GloVe, word2vec, fastText .vec; also gzipped).
+    vectors : path, dict or pair, optional
+        Word vectors: a file (GloVe, word2vec, fastText .vec; also gzipped), ``{word: numbers}``, or
+        ``(words, matrix)``.
+    keep_vectors : {"used", "none", "all"}
+        What `save` and pickle keep of them: those of the training words; none, then a model that was
+        loaded needs them; or all, in a byte a number, so that it finds new words by itself.
     restarts : int
         Scrambled starts beside the informed one.
     max_iter : int
@@ -302,7 +306,8 @@ class GPRegressor(RegressorMixin, Predicted, _GP):
     noise_kernel = None
     likelihood_, warp_, grades_ = "gaussian", None, None
 
-    def __init__(self, kernel: KernelLike = "ssk(text)", *, vectors: Any = None, restarts: int = 4,
+    def __init__(self, kernel: KernelLike = "ssk(text)", *, vectors: Any = None,
+                 keep_vectors: str = "used", restarts: int = 4,
                  max_iter: int = 200, noise: Optional[float] = None,
                  fix: Optional[Sequence[str]] = None,
                  prior: Optional[Mapping[str, Tuple[float, float]]] = None, learn: bool = True,
@@ -320,6 +325,7 @@ class GPRegressor(RegressorMixin, Predicted, _GP):
                  device: str = "cpu", cluster: str = "none") -> None:
         self.kernel = kernel
         self.vectors = vectors
+        self.keep_vectors = keep_vectors
         self.restarts = restarts
         self.max_iter = max_iter
         self.noise = noise
@@ -450,8 +456,9 @@ class GPClassifier(ClassifierMixin, model.Classes, _GP):
 
     Parameters
     ----------
-    kernel, vectors, restarts, max_iter, fix, prior, learn, mean, posterior, inducing, learn_rows,
-    bound, gram, intervals, average, journal, n_jobs, random_state, verbose, precision, device, cluster
+    kernel, vectors, keep_vectors, restarts, max_iter, fix, prior, learn, mean, posterior, inducing,
+    learn_rows, bound, gram, intervals, average, journal, n_jobs, random_state, verbose, precision,
+    device, cluster
         As for `GPRegressor`; "exact" is Laplace's approximation here, and there is no "cg".
     likelihood : {"logit", "probit", "softmax"}
         How the latent function becomes a probability. With "softmax" all classes are one model,
@@ -473,7 +480,7 @@ class GPClassifier(ClassifierMixin, model.Classes, _GP):
     """
 
     def __init__(self, kernel: KernelLike = "ssk(text)", *, vectors: Any = None,
-                 likelihood: str = "logit", restarts: int = 4, max_iter: int = 200,
+                 keep_vectors: str = "used", likelihood: str = "logit", restarts: int = 4, max_iter: int = 200,
                  fix: Optional[Sequence[str]] = None,
                  prior: Optional[Mapping[str, Tuple[float, float]]] = None, learn: bool = True,
                  mean: Optional[str] = None, posterior: str = "auto",
@@ -485,6 +492,7 @@ class GPClassifier(ClassifierMixin, model.Classes, _GP):
                  device: str = "cpu", cluster: str = "none", calibrate: bool = True) -> None:
         self.kernel = kernel
         self.vectors = vectors
+        self.keep_vectors = keep_vectors
         self.likelihood = likelihood
         self.restarts = restarts
         self.max_iter = max_iter

@@ -10,7 +10,7 @@ from typing import Any, Dict, List, Optional, Tuple
 
 import numpy as np
 
-from . import tables
+from . import tables, vectors as word_vectors
 from ._algebra import Algebra
 from ._compat import BaseKernel, Hyperparameter
 from ._c import GramStoreOptions
@@ -200,17 +200,7 @@ class _Encoded:
                             lib.lth_items_free, self.encoder) for table in self.tables]
         self.items = [owned.pointer for owned in self.owned]
         if vectors is not None and lib.lth_kernel_needs_vectors(parsed.pointer):
-            context.call(lib.lth_encoder_read_vectors, self.encoder.pointer,
-                         vectors_path(vectors), long=True, in_memory=False)
-
-
-def vectors_path(vectors):
-    if vectors is None:
-        return None
-    try:
-        return os.fsencode(vectors)
-    except TypeError:
-        raise Error(f"vectors wants the path of a file, not {vectors!r}") from None
+            word_vectors.give(vectors, self.encoder, context)
 
 
 class Kernel(Algebra, Prior, BaseKernel):
@@ -225,8 +215,9 @@ class Kernel(Algebra, Prior, BaseKernel):
     expression : str
         As on the command line: ``"normalize(ssk(text, order=3))"``. ``rbf(f*)`` reads all columns
         of an array.
-    vectors : path, optional
-        A file of word vectors, for kernels that compare words by them.
+    vectors : path, dict or pair, optional
+        Word vectors, for kernels that compare words by them: a file, ``{word: numbers}``, or
+        ``(words, matrix)``.
     n_jobs : int, optional
         Threads; None and -1 mean all cores.
     device : str
@@ -276,7 +267,8 @@ class Kernel(Algebra, Prior, BaseKernel):
             parsed = Parsed(parsed.context, parsed.expression)
         columns = [parsed.read(X) for X in inputs]
         kept = self.__dict__.get("_encoded")
-        if len(columns) == 1 and kept is not None and kept[0] == (parsed, self.vectors):
+        if len(columns) == 1 and kept is not None and kept[0][0] is parsed and \
+                word_vectors.same(kept[0][1], self.vectors):
             if all(c.same_as(kept[1][name]) for name, c in columns[0].items()):
                 return kept[2]
         encoded = _Encoded(parsed, self.vectors, *columns)
@@ -497,7 +489,10 @@ class Kernel(Algebra, Prior, BaseKernel):
     requires_vector_input = False
 
     def __eq__(self, other):
-        return type(other) is type(self) and self.get_params() == other.get_params()
+        if type(other) is not type(self):
+            return False
+        mine, theirs = self.get_params(), other.get_params()
+        return word_vectors.same(mine.pop("vectors"), theirs.pop("vectors")) and mine == theirs
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -514,7 +509,7 @@ class Kernel(Algebra, Prior, BaseKernel):
         return str(self.expression)
 
     def __repr__(self):
-        more = "" if self.vectors is None else f", vectors={self.vectors!r}"
+        more = "" if self.vectors is None else f", vectors={word_vectors.described(self.vectors)}"
         return f"Kernel({self.expression!r}{more})"
 
 

@@ -8,7 +8,7 @@ from typing import Any, Iterator, Optional, TextIO
 
 import numpy as np
 
-from . import _c, given, kernel as kernels, labels, tables
+from . import _c, given, kernel as kernels, labels, tables, vectors
 from ._compat import HAVE_SKLEARN, BaseEstimator
 from ._context import Context, Owned, seed_of
 from ._library import lib
@@ -25,7 +25,7 @@ class Model(Explained, BaseEstimator):
 
     _api = ""
     _spreads = True  # predictions have variances
-    device, cluster = "cpu", "none"  # of pickles that do not tell
+    device, cluster, keep_vectors = "cpu", "none", "used"  # of pickles that do not tell
     _given = None
 
     def _c(self, name):
@@ -104,15 +104,38 @@ class Model(Explained, BaseEstimator):
             return dict(zip(self.feature_names_in_, np.asarray(X).T))
         return X
 
-    def _vectors_for(self, parsed, columns):
-        """The file of vectors as C wants it; None where the kernel reads none."""
+    def _set_vectors(self, options, context, parsed, columns):
+        """Word vectors and what is kept of them, where the kernel reads any."""
+        if self.keep_vectors not in vectors.KEEP:
+            raise Error(f'keep_vectors wants "used", "none" or "all", not {self.keep_vectors!r}')
         if not lib.lth_kernel_needs_vectors(parsed.pointer):
-            return None
+            return
         given = any(isinstance(c, tables.Vectors) for c in columns.values())
         if self.vectors is None and not given:
             raise Error("this kernel compares words by their vectors: give vectors=FILE, or X as "
                         "2-D arrays of vectors")
-        return kernels.vectors_path(self.vectors)
+        options.keep_vectors = vectors.KEEP[self.keep_vectors]
+        table = self._vectors_in_memory(context)
+        if table is not None:
+            options.word_vectors = table.pointer
+        else:
+            options.vectors = vectors.path_of(self.vectors)
+
+    def _vectors_in_memory(self, context):
+        """`vectors` as an object of the C library, made once; None of a file."""
+        made = self.__dict__.get("_word_vectors")
+        if made is None or made[0] is not self.vectors:
+            made = self._word_vectors = self.vectors, vectors.table(self.vectors, context)
+        return made[1]
+
+    def _use_vectors(self, pointer):
+        """Where the model looks for the vectors of new words."""
+        table = self._vectors_in_memory(self._context)
+        if table is not None:
+            self._context.call(self._c("use_word_vectors"), pointer, table.pointer)
+        else:
+            self._context.call(self._c("use_vectors"), pointer, vectors.path_of(self.vectors),
+                               in_memory=False)
 
     def _own(self, pointer, context):
         """Take over a model of the C library."""
@@ -152,8 +175,7 @@ class Model(Explained, BaseEstimator):
         self._check_features(X)
         columns = kernels.read(self._with_names(X), self._columns, self.kernel_.expression)
         if lib.lth_kernel_needs_vectors(self._c("kernel")(pointer)):
-            self._context.call(self._c("use_vectors"), pointer,
-                               kernels.vectors_path(self.vectors), in_memory=False)
+            self._use_vectors(pointer)
         return columns
 
     def _given_columns(self, X, spread):
@@ -238,6 +260,7 @@ class Model(Explained, BaseEstimator):
         if state.pop("_model", None) is not None:
             state["_bytes"] = self._to_bytes()
         state.pop("_context", None)
+        state.pop("_word_vectors", None)
         return state
 
     def __setstate__(self, state):
@@ -354,7 +377,7 @@ def load(path: PathLike, vectors: Any = None, n_jobs: Optional[int] = None,
     Parameters
     ----------
     path : path
-    vectors : path, optional
+    vectors : path, dict or pair, optional
         Where to look for the vectors of words that training did not have.
     n_jobs : int, optional
         Threads for predictions; None and -1 mean all cores.

@@ -52,7 +52,7 @@ class _SVM(model.Model):
 
     def _fit(self, X, y):
         context, parsed, columns, targets, lists, more = self._task(X, y)
-        options = self._options(parsed, columns, lists, more)
+        options = self._options(context, parsed, columns, lists, more)
         table = tables.Table(context, {**columns, **targets})
         line = model.status_line(context, self.verbose)
         try:
@@ -69,10 +69,10 @@ class _SVM(model.Model):
         if known:
             raise Error(f"a support vector machine takes no {', '.join(known)}")
         context, parsed, columns, targets, lists, more = self._task(X, y)
-        options = self._options(parsed, columns, lists, more)
+        options = self._options(context, parsed, columns, lists, more)
         return context, parsed, columns, targets, options, lib.lth_svm_cv
 
-    def _options(self, parsed, columns, lists, more):
+    def _options(self, context, parsed, columns, lists, more):
         options = _c.SvmOptions()
         lib.lth_svm_options_init(byref(options))
         options.set, options.set_count = model.strings(_grid(self.grid), "grid")
@@ -89,7 +89,7 @@ class _SVM(model.Model):
             setattr(options, name + "_count", len(options.keep[-1]))
         for name, value in more.items():
             setattr(options, name, value)
-        options.vectors = self._vectors_for(parsed, columns)
+        self._set_vectors(options, context, parsed, columns)
         return options
 
     def _read(self):
@@ -135,7 +135,7 @@ class SVC(ClassifierMixin, model.Classes, _SVM):
         Linear: without a Gram matrix, for kernels that are inner products of sparse features. Origin: without a threshold.
     features : int, optional
         So many rows stand for all: each row is described by its similarities with these, without a Gram matrix. For many rows.
-    vectors, n_jobs, random_state, verbose, precision, device, cluster
+    vectors, keep_vectors, n_jobs, random_state, verbose, precision, device, cluster
         As for `GPRegressor`.
 
     Attributes
@@ -156,8 +156,8 @@ class SVC(ClassifierMixin, model.Classes, _SVM):
                  nu: Optional[Values] = None, grid: Optional[Mapping[str, Any]] = None,
                  inner_folds: int = 3, class_weight: Any = None, multi_class: Optional[str] = None,
                  probability: bool = False, solver: str = "auto", features: Optional[int] = None,
-                 vectors: Any = None, n_jobs: Optional[int] = None, random_state: Random = None,
-                 verbose: int = 0, precision: str = "double", device: str = "cpu",
+                 vectors: Any = None, keep_vectors: str = "used", n_jobs: Optional[int] = None,
+                 random_state: Random = None, verbose: int = 0, precision: str = "double", device: str = "cpu",
                  cluster: str = "none") -> None:
         self.kernel = kernel
         self.C = C
@@ -170,6 +170,7 @@ class SVC(ClassifierMixin, model.Classes, _SVM):
         self.solver = solver
         self.features = features
         self.vectors = vectors
+        self.keep_vectors = keep_vectors
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -259,7 +260,7 @@ class SVR(RegressorMixin, _SVM):
 
     Parameters
     ----------
-    kernel, C, grid, inner_folds, solver, features, vectors, n_jobs, random_state, verbose, precision, device, cluster
+    kernel, C, grid, inner_folds, solver, features, vectors, keep_vectors, n_jobs, random_state, verbose, precision, device, cluster
         As for `SVC`.
     epsilon : float or list of float
         Errors up to this are free.
@@ -275,8 +276,8 @@ class SVR(RegressorMixin, _SVM):
     def __init__(self, kernel: KernelLike = "ssk(text)", *, C: Values = 1.0, epsilon: Values = 0.1,
                  nu: Optional[Values] = None, grid: Optional[Mapping[str, Any]] = None,
                  inner_folds: int = 3, solver: str = "auto", features: Optional[int] = None,
-                 vectors: Any = None, n_jobs: Optional[int] = None, random_state: Random = None,
-                 verbose: int = 0, precision: str = "double", device: str = "cpu",
+                 vectors: Any = None, keep_vectors: str = "used", n_jobs: Optional[int] = None,
+                 random_state: Random = None, verbose: int = 0, precision: str = "double", device: str = "cpu",
                  cluster: str = "none") -> None:
         self.kernel = kernel
         self.C = C
@@ -287,6 +288,7 @@ class SVR(RegressorMixin, _SVM):
         self.solver = solver
         self.features = features
         self.vectors = vectors
+        self.keep_vectors = keep_vectors
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose

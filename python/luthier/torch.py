@@ -16,11 +16,11 @@ from functools import lru_cache
 import numpy as np
 import torch
 
-from . import tables
+from . import tables, vectors as word_vectors
 from ._context import Context, Owned
 from ._library import lib
 from .errors import Error
-from .kernel import _DIRECT, _LEAST, _OPEN, Kernel, Parsed, _empty, expression_of, vectors_path
+from .kernel import _DIRECT, _LEAST, _OPEN, Kernel, Parsed, _empty, expression_of
 
 __all__ = ["Parameters", "diagonal", "gram", "parameters"]
 
@@ -97,14 +97,13 @@ class Source:
 
     def _read_vectors(self, columns):
         """Read the file, which may be large, unless all texts were there when it was read."""
-        path, parsed = vectors_path(self.kernel.vectors), self.parsed
-        if path is None or not lib.lth_kernel_needs_vectors(parsed.pointer):
+        vectors, parsed = self.kernel.vectors, self.parsed
+        if vectors is None or not lib.lth_kernel_needs_vectors(parsed.pointer):
             return
         texts = {text for c in columns.values() if isinstance(c, tables.Texts)
                  for text in c._values}
         if not texts <= self._with_vectors:
-            parsed.context.call(lib.lth_encoder_read_vectors, self.encoder.pointer, path, long=True,
-                                in_memory=False)
+            word_vectors.give(vectors, self.encoder, parsed.context)
             self._with_vectors |= texts
 
     def at(self, theta, function, *arguments, long):

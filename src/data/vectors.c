@@ -13,11 +13,11 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "data/word_vectors.h"
 
 enum {
     LOOK_AHEAD = 65536,     /* bytes by which the layout is recognised            */
-    MAX_DIMENSION = 100000, /* more is a damaged header                           */
-    MAX_COUNT = INT32_MAX,  /* the same; rows are numbered by int32_t             */
+    MAX_COUNT = INT32_MAX,  /* more is a damaged header; rows are numbered by int32_t */
     MAX_BINARY_WORD = 4096, /* bytes; more means that this is no word2vec binary  */
     REPEATS_TOLD = 5,       /* warnings about repeated words before they are summed up */
     BLOCK = 64,             /* bytes in which fields are counted together         */
@@ -32,7 +32,8 @@ typedef struct header {
 
 typedef struct reader {
     const lth_ctx *ctx;
-    const lth__symbols *vocabulary;
+    const lth__symbols *vocabulary; /* NULL = every word is wanted, and goes to `every` */
+    lth__symbols *every;
     lth__input *in;
     lth__vectors v;
     size_t capacity; /* of v.values, in floats                          */
@@ -177,13 +178,29 @@ static void warn_repeat(reader *r, const char *word, size_t length) {
              (int)length, word);
 }
 
-/* The symbol of a word that is wanted and still without a vector, or LTH__NO_SYMBOL. */
-static lth__symbol wanted(reader *r, const char *word, size_t length) {
-    lth__symbol symbol = lth__symbols_find(r->vocabulary, word, length);
-    if (symbol == LTH__NO_SYMBOL || symbol < r->v.first) return LTH__NO_SYMBOL;
-    if (r->v.row_of[symbol - r->v.first] < 0) return symbol;
+/* Where every word is: the next symbol, or one that it has already. */
+static lth_status want_every(reader *r, const char *word, size_t length, lth__symbol *out,
+                             lth_error *err) {
+    *out = lth__symbols_intern(r->every, word, length);
+    if (*out == LTH__NO_SYMBOL) return lth__fail_memory(err, length);
+    if (*out == r->v.count) return LTH_OK;
     warn_repeat(r, word, length);
-    return LTH__NO_SYMBOL;
+    *out = LTH__NO_SYMBOL;
+    return LTH_OK;
+}
+
+/* The symbol of a word that is wanted and still without a vector, or LTH__NO_SYMBOL. */
+static lth_status wanted(reader *r, const char *word, size_t length, lth__symbol *out,
+                         lth_error *err) {
+    if (r->every) return want_every(r, word, length, out, err);
+    *out = LTH__NO_SYMBOL;
+    lth__symbol symbol = lth__symbols_find(r->vocabulary, word, length);
+    if (symbol == LTH__NO_SYMBOL || symbol < r->v.first) return LTH_OK;
+    if (r->v.row_of[symbol - r->v.first] < 0)
+        *out = symbol;
+    else
+        warn_repeat(r, word, length);
+    return LTH_OK;
 }
 
 /* Room for one more row; NULL = out of memory. */
@@ -195,7 +212,8 @@ static float *next_row(reader *r) {
 }
 
 static void keep_row(reader *r, lth__symbol symbol) {
-    r->v.row_of[symbol - r->v.first] = (int32_t)r->v.count++;
+    if (r->v.row_of) r->v.row_of[symbol - r->v.first] = (int32_t)r->v.count;
+    r->v.count++;
 }
 
 /* ---- Text ----------------------------------------------------------------------------------- */
@@ -247,10 +265,10 @@ static lth_status find_word(const reader *r, const char *line, size_t length, si
 
 static lth_status set_dimension(reader *r, const char *line, size_t length, lth_error *err) {
     size_t numbers = count_numbers(line, length);
-    if (numbers == 0 || numbers > MAX_DIMENSION)
+    if (numbers == 0 || numbers > LTH__MAX_DIMENSION)
         return lth__fail_at(err, LTH_EFORMAT, lth__input_name(r->in), lth__input_line_number(r->in),
                             0, "%zu numbers follow the first word, where vectors have 1 to %d",
-                            numbers, MAX_DIMENSION);
+                            numbers, LTH__MAX_DIMENSION);
     r->v.dimension = numbers;
     return LTH_OK;
 }
@@ -262,7 +280,8 @@ static lth_status read_text_line(reader *r, const char *line, size_t length, lth
     size_t end;
     LTH_TRY(find_word(r, line, length, &end, err));
     r->words++;
-    lth__symbol symbol = wanted(r, line, end);
+    lth__symbol symbol;
+    LTH_TRY(wanted(r, line, end, &symbol, err));
     if (symbol == LTH__NO_SYMBOL) return LTH_OK;
     float *row = next_row(r);
     if (!row) return lth__fail_memory(err, r->v.dimension * sizeof *row);
@@ -346,7 +365,8 @@ static lth_status read_binary_words(reader *r, uint64_t count, unsigned char *by
         LTH_TRY(read_binary_word(r, word, &length, err));
         LTH_TRY(lth__input_bytes(r->in, bytes, 4 * r->v.dimension, &got, err));
         if (got < 4 * r->v.dimension) return fail_binary(r, "the file ends inside a vector", err);
-        lth__symbol symbol = wanted(r, word, length);
+        lth__symbol symbol;
+        LTH_TRY(wanted(r, word, length, &symbol, err));
         if (symbol != LTH__NO_SYMBOL) LTH_TRY(keep_binary(r, symbol, bytes, err));
     }
     bool more;
@@ -376,9 +396,9 @@ static lth_status read_header(reader *r, const header *h, lth_error *err) {
     if (h->count < 1 || h->count > MAX_COUNT)
         return lth__fail_at(err, LTH_EFORMAT, name, 1, 1,
                             "the header's number of words is not between 1 and %d", MAX_COUNT);
-    if (h->dimension < 1 || h->dimension > MAX_DIMENSION)
+    if (h->dimension < 1 || h->dimension > LTH__MAX_DIMENSION)
         return lth__fail_at(err, LTH_EFORMAT, name, 1, second + 1,
-                            "the header's dimension is not between 1 and %d", MAX_DIMENSION);
+                            "the header's dimension is not between 1 and %d", LTH__MAX_DIMENSION);
     r->v.dimension = (size_t)h->dimension;
     r->has_header = true;
     return LTH_OK;
@@ -413,7 +433,22 @@ static void warn_at_end(const reader *r, bool warns) {
                  name);
 }
 
-lth_status lth__vectors_read_words(const lth_ctx *ctx, const char *path,
+static lth_status read_file(reader *r, const char *path, bool warns, lth__vectors *out,
+                            lth_error *err) {
+    lth_status status = lth__input_open(r->ctx ? r->ctx->relay : NULL, path, &r->in, err);
+    if (status == LTH_OK) status = read_vectors(r, err);
+    if (status == LTH_OK) {
+        warn_at_end(r, warns);
+        r->v.offered = r->words;
+        *out = r->v;
+    } else {
+        lth__vectors_free(&r->v);
+    }
+    lth__input_close(r->in);
+    return status;
+}
+
+lth_status lth__vectors_read_words(const lth_ctx *ctx, lth__vector_source from,
                                    const lth__symbols *vocabulary, bool warns, lth__vectors *out,
                                    lth_error *err) {
     reader r = {.ctx = ctx, .vocabulary = vocabulary};
@@ -423,22 +458,20 @@ lth_status lth__vectors_read_words(const lth_ctx *ctx, const char *path,
     r.v.row_of = lth__alloc(words, sizeof *r.v.row_of);
     if (!r.v.row_of) return lth__fail_memory(err, words * sizeof *r.v.row_of);
     for (size_t i = 0; i < words; i++) r.v.row_of[i] = -1;
-    lth_status status = lth__input_open(ctx ? ctx->relay : NULL, path, &r.in, err);
-    if (status == LTH_OK) status = read_vectors(&r, err);
-    if (status == LTH_OK) {
-        warn_at_end(&r, warns);
-        *out = r.v;
-    } else {
-        lth__vectors_free(&r.v);
-    }
-    lth__input_close(r.in);
-    return status;
+    if (!from.table) return read_file(&r, from.path, warns, out, err);
+    return lth__word_vectors_take(ctx, from.table, vocabulary, warns, &r.v, out, err);
 }
 
-lth_status lth__vectors_read(const lth_ctx *ctx, const char *path, const lth__symbols *vocabulary,
-                             lth__vectors *out, lth_error *err) {
+lth_status lth__vectors_read_all(const lth_ctx *ctx, const char *path, lth__symbols *words,
+                                 lth__vectors *out, lth_error *err) {
+    reader r = {.ctx = ctx, .every = words};
+    return read_file(&r, path, false, out, err);
+}
+
+lth_status lth__vectors_read(const lth_ctx *ctx, lth__vector_source from,
+                             const lth__symbols *vocabulary, lth__vectors *out, lth_error *err) {
     bool warns = lth__symbols_first(vocabulary) == 0;
-    return lth__vectors_read_words(ctx, path, vocabulary, warns, out, err);
+    return lth__vectors_read_words(ctx, from, vocabulary, warns, out, err);
 }
 
 void lth__vectors_free(lth__vectors *v) {

@@ -86,14 +86,14 @@ static lth_status fill_from_parts(const lth__symbols *vocabulary, const lth__sym
     return LTH_OK;
 }
 
-lth_status lth__vectors_read_parts(const lth_ctx *ctx, const char *path,
+lth_status lth__vectors_read_parts(const lth_ctx *ctx, lth__vector_source from,
                                    const lth__symbols *vocabulary, lth__vectors *out,
                                    lth_error *err) {
     lth__symbols *all = with_parts(vocabulary);
     if (!all) return lth__fail_memory(err, 0);
     lth__vectors v;
     bool warns = lth__symbols_first(vocabulary) == 0;
-    lth_status status = lth__vectors_read_words(ctx, path, all, warns, &v, err);
+    lth_status status = lth__vectors_read_words(ctx, from, all, warns, &v, err);
     if (status == LTH_OK) {
         status = fill_from_parts(vocabulary, all, &v, err);
         if (status == LTH_OK)

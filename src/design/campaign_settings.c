@@ -220,12 +220,14 @@ static lth_status set_field(lth_design *d, const field *f, const void *from, con
 
 /* A campaign's table has no such columns, and is no Gram matrix. */
 static lth_status refuse_columns(const lth_gp_options *gp, lth_error *err) {
-    const char *wrong = gp->noise_by   ? "noise_by"
-                        : gp->weights  ? "weights"
-                        : gp->exposure ? "exposure"
-                        : gp->gram     ? "gram"
-                        : gp->journal  ? "journal"
-                                       : NULL;
+    const char *wrong = gp->noise_by       ? "noise_by"
+                        : gp->weights      ? "weights"
+                        : gp->exposure     ? "exposure"
+                        : gp->gram         ? "gram"
+                        : gp->journal      ? "journal"
+                        : gp->word_vectors ? "word_vectors"
+                        : gp->keep_vectors ? "keep_vectors"
+                                           : NULL;
     if (!wrong) return LTH_OK;
     return lth__fail(err, LTH_EARG, "a campaign does not go with %s of lth_gp_options", wrong);
 }

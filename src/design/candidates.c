@@ -5,6 +5,7 @@
 
 #include "design/edits.h"
 #include "kernel/core/field.h"
+#include "kernel/core/lookup.h"
 #include "model/gp/gp.h"
 #include "model/svm/svm.h"
 
@@ -12,13 +13,6 @@
 
 static const lth_gp *gp_of(const lth_model *model) {
     return model->kind == LTH__MODEL_GP ? (const lth_gp *)model : NULL;
-}
-
-static const lth_encoder *encoder_of(const lth_model *model, const char **vectors) {
-    const lth_gp *gp = gp_of(model);
-    const lth_svm *svm = gp ? NULL : (const lth_svm *)model;
-    *vectors = gp ? gp->vectors : svm->vectors;
-    return gp ? gp->encoder : svm->encoder;
 }
 
 const lth_items *lth__model_items(const lth_model *model) {
@@ -30,11 +24,10 @@ const lth_items *lth__model_items(const lth_model *model) {
 
 static lth_status read_model(const lth_model *model, size_t m, const lth_table *rows,
                              const lth_table *pending, lth__candidates *c, lth_error *err) {
-    const char *vectors;
-    LTH_TRY(lth__encoder_extend(encoder_of(model, &vectors), &c->encoder[m], err));
+    LTH_TRY(lth__encoder_extend(lth__model_encoder(model), &c->encoder[m], err));
     LTH_TRY(lth_encode(c->encoder[m], rows, &c->items[m], err));
     if (pending) LTH_TRY(lth_encode(c->encoder[m], pending, &c->pending[m], err));
-    return vectors ? lth_encoder_read_vectors(c->encoder[m], vectors, err) : LTH_OK;
+    return lth__encoder_look_up(c->encoder[m], c->items[m], c->pending[m], err);
 }
 
 lth_status lth__candidates_open(lth_model *const *models, size_t count, const lth_table *rows,

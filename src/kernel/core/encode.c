@@ -5,6 +5,7 @@
 
 #include "data/table.h"
 #include "kernel/core/field.h"
+#include "kernel/core/lookup.h"
 #include "kernel/core/store.h"
 
 /* ---- Encoders ---- */
@@ -65,7 +66,9 @@ static lth_status create(lth_encoder from, lth_encoder **out, lth_error *err) {
     *e = from;
     e->lexicons = lth__calloc(e->kernel->field_count, sizeof *e->lexicons);
     e->spaces = lth__calloc(e->kernel->node_count, sizeof *e->spaces);
-    bool ok = e->lexicons && e->spaces && (!e->base || extend_spaces(e));
+    bool looks = !e->base && lth_kernel_needs_vectors(e->kernel);
+    e->lookup = looks ? lth__lookup_create() : NULL;
+    bool ok = e->lexicons && e->spaces && (!looks || e->lookup) && (!e->base || extend_spaces(e));
     lth_status status = ok ? open_lexicons(e, err) : lth__fail_memory(err, 0);
     if (status == LTH_OK)
         *out = e;
@@ -105,18 +108,41 @@ void lth_encoder_free(lth_encoder *e) {
         lth__symbols_free(e->spaces[n].grams);
         if (!e->base) free_space(&e->spaces[n]);
     }
+    lth__lookup_free(e->lookup);
     lth__free(e->lexicons);
     lth__free(e->spaces);
     lth__free(e);
 }
 
-lth_status lth_encoder_read_vectors(lth_encoder *e, const char *path, lth_error *err) {
+/* ---- Vectors of words ---- */
+
+/* Where the first table's vectors are from. */
+static lth_status remember(lth_encoder *e, lth__vector_source from, size_t words, size_t dimension,
+                           lth_error *err) {
+    if (!e->lookup || words == 0) return LTH_OK;
+    const char *slash = from.path ? strrchr(from.path, '/') : NULL;
+    const char *name = slash ? slash + 1 : from.path ? from.path : "";
+    return lth__lookup_set_origin(e->lookup, name, words, dimension, err);
+}
+
+lth_status lth__encoder_read(lth_encoder *e, lth__vector_source from, lth_error *err) {
+    size_t words = 0, dimension = 0;
     LTH_TRY(open_lexicons(e, err));
     for (size_t f = 0; f < e->kernel->field_count; f++) {
         const lth__field_type *type = e->kernel->fields[f].type;
-        if (type->read_vectors) LTH_TRY(type->read_vectors(&e->lexicons[f], e->ctx, path, err));
+        if (!type->read_vectors) continue;
+        LTH_TRY(type->read_vectors(&e->lexicons[f], e->ctx, from, &words, &dimension, err));
     }
-    return LTH_OK;
+    return remember(e, from, words, dimension, err);
+}
+
+lth_status lth_encoder_read_vectors(lth_encoder *e, const char *path, lth_error *err) {
+    return lth__encoder_read(e, (lth__vector_source){.path = path}, err);
+}
+
+lth_status lth_encoder_use_vectors(lth_encoder *e, const lth_word_vectors *vectors,
+                                   lth_error *err) {
+    return lth__encoder_read(e, (lth__vector_source){.table = vectors}, err);
 }
 
 /* ---- Items ---- */
@@ -187,12 +213,12 @@ lth_status lth_encode(lth_encoder *e, const lth_table *table, lth_items **out, l
     return status;
 }
 
-lth_status lth__reading_open(const lth_encoder *base, const lth_table *table, const char *vectors,
-                             lth__reading *out, lth_error *err) {
+lth_status lth__reading_open(const lth_encoder *base, const lth_table *table, lth__reading *out,
+                             lth_error *err) {
     lth__reading r = {0};
     lth_status status = lth__encoder_extend(base, &r.encoder, err);
     if (status == LTH_OK) status = lth_encode(r.encoder, table, &r.items, err);
-    if (status == LTH_OK && vectors) status = lth_encoder_read_vectors(r.encoder, vectors, err);
+    if (status == LTH_OK) status = lth__encoder_look_up(r.encoder, r.items, NULL, err);
     if (status == LTH_OK)
         *out = r;
     else

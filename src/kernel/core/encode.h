@@ -4,6 +4,7 @@
 
 #include "base/context.h"
 #include "data/symbols.h"
+#include "data/vectors.h"
 #include "kernel/core/kernel.h"
 
 /* The sequences of one field: item i is symbols[start[i]] .. symbols[start[i + 1] - 1]. Of a tree
@@ -82,6 +83,8 @@ typedef struct lth__feature_space {
     bool restored; /* they come from a model, not from the first table */
 } lth__feature_space;
 
+typedef struct lth__lookup lth__lookup; /* lookup.h */
+
 /* An encoder, or one that extends another: what a call reads goes into an encoder of its own, on
  * top of the model's, whose numbers stay as they are. So a model does not change, and many threads
  * may use it. */
@@ -93,7 +96,12 @@ struct lth_encoder {
     lth__lexicon *lexicons;     /* by field                          */
     lth__feature_space *spaces; /* by node                           */
     bool has_encoded;           /* the first table has been encoded  */
+    lth__lookup *lookup;        /* where vectors of new words are; NULL = none are needed, or this
+                                   is an extension */
 };
+
+/* The vectors of all words encoded so far that this encoder adds to its base. */
+lth_status lth__encoder_read(lth_encoder *encoder, lth__vector_source from, lth_error *err);
 
 /* One that goes on where `base` stands, and that is freed before it. Its items may be compared with
  * those of `base`. */
@@ -105,14 +113,14 @@ static inline lth_ctx *lth__items_ctx(const lth_items *items) {
     return e->base ? e->ctx : e->kernel->ctx;
 }
 
-/* An extension with the items of a table, and the vectors of its words from `vectors` (NULL = of
- * none). On failure nothing is left; otherwise lth__reading_close(). */
+/* An extension with the items of a table, and what vectors its words have. On failure nothing is
+ * left; otherwise lth__reading_close(). */
 typedef struct lth__reading {
     lth_encoder *encoder;
     lth_items *items;
 } lth__reading;
-lth_status lth__reading_open(const lth_encoder *base, const lth_table *table, const char *vectors,
-                             lth__reading *out, lth_error *err);
+lth_status lth__reading_open(const lth_encoder *base, const lth_table *table, lth__reading *out,
+                             lth_error *err);
 void lth__reading_close(lth__reading *r);
 
 /* For whoever makes items from stored fields: items whose fields are still empty, and, once these

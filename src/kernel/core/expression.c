@@ -97,7 +97,7 @@ static lth_status take_number(parser *p, double *out) {
     skip_space(p);
     if (!at_number(p)) return expected(p, "a number");
     const char *end = p->at + 1;
-    while (is_digit(*end) || *end == '.' || *end == 'e' || *end == 'E' ||
+    while (is_digit(*end) || (*end == '.' && end[1] != '.') || *end == 'e' || *end == 'E' ||
            ((*end == '-' || *end == '+') && (end[-1] == 'e' || end[-1] == 'E')))
         end++;
     if (!lth__parse_double(p->at, (size_t)(end - p->at), out) || *out - *out != 0)
@@ -135,7 +135,50 @@ static lth_status new_expr(parser *p, lth__expr_kind kind, size_t column, lth__e
 
 /* ---- Values ---- */
 
-/* NUMBER ["!"] or "$" NAME ["=" NUMBER ["!"]] */
+static lth_status fail_value(parser *p, const lth__value *v, const char *message) {
+    return lth__fail_at(p->err, LTH_EFORMAT, NULL, 0, v->column, "%s", message);
+}
+
+static bool at_in(parser *p) {
+    skip_space(p);
+    return p->at[0] == 'i' && p->at[1] == 'n' && !continues_name(p->at[2]);
+}
+
+static bool at_dots(parser *p) {
+    skip_space(p);
+    return p->at[0] == '.' && p->at[1] == '.';
+}
+
+static lth_status check_range(parser *p, const lth__value *v) {
+    if (!(v->lo < v->hi)) return fail_value(p, v, "the lower bound must be below the upper");
+    if (v->given && (v->number < v->lo || v->number > v->hi))
+        return lth__fail_at(p->err, LTH_EFORMAT, NULL, 0, v->column,
+                            "%g is not within its bounds, %g..%g", v->number, v->lo, v->hi);
+    return LTH_OK;
+}
+
+static lth_status fail_held(parser *p, const lth__value *v) {
+    return fail_value(p, v, "a number is held by \"!\" or learned between bounds, not both");
+}
+
+/* What may follow a number: ".." NUMBER, if it is the lower bound, or "in" NUMBER ".." NUMBER. */
+static lth_status parse_bounds(parser *p, lth__value *v) {
+    bool has_start = at_in(p);
+    v->given = has_start || !at_dots(p);
+    if (!has_start && v->given) return LTH_OK;
+    v->kind = LTH__VALUE_RANGE;
+    v->lo = v->number;
+    if (has_start) {
+        p->at += 2;
+        LTH_TRY(take_number(p, &v->lo));
+        if (!at_dots(p)) return expected(p, "\"..\" and the upper bound");
+    }
+    p->at += 2;
+    LTH_TRY(take_number(p, &v->hi));
+    return check_range(p, v);
+}
+
+/* start, or "$" NAME ["=" start]; see expression.h. */
 static lth_status parse_number(parser *p, lth__value *out) {
     skip_space(p);
     *out = (lth__value){.kind = LTH__VALUE_NUMBER, .column = column_of(p, p->at)};
@@ -147,9 +190,10 @@ static lth_status parse_number(parser *p, lth__value *out) {
         p->at++;
     }
     LTH_TRY(take_number(p, &out->number));
-    out->given = true;
+    LTH_TRY(parse_bounds(p, out));
     out->held = take(p, '!');
-    return LTH_OK;
+    bool bounds = out->kind == LTH__VALUE_RANGE || (out->held && at_in(p));
+    return out->held && bounds ? fail_held(p, out) : LTH_OK;
 }
 
 static lth_status parse_value(parser *p, lth__value *out);
@@ -172,7 +216,11 @@ static lth_status parse_list(parser *p, lth__value *out) {
         if (!take(p, ']')) return expected(p, "\",\" or \"]\"");
     }
     out->held = take(p, '!');
-    for (size_t i = 0; i < out->count; i++) out->items[i].held |= out->held;
+    for (size_t i = 0; i < out->count; i++) {
+        if (out->held && out->items[i].kind == LTH__VALUE_RANGE)
+            return fail_held(p, &out->items[i]);
+        out->items[i].held |= out->held;
+    }
     return LTH_OK;
 }
 

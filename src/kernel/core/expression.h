@@ -7,11 +7,13 @@
  *     call     := NAME "(" [ argument { "," argument } ] ")"
  *     argument := NAME "=" value | sum | COLUMN | COLUMN ".." COLUMN
  *     value    := number | NAME | TEXT | "[" [ value { "," value } ] "]" [ "!" ]
- *     number   := NUMBER [ "!" ] | "$" NAME [ "=" NUMBER [ "!" ] ]
+ *     number   := start | "$" NAME [ "=" start ]
+ *     start    := NUMBER [ "!" ] | [ NUMBER "in" ] NUMBER ".." NUMBER
  *
  * A NAME is letters, digits, "_" and "-" (not first); a column whose name is anything else is
  * quoted: "my column". A TEXT is quoted, too; a quote in it is written twice. Numbers are held with
- * "!", and shared by all places with the same $NAME. After "|" stands the kernel of the noise.
+ * "!", learned between two bounds, and shared by all places with the same $NAME. After "|" stands
+ * the kernel of the noise.
  */
 #ifndef LTH_EXPRESSION_H
 #define LTH_EXPRESSION_H
@@ -20,6 +22,7 @@
 
 typedef enum lth__value_kind {
     LTH__VALUE_NUMBER,
+    LTH__VALUE_RANGE, /* a number with bounds, which only a parameter can have */
     LTH__VALUE_WORD,
     LTH__VALUE_LIST
 } lth__value_kind;
@@ -32,6 +35,7 @@ typedef struct lth__value {
     bool held;                /* "!"                                                      */
     bool constant;            /* printed with "!", whether it was written or not          */
     double number;            /* when given                                               */
+    double lo, hi;            /* RANGE                                                    */
     const char *tag;          /* without "$"; NULL if none                                */
     const char *word;         /* WORD                                                     */
     struct lth__value *items; /* LIST                                              */

@@ -25,18 +25,22 @@ lth_status lth__sequences_pick(const lth__sequences *from, const size_t *item, s
 
 /* ---- Saving ---- */
 
-/* All texts of the vocabulary in one block, and where each ends. Words that came later are not part
- * of a model. */
+/* Words that came later are not part of a model. */
 void lth__symbols_save(const lth__lexicon *l, const lth__field_saver *to) {
-    size_t count = l->known, bytes = 0, length;
+    lth__symbols_put(l->symbols, l->known, to);
+}
+
+/* All texts in one block, and where each ends. */
+void lth__symbols_put(const lth__symbols *symbols, size_t count, const lth__field_saver *to) {
+    size_t bytes = 0, length;
     for (size_t i = 0; i < count; i++) {
-        lth__symbols_text(l->symbols, (lth__symbol)i, &length);
+        lth__symbols_text(symbols, (lth__symbol)i, &length);
         bytes += length;
     }
     char *texts = to->keep(to->user, lth__alloc(bytes + 1, 1));
     uint64_t *ends = to->keep(to->user, lth__alloc(count + 1, sizeof *ends));
     for (size_t i = 0, at = 0; texts && ends && i < count; i++) {
-        const char *text = lth__symbols_text(l->symbols, (lth__symbol)i, &length);
+        const char *text = lth__symbols_text(symbols, (lth__symbol)i, &length);
         memcpy(texts + at, text, length);
         ends[i] = at += length;
     }
@@ -56,6 +60,10 @@ void lth__sequences_save(const lth__sequences *s, const lth__field_saver *to) {
 /* ---- Loading ---- */
 
 lth_status lth__symbols_load(lth__lexicon *l, const lth__field_loader *from) {
+    return lth__symbols_get(l->symbols, from);
+}
+
+lth_status lth__symbols_get(lth__symbols *symbols, const lth__field_loader *from) {
     const lth__tensor *texts, *ends;
     LTH_TRY(from->get(from->user, "texts", LTH__U8, 1, LTH_NONE, 0, &texts));
     LTH_TRY(from->get(from->user, "text_ends", LTH__U64, 1, LTH_NONE, 0, &ends));
@@ -65,7 +73,7 @@ lth_status lth__symbols_load(lth__lexicon *l, const lth__field_loader *from) {
         if (end[i] < at || end[i] > texts->shape[0])
             return from->damaged(from->user, "its vocabulary");
         const char *text = (const char *)texts->data + at;
-        lth__symbol symbol = lth__symbols_intern(l->symbols, text, (size_t)(end[i] - at));
+        lth__symbol symbol = lth__symbols_intern(symbols, text, (size_t)(end[i] - at));
         if (symbol == LTH__NO_SYMBOL) return lth__fail_memory(from->err, 0);
         if (symbol != i) return from->damaged(from->user, "its vocabulary has a word twice");
         at = end[i];

@@ -13,6 +13,7 @@ typedef struct lth__field_saver {
     void (*put)(void *user, const char *part, lth__dtype dtype, size_t rows, size_t cols,
                 const void *data);          /* data NULL = out of memory */
     void *(*keep)(void *user, void *block); /* frees the block when all is written; NULL likewise */
+    bool without_vectors;                   /* those of words are not to be written */
 } lth__field_saver;
 
 /* Where they come from. What is read is to be checked: a file can be hostile. */
@@ -26,6 +27,7 @@ typedef struct lth__field_loader {
     lth_status (*get)(void *user, const char *part, lth__dtype dtype, size_t rank, size_t rows,
                       size_t cols, const lth__tensor **out);
     lth_status (*damaged)(void *user, const char *what);
+    bool without_vectors; /* those of words were not written */
 } lth__field_loader;
 
 /* A part of a row that a prediction may owe something to. */
@@ -40,6 +42,9 @@ typedef struct lth__part {
 } lth__part;
 
 typedef lth_status lth__part_fn(void *user, const lth__part *part, lth_error *err);
+
+/* A word, as often as it occurs; false = out of memory. */
+typedef bool lth__word_fn(void *user, lth__symbol word, bool has_vector);
 
 struct lth__field_type {
     lth_column_kind kind;
@@ -56,9 +61,11 @@ struct lth__field_type {
                          lth_error *err);
     lth_status (*finish)(lth__lexicon *l, const lth__sequences *s, bool first, const lth_ctx *ctx,
                          lth_error *err);
-    /* Optional: vectors of its words. */
-    lth_status (*read_vectors)(lth__lexicon *l, const lth_ctx *ctx, const char *path,
-                               lth_error *err);
+    /* Optional: vectors of its words, with how many words there were to choose from; and each word
+     * of some items that is compared by its vector. */
+    lth_status (*read_vectors)(lth__lexicon *l, const lth_ctx *ctx, lth__vector_source from,
+                               size_t *words, size_t *dimension, lth_error *err);
+    bool (*words)(const lth__lexicon *l, const lth__sequences *s, lth__word_fn *take, void *user);
 
     /* The items item[0 .. count-1], copied. */
     lth_status (*pick)(const lth__sequences *from, const size_t *item, size_t count,
@@ -86,6 +93,9 @@ lth_status lth__sequences_pick(const lth__sequences *from, const size_t *item, s
 /* The symbols of the first table, and the sequences of the items. */
 void lth__symbols_save(const lth__lexicon *l, const lth__field_saver *to);
 lth_status lth__symbols_load(lth__lexicon *l, const lth__field_loader *from);
+/* The same of the first `count` of any symbols, and into some that are empty. */
+void lth__symbols_put(const lth__symbols *symbols, size_t count, const lth__field_saver *to);
+lth_status lth__symbols_get(lth__symbols *symbols, const lth__field_loader *from);
 void lth__sequences_save(const lth__sequences *s, const lth__field_saver *to);
 /* Of symbols below `vocabulary`. */
 lth_status lth__sequences_load(const lth__field_loader *from, size_t vocabulary,

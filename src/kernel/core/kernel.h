@@ -32,6 +32,7 @@ typedef struct lth__param_origin {
     bool given;     /* written in the expression, so printed always */
     bool tag_given; /* some place gave the tag its value            */
     bool linear;    /* learned as it is, not by its logarithm: 0 may be the best value */
+    bool bounded;   /* the expression has bounds for it, within those of the family    */
     double initial; /* default of the family                        */
 } lth__param_origin;
 
@@ -68,6 +69,7 @@ typedef struct lth__field_def {
     unsigned strip;              /* of trees: what is left out of labels and trees       */
     bool lower;                  /* lower-case it; of trees the leaves                   */
     bool vectors;                /* needs word vectors                                   */
+    bool vectors_inside;         /* of trees: of the labels of inner nodes, too          */
     bool exact;                  /* some node asks whether units are the same            */
     bool parts;                  /* a word without a vector has the mean of its parts'   */
     lth__wild_type wild;         /* of text: cells are mutations of it                   */
@@ -91,6 +93,8 @@ struct lth_kernel {
 
 /* ---- Reading a node's arguments (used by families in configure) ---- */
 
+/* What the manual of a family says of an argument, or NULL. */
+const lth_argument *lth__manual_argument(const lth__family *family, const char *name);
 /* The given argument of that name, or NULL. */
 const lth__argument *lth__node_argument(const lth__node *node, const char *name);
 /* Index of the given word in "a|b|c" as the family's manual lists it, `standard` if not given. */
@@ -133,6 +137,10 @@ lth_status lth__node_param_named(lth_kernel *kernel, lth__node *node, const char
  * in the expression is the start of all of them. */
 lth_status lth__node_param_keyed(lth_kernel *kernel, lth__node *node, const char *name,
                                  lth__names keys, const double *initial, lth_error *err);
+
+/* The one parameter of a bare number, whose row is the node's own path. */
+lth_status lth__node_param_number(lth_kernel *kernel, lth__node *node, const char *name,
+                                  const lth__value *value, lth_error *err);
 
 /* The words of a list; what is no word gets the message `wish`, and `what` one is that is given
  * twice. And words as such a list. */

@@ -31,6 +31,11 @@ static void print_param(printer *p, const lth_param *param, bool hold) {
     }
     print_number(p, param->value);
     if (hold && param->held) lth__string_format(&p->text, "!");
+    if (!p->kernel->origins[param - p->kernel->params].bounded || param->held) return;
+    lth__string_format(&p->text, " in ");
+    print_number(p, param->lo);
+    lth__string_format(&p->text, "..");
+    print_number(p, param->hi);
 }
 
 static bool worth_printing(const lth_kernel *kernel, const lth_param *first, size_t count) {
@@ -80,6 +85,7 @@ static bool is_same(const lth_param *first, size_t count) {
     for (size_t i = 1; i < count; i++) {
         const char *a = first->tag, *b = first[i].tag;
         if (first[i].value != first->value || first[i].held != first->held) return false;
+        if (first[i].lo != first->lo || first[i].hi != first->hi) return false;
         if (!a != !b || (a && strcmp(a, b) != 0)) return false;
     }
     return true;

@@ -153,6 +153,14 @@ static lth_status finish(lth__lexicon *l, const lth__sequences *s, bool first, c
     return LTH_OK;
 }
 
+static bool words(const lth__lexicon *l, const lth__sequences *s, lth__word_fn *take, void *user) {
+    const lth__words *w = lth__words_of(l);
+    bool ok = true;
+    for (size_t k = s->start[0]; ok && !w->contextual && k < s->start[s->count]; k++)
+        ok = take(user, s->symbols[k], lth__words_vector(w, s->symbols[k]) != NULL);
+    return ok;
+}
+
 /* ---- In a file ---- */
 
 static void save(const lth__lexicon *l, const lth__sequences *s, const lth__field_saver *to) {
@@ -248,6 +256,7 @@ const lth__field_type lth__field_text = {
     .encode = encode,
     .finish = finish,
     .read_vectors = lth__words_read_vectors,
+    .words = words,
     .pick = lth__sequences_pick,
     .save = save,
     .load = load,

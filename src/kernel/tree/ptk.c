@@ -531,6 +531,7 @@ static lth_status configure(lth_kernel *kernel, lth__node *node, lth_error *err)
     node->config = c;
     LTH_TRY(lth__tree_field(kernel, node, err));
     kernel->fields[node->field].vectors |= sim != LTH__SIM_EXACT;
+    kernel->fields[node->field].vectors_inside |= sim != LTH__SIM_EXACT && c->soft_all;
     LTH_TRY(lth__node_param(kernel, node, "decay", 0, 0.4, false, err));
     return lth__node_param(kernel, node, "gap", 0, 0.4, false, err);
 }

@@ -51,6 +51,18 @@ static lth_status finish(lth__lexicon *l, const lth__sequences *s, bool first, c
     return LTH_OK;
 }
 
+/* Labels of leaves, and where a kernel compares these too, of all nodes. */
+static bool words(const lth__lexicon *l, const lth__sequences *s, lth__word_fn *take, void *user) {
+    const lth__trees *t = l->own;
+    bool ok = true;
+    for (size_t k = s->start[0]; ok && k < s->start[s->count]; k++) {
+        const lth__subtree *node = lth__forest_subtree(t->forest, s->symbols[k]);
+        if (node->children == 0 || l->def->vectors_inside)
+            ok = take(user, node->label, lth__words_vector(&t->words, node->label) != NULL);
+    }
+    return ok;
+}
+
 /* ---- In a file ---- */
 
 /* The subtrees of the training trees: labels, and children one list after another. */
@@ -229,6 +241,7 @@ const lth__field_type lth__field_tree = {
     .encode = encode,
     .finish = finish,
     .read_vectors = lth__words_read_vectors,
+    .words = words,
     .pick = lth__sequences_pick,
     .save = save,
     .load = load,

@@ -50,15 +50,15 @@ static lth_status check_dimension(const lth__words *w, const lth__vectors *more,
                         more->dimension, dimension);
 }
 
-lth_status lth__words_read_vectors(lth__lexicon *l, const lth_ctx *ctx, const char *path,
-                                   lth_error *err) {
+lth_status lth__words_read_vectors(lth__lexicon *l, const lth_ctx *ctx, lth__vector_source from,
+                                   size_t *words, size_t *dimension, lth_error *err) {
     lth__words *w = lth__words_of(l);
     bool complete = l->base && lth__symbols_count(l->symbols) == lth__symbols_first(l->symbols);
     if (!l->def->vectors || w->contextual || complete) return LTH_OK;
     lth__vectors v;
-    LTH_TRY((l->def->parts ? lth__vectors_read_parts : lth__vectors_read)(ctx, path, l->symbols, &v,
+    LTH_TRY((l->def->parts ? lth__vectors_read_parts : lth__vectors_read)(ctx, from, l->symbols, &v,
                                                                           err));
-    lth_status status = check_dimension(w, &v, path, err);
+    lth_status status = check_dimension(w, &v, from.path, err);
     if (status != LTH_OK) {
         lth__vectors_free(&v);
         return status;
@@ -69,6 +69,8 @@ lth_status lth__words_read_vectors(lth__lexicon *l, const lth_ctx *ctx, const ch
     w->vectors = v;
     w->has_vectors = true;
     if (!w->base) w->centre_rows = v.count;
+    *words = v.offered;
+    *dimension = v.dimension;
     return LTH_OK;
 }
 
@@ -84,7 +86,7 @@ static const uint8_t is_contextual = 1;
 void lth__words_save(const lth__lexicon *l, const lth__field_saver *to) {
     const lth__words *w = lth__words_of(l);
     const lth__vectors *v = &w->vectors;
-    if (!w->has_vectors) return;
+    if (!w->has_vectors || (to->without_vectors && !w->contextual)) return;
     uint32_t *row = to->keep(to->user, lth__alloc(v->symbols + 1, sizeof *row));
     for (size_t i = 0; row && i < v->symbols; i++) row[i] = (uint32_t)v->row_of[i];
     to->put(to->user, "vector_rows", LTH__U32, v->symbols, 0, row);
@@ -122,7 +124,8 @@ static lth_status load_vectors(const lth__lexicon *l, const lth__field_loader *f
 
 lth_status lth__words_load(lth__lexicon *l, const lth__field_loader *from) {
     const lth__tensor *t;
-    if (l->def->vectors) LTH_TRY(load_vectors(l, from));
+    bool elsewhere = from->without_vectors && !from->has(from->user, "contextual");
+    if (l->def->vectors && !elsewhere) LTH_TRY(load_vectors(l, from));
     if (!from->has(from->user, "contextual")) return LTH_OK;
     LTH_TRY(from->get(from->user, "contextual", LTH__U8, 1, 1, 0, &t));
     lth__words_of(l)->contextual = true;

@@ -35,8 +35,8 @@ double *lth__words_frequency(lth__words *w, size_t symbols);
 const float *lth__words_vector(const lth__words *w, lth__symbol word);
 
 /* For lth__field_type. */
-lth_status lth__words_read_vectors(lth__lexicon *l, const lth_ctx *ctx, const char *path,
-                                   lth_error *err);
+lth_status lth__words_read_vectors(lth__lexicon *l, const lth_ctx *ctx, lth__vector_source from,
+                                   size_t *words, size_t *dimension, lth_error *err);
 void lth__words_save(const lth__lexicon *l, const lth__field_saver *to);
 lth_status lth__words_load(lth__lexicon *l, const lth__field_loader *from);
 

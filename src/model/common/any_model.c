@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "kernel/core/lookup.h"
+
 lth_model *lth_gp_model(lth_gp *gp) {
     return (lth_model *)gp;
 }
@@ -107,10 +109,51 @@ bool lth_model_is_multi_label(const lth_model *model) {
 
 /* ---- Using it ---- */
 
+lth_encoder *lth__model_encoder(const lth_model *model) {
+    const lth_gp *gp = gp_of(model);
+    return gp ? lth__gp_encoder(gp) : lth__svm_encoder(svm_of(model));
+}
+
 lth_status lth_model_use_vectors(lth_model *model, const char *path, lth_error *err) {
-    lth_gp *gp = lth_model_gp(model);
-    return gp ? lth_gp_use_vectors(gp, path, err)
-              : lth_svm_use_vectors(lth_model_svm(model), path, err);
+    return lth__encoder_look_in(lth__model_encoder(model), (lth__vector_source){.path = path}, err);
+}
+
+lth_status lth_gp_use_vectors(lth_gp *gp, const char *path, lth_error *err) {
+    return lth_model_use_vectors(lth_gp_model(gp), path, err);
+}
+
+lth_status lth_svm_use_vectors(lth_svm *svm, const char *path, lth_error *err) {
+    return lth_model_use_vectors(lth_svm_model(svm), path, err);
+}
+
+lth_status lth_model_use_word_vectors(lth_model *model, const lth_word_vectors *vectors,
+                                      lth_error *err) {
+    return lth__encoder_look_in(lth__model_encoder(model), (lth__vector_source){.table = vectors},
+                                err);
+}
+
+lth_status lth_gp_use_word_vectors(lth_gp *gp, const lth_word_vectors *vectors, lth_error *err) {
+    return lth_model_use_word_vectors(lth_gp_model(gp), vectors, err);
+}
+
+lth_status lth_svm_use_word_vectors(lth_svm *svm, const lth_word_vectors *vectors, lth_error *err) {
+    return lth_model_use_word_vectors(lth_svm_model(svm), vectors, err);
+}
+
+const lth_vectors_origin *lth_model_vectors_origin(const lth_model *model) {
+    const lth__lookup *look = lth__model_encoder(model)->lookup;
+    return look && look->name ? &look->origin : NULL;
+}
+
+void lth_model_words_without_vector(const lth_model *model, lth_words_without_vector *out,
+                                    size_t size) {
+    lth_words_without_vector count;
+    lth__encoder_missing(lth__model_encoder(model), &count);
+    lth__copy_struct(out, size, &count, sizeof count);
+}
+
+void lth_model_gather_words(lth_model *model, bool gather) {
+    lth__encoder_gather(lth__model_encoder(model), gather);
 }
 
 /* ---- Reasons ---- */

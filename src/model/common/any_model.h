@@ -14,4 +14,9 @@ struct lth_model {
 /* A model of one kind from an open file. */
 lth__load_fn lth__gp_load, lth__svm_load;
 
+/* What it has encoded its training rows by. */
+lth_encoder *lth__gp_encoder(const lth_gp *gp);
+lth_encoder *lth__svm_encoder(const lth_svm *svm);
+lth_encoder *lth__model_encoder(const lth_model *model);
+
 #endif

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "kernel/core/field.h"
+#include "kernel/core/lookup.h"
 
 typedef lth__extras extras;
 typedef lth__saver saver;
@@ -57,7 +58,10 @@ static void *keep_part(void *user, void *block) {
 static void save_fields(saver *s, const lth_encoder *encoder, const lth_items *items) {
     for (size_t f = 0; f < encoder->kernel->field_count; f++) {
         field_saver user = {s, f};
-        lth__field_saver to = {.user = &user, .put = put_part, .keep = keep_part};
+        lth__field_saver to = {.user = &user,
+                               .put = put_part,
+                               .keep = keep_part,
+                               .without_vectors = s->without_vectors};
         encoder->kernel->fields[f].type->save(&encoder->lexicons[f], &items->fields[f], &to);
     }
 }
@@ -178,6 +182,7 @@ static lth_status damaged_part(void *user, const char *what) {
 
 static lth_status load_fields(const loader *l) {
     const lth_kernel *kernel = l->encoder->kernel;
+    const lth__lookup *look = l->encoder->lookup;
     for (size_t f = 0; f < kernel->field_count; f++) {
         field_loader user = {l, f};
         lth__field_loader from = {.user = &user,
@@ -187,7 +192,8 @@ static lth_status load_fields(const loader *l) {
                                   .err = l->err,
                                   .has = has_part,
                                   .get = get_part,
-                                  .damaged = damaged_part};
+                                  .damaged = damaged_part,
+                                  .without_vectors = look && look->origin.keep == LTH_KEEP_NONE};
         LTH_TRY(
             kernel->fields[f].type->load(&l->encoder->lexicons[f], &from, &l->items->fields[f]));
     }
@@ -289,6 +295,7 @@ lth_status lth__loader_fields(lth__loader *l, size_t rows, lth_items **out) {
     l->rows = rows;
     LTH_TRY(lth__items_create(l->encoder, rows, out, l->err));
     l->items = *out;
+    LTH_TRY(lth__loader_vectors(l));
     LTH_TRY(load_fields(l));
     LTH_TRY(load_kept(l));
     return lth__items_features(l->items, l->err);

@@ -18,6 +18,7 @@ typedef struct lth__saver {
     lth__tensors_writer *writer;
     lth__extras extras;
     bool ok;
+    bool without_vectors; /* fields leave those of their words out */
 } lth__saver;
 
 /* Where a model goes: into a file, or with `path` NULL to a function. */
@@ -40,6 +41,8 @@ void lth__saver_put_kernel(lth__saver *s, const char *model, const lth_kernel *k
 /* A JSON list of texts. */
 void lth__saver_put_list(lth__saver *s, const char *key, char *const *texts, size_t count);
 void lth__saver_put_fields(lth__saver *s, const lth_encoder *encoder, const lth_items *items);
+/* Before the fields: where word vectors are from, and which are kept (model_vectors.c). */
+void lth__saver_put_vectors(lth__saver *s, const lth_encoder *encoder);
 
 /* ---- Loading ---- */
 
@@ -76,6 +79,8 @@ lth_status lth__loader_list(const lth__loader *l, const char *key, size_t least,
 /* The kernel of a file that holds a `model`, and an encoder without symbols. */
 lth_status lth__loader_kernel(lth__loader *l, lth_ctx *ctx, const char *model,
                               const char *otherwise, lth_kernel **kernel, lth_encoder **encoder);
+/* What lth__saver_put_vectors() wrote; nothing where it did not. */
+lth_status lth__loader_vectors(lth__loader *l);
 /* Items with all their fields; the encoder gets its symbols and vectors. *out is to be freed also
  * when this fails. */
 lth_status lth__loader_fields(lth__loader *l, size_t rows, lth_items **out);

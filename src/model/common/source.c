@@ -14,8 +14,9 @@ lth_status lth__source_fill(lth__source *s, const lth_table *table, lth__source_
                             lth_error *err) {
     LTH_TRY(lth_encoder_create(s->ctx, s->kernel, &s->encoder, err));
     LTH_TRY(lth_encode(s->encoder, table, &s->items, err));
-    if (files.vectors && lth_kernel_needs_vectors(s->kernel))
-        LTH_TRY(lth_encoder_read_vectors(s->encoder, files.vectors, err));
+    bool some = files.vectors.path || files.vectors.table;
+    if (some && lth_kernel_needs_vectors(s->kernel))
+        LTH_TRY(lth__encoder_read(s->encoder, files.vectors, err));
     return files.gram ? lth_items_use_store(s->items, files.gram, err) : LTH_OK;
 }
 

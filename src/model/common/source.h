@@ -14,8 +14,8 @@ typedef struct lth__source {
 
 /* What is read beside the table; each may be NULL. */
 typedef struct lth__source_files {
-    const char *vectors; /* where the kernel needs them                    */
-    const char *gram;    /* a store of the values, that are computed else */
+    lth__vector_source vectors; /* where the kernel needs them           */
+    const char *gram;           /* a store of the values, that are computed else */
 } lth__source_files;
 
 /* Parse, resolve, encode, read. To be closed also when this fails. */

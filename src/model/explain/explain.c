@@ -161,7 +161,7 @@ lth_status lth__explain(const lth__explained *model, const lth_table *table, siz
                         const lth_explain_options *options, lth__explaining *x, lth_reasons *out,
                         lth_error *err) {
     LTH_TRY(lth__table_pick(table, row, &x->table, err));
-    LTH_TRY(lth__reading_open(model->encoder, x->table, model->vectors, &x->row, err));
+    LTH_TRY(lth__reading_open(model->encoder, x->table, &x->row, err));
     LTH_TRY(lth__path_open(model, x->row.items, &x->path, err));
     const lth__node *root = model->kernel->root;
     LTH_TRY(lth__node_diagonal(root, &x->path.eval, x->row.items, &x->self, NULL, err));

@@ -24,7 +24,6 @@
 typedef struct lth__explained {
     const lth_kernel *kernel;
     const lth_encoder *encoder;
-    const char *vectors;     /* file for new words, or NULL            */
     const lth_items *cols;   /* the rows a                             */
     lth__prepared *prepared; /* these                                  */
     double *w, bias;         /* w is to be freed                       */

@@ -36,7 +36,6 @@ static lth_status open_model(const lth_gp *gp, size_t target, lth__explained *ou
                          targets, gp->classes ? "classes" : "targets", target);
     *out = (lth__explained){.kernel = gp->kernel,
                             .encoder = gp->encoder,
-                            .vectors = gp->vectors,
                             .prepared = gp->prepared,
                             .cols = gp->items,
                             .w = lth__alloc(gp->rows, sizeof *out->w)};

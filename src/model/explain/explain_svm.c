@@ -22,7 +22,6 @@ static lth_status open_model(const lth_svm *svm, size_t problem, lth__explained 
     const lth__svm_solution *s = &svm->machine.parts[problem].solution;
     *out = (lth__explained){.kernel = svm->kernel,
                             .encoder = svm->encoder,
-                            .vectors = svm->vectors,
                             .prepared = svm->prepared,
                             .cols = svm->support,
                             .w = lth__calloc(svm->report.support, sizeof *out->w),
@@ -136,7 +135,7 @@ static lth_status explain_linear(const lth_svm *svm, const lth_table *table, siz
     lth_table *one = NULL;
     lth__reading r = {0};
     LTH_TRY(lth__table_pick(table, row, &one, err));
-    lth_status status = lth__reading_open(svm->encoder, one, NULL, &r, err);
+    lth_status status = lth__reading_open(svm->encoder, one, &r, err);
     if (status == LTH_OK) status = explain_by_weights(svm, one, options, r.items, out, err);
     lth__reading_close(&r);
     lth_table_free(one);

@@ -14,10 +14,10 @@ void lth_gp_free(lth_gp *gp) {
         lth_kernel_free(gp->kernel);
     }
     for (size_t t = 0; gp->targets && t < gp->target_count; t++) lth__free(gp->targets[t].name);
-    void *blocks[] = {gp->intervals, gp->vectors,  gp->targets, gp->y,        gp->start,
-                      gp->held,      gp->at_bound, gp->steps,   gp->learned,  gp->symbols,
-                      gp->kept,      gp->unwarped, gp->warp_by, gp->noise_by, gp->weights,
-                      gp->exposure,  gp->grades};
+    void *blocks[] = {gp->intervals, gp->targets,  gp->y,        gp->start,
+                      gp->held,      gp->at_bound, gp->steps,    gp->learned,
+                      gp->symbols,   gp->kept,     gp->unwarped, gp->warp_by,
+                      gp->noise_by,  gp->weights,  gp->exposure, gp->grades};
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) lth__free(blocks[i]);
     lth__known_free(&gp->known);
     lth__classes_free(gp->classes);
@@ -29,6 +29,10 @@ void lth__gp_keep(lth_gp *gp, lth_items *items, size_t *kept) {
     gp->items = items;
     gp->kept = kept;
     gp->keeps_few = true;
+}
+
+lth_encoder *lth__gp_encoder(const lth_gp *gp) {
+    return gp->encoder;
 }
 
 const lth_kernel *lth_gp_kernel(const lth_gp *gp) {

@@ -45,7 +45,6 @@ struct lth_gp {
     bool keeps_few;          /* items are few of the rows it learned from, and its own */
     lth_items *all;          /* those rows, where the kernel needs them all; else NULL */
     size_t *kept;            /* then of each item its number among them               */
-    char *vectors;           /* file for words that training did not have, or NULL */
 
     size_t rows, latents, target_count; /* rows: of items and y */
     double *y;        /* [latent][row]: as the likelihood sees them; NaN = not known (outputs.h) */
@@ -103,6 +102,8 @@ void lth__gp_list_own(lth_gp *gp);
 size_t lth__gp_param_count(const lth_gp *gp);
 const char *lth__gp_path(const lth_gp *gp, size_t param);
 double *lth__gp_value(lth_gp *gp, size_t param);
+/* What it is multiplied by for the caller: variances are in the (first) target's units squared. */
+double lth__gp_unit(const lth_gp *gp, size_t param);
 
 /* ---- What is seen ---- */
 

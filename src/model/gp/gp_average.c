@@ -49,7 +49,7 @@ lth_status lth__gp_check_average(const lth_gp *gp, const lth_gp_options *options
 
 /* ---- A model of a draw ---- */
 
-static void free_model(lth_gp *d) {
+void lth__gp_copy_free(lth_gp *d) {
     if (!d) return;
     if (d->solution) d->posterior->free(d->solution);
     lth__prepared_free(d->prepared);
@@ -88,7 +88,7 @@ static bool unwarp(const lth_gp *gp, lth_gp *d) {
     return d->unwarped && d->warp_by;
 }
 
-/* All that it owns is NULL or its own: free_model() in any case. */
+/* All that it owns is NULL or its own: lth__gp_copy_free() in any case. */
 static bool copy_model(const lth_gp *gp, lth_gp *d) {
     *d = *gp;
     d->solution = NULL;
@@ -140,9 +140,7 @@ static void write_values(lth_gp *gp, const double *value) {
     for (size_t p = 0; p < lth__gp_param_count(gp); p++) *lth__gp_value(gp, p) = value[p];
 }
 
-/* `kept` of all rows, where the model does not have them. */
-static lth_status make_model(const lth_gp *gp, const double *value, const double *kept,
-                             lth_gp **out, lth_error *err) {
+lth_status lth__gp_copy_at(const lth_gp *gp, const double *value, lth_gp **out, lth_error *err) {
     lth_gp *d = lth__calloc(1, sizeof *d);
     if (!d) return lth__fail_memory(err, sizeof *d);
     lth_status status = copy_model(gp, d) ? LTH_OK : lth__fail_memory(err, 0);
@@ -150,14 +148,25 @@ static lth_status make_model(const lth_gp *gp, const double *value, const double
         d->kernel->ctx = &d->ctx;
         write_values(d, value);
         status = take_rows(gp, d, err);
-        if (status == LTH_OK)
-            status = kept ? d->posterior->draws->take(d, kept, err) : solve(d, err);
     }
+    if (status == LTH_OK)
+        *out = d;
+    else
+        lth__gp_copy_free(d);
+    return status;
+}
+
+/* `kept` of all rows, where the model does not have them. */
+static lth_status make_model(const lth_gp *gp, const double *value, const double *kept,
+                             lth_gp **out, lth_error *err) {
+    lth_gp *d = NULL;
+    LTH_TRY(lth__gp_copy_at(gp, value, &d, err));
+    lth_status status = kept ? d->posterior->draws->take(d, kept, err) : solve(d, err);
     if (status == LTH_OK) status = lth__gp_prepare(d, err);
     if (status == LTH_OK)
         *out = d;
     else
-        free_model(d);
+        lth__gp_copy_free(d);
     return status;
 }
 
@@ -165,7 +174,7 @@ static lth_status make_model(const lth_gp *gp, const double *value, const double
 
 void lth__drawn_free(struct lth__drawn *d) {
     if (!d) return;
-    for (size_t i = 0; d->model && i < d->count; i++) free_model(d->model[i]);
+    for (size_t i = 0; d->model && i < d->count; i++) lth__gp_copy_free(d->model[i]);
     lth__free(d->model);
     lth__free(d->weight);
     lth__free(d);

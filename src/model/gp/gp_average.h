@@ -33,6 +33,11 @@ lth_status lth__gp_averaged(const lth_gp *gp, lth__averaged *out, lth_error *err
 const lth_gp *lth__averaged_at(const lth__averaged *a, size_t i);
 void lth__drawn_free(struct lth__drawn *d);
 
+/* A copy of a model of the same rows, at these values of all its parameters, without a solution. It
+ * borrows the rest from the model. */
+lth_status lth__gp_copy_at(const lth_gp *gp, const double *value, lth_gp **out, lth_error *err);
+void lth__gp_copy_free(lth_gp *copy);
+
 /* The draws in the report. */
 void lth__gp_uncertain_report(lth_gp *gp);
 

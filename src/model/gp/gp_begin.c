@@ -29,7 +29,8 @@ lth_gp_options lth__gp_options_complete(const lth_gp_options *given) {
 }
 
 lth__source_files lth__gp_files(const lth_gp_options *options) {
-    return (lth__source_files){.vectors = options->vectors, .gram = options->gram};
+    return (lth__source_files){.vectors = {options->vectors, options->word_vectors},
+                               .gram = options->gram};
 }
 
 /* ---- Targets ---- */

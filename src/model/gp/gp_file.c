@@ -239,6 +239,7 @@ static lth_status save(const lth_gp *gp, const lth__model_to *to, lth_error *err
     lth__saver s = lth__saver_open();
     if (s.ok) save_texts(&s, gp);
     if (s.ok) save_numbers(&s, gp);
+    if (s.ok) lth__saver_put_vectors(&s, gp->encoder);
     if (s.ok) lth__saver_put_fields(&s, gp->encoder, gp->all ? gp->all : gp->items);
     return lth__saver_close(&s, to, err);
 }

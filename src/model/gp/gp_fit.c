@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "engine/cluster.h"
+#include "kernel/core/lookup.h"
 #include "model/gp/gp_average.h"
 #include "model/gp/gp_journal.h"
 #include "model/posterior/outputs.h"
@@ -280,6 +281,9 @@ lth_status lth_gp_fit(lth_ctx *ctx, const char *expression, const lth_table *tab
         status = lth__gp_begin(&s, table, targets, target_count, &options, &gp, err);
     if (status == LTH_OK) status = lth__gp_learn(gp, &options, err);
     if (status == LTH_OK) status = lth__gp_list(gp, err);
+    if (status == LTH_OK)
+        status = lth__encoder_keep(s.encoder, lth__gp_files(&options).vectors, options.keep_vectors,
+                                   err);
     if (status == LTH_OK) {
         lth__source_give(&s, gp->items, gp->all);
         gp->borrowed = false;

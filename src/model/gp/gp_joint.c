@@ -194,7 +194,7 @@ size_t lth_gp_latents(const lth_gp *gp) {
 lth_status lth_gp_predict_joint(const lth_gp *gp, const lth_table *table, double *mean,
                                 double *covariance, lth_error *err) {
     lth__reading r;
-    LTH_TRY(lth__reading_open(gp->encoder, table, gp->vectors, &r, err));
+    LTH_TRY(lth__reading_open(gp->encoder, table, &r, err));
     lth_status status = lth__gp_joint_items(gp, r.items, mean, covariance, err);
     lth__reading_close(&r);
     return status;

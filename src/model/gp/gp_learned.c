@@ -3,15 +3,21 @@
 
 #include "model/gp/gp_uncertain.h"
 
+double lth__gp_unit(const lth_gp *gp, size_t param) {
+    size_t kernel = gp->kernel->param_count;
+    double scale = gp->targets[0].scale;
+    bool is_variance = param >= kernel && gp->own_list[param - kernel].variance;
+    return is_variance && !gp->warp ? scale * scale : 1;
+}
+
 /* The model's own parameters come last; variances are in the first target's units. */
 static lth_status list_params(lth_gp *gp, lth_error *err) {
     size_t count = lth__gp_param_count(gp), own = gp->kernel->param_count;
-    double square = gp->targets[0].scale * gp->targets[0].scale;
     gp->learned = lth__alloc(count, sizeof *gp->learned);
     if (!gp->learned) return lth__fail_memory(err, count * sizeof *gp->learned);
     for (size_t i = 0; i < count; i++) {
         const lth_param *p = i < own ? &gp->kernel->params[i] : NULL;
-        double unit = !p && gp->own_list[i - own].variance && !gp->warp ? square : 1;
+        double unit = lth__gp_unit(gp, i);
         gp->learned[i] =
             (lth_gp_param){.path = lth__gp_path(gp, i),
                            .value = *lth__gp_value(gp, i) * unit,

@@ -505,14 +505,6 @@ lth_status lth__gp_latent_items(const lth_gp *gp, const lth_items *items, double
 
 /* ---- Tables ---- */
 
-lth_status lth_gp_use_vectors(lth_gp *gp, const char *path, lth_error *err) {
-    char *copy = path ? lth__strndup(path, strlen(path)) : NULL;
-    if (path && !copy) return lth__fail_memory(err, 0);
-    lth__free(gp->vectors);
-    gp->vectors = copy;
-    return LTH_OK;
-}
-
 /* A truth that can be none: a grade that training did not have. */
 static lth_status check_truth(const lth_gp *gp, const lth_gp_prediction *to, const lth_table *table,
                               lth_error *err) {
@@ -533,7 +525,7 @@ static lth_status read_and_predict(const lth_gp *gp, const lth_table *table,
     LTH_TRY(check_truth(gp, to, table, err));
     LTH_TRY(lth__known_read(table, &columns, false, known, err));
     lth__reading r;
-    LTH_TRY(lth__reading_open(gp->encoder, table, gp->vectors, &r, err));
+    LTH_TRY(lth__reading_open(gp->encoder, table, &r, err));
     double *given = NULL;
     lth_status status = LTH_OK;
     if (to->given_count > 0)
@@ -567,7 +559,7 @@ lth_status lth_gp_classify(const lth_gp *gp, const lth_table *table, double *pro
                            lth_error *err) {
     if (!gp->classes) return lth__fail(err, LTH_EARG, "the model is for numbers, not for labels");
     lth__reading r;
-    LTH_TRY(lth__reading_open(gp->encoder, table, gp->vectors, &r, err));
+    LTH_TRY(lth__reading_open(gp->encoder, table, &r, err));
     lth_status status = lth__gp_classify_items(gp, r.items, probability, err);
     lth__reading_close(&r);
     return status;

@@ -64,7 +64,10 @@ static void scramble(const search *s, const double *informed, lth__random *rando
     for (size_t i = 0; i < s->v.count; i++) {
         const lth__variable *v = &s->v.list[i];
         double u = 2 * lth__random_uniform(random) - 1, centre = informed[i], reach = 2.5;
-        if (v->scale == LTH__BY_LOGIT) {
+        if (v->bounded) { /* anywhere between them */
+            centre = (v->lo + v->hi) / 2;
+            reach = (v->hi - v->lo) / 2;
+        } else if (v->scale == LTH__BY_LOGIT) {
             centre = 0;
             reach = 3;
         } else if (v->scale == LTH__AS_IT_IS &&

@@ -32,18 +32,34 @@ static double slope_of(const lth__variable *v, double value) {
     return v->scale == LTH__BY_LOGIT ? value * (1 - value) : value;
 }
 
-static lth__variable make_variable(size_t param, double lo, double hi, double value) {
-    lth__variable v = {.param = param, .least = lo, .most = hi};
-    if (lo == 0 && hi == 1) {
+/* Values that a parameter may have: those of its family, and those of the expression. */
+typedef struct limits {
+    double family_lo, family_hi, lo, hi;
+} limits;
+
+static double logit(double value) {
+    return log(value / (1 - value));
+}
+
+/* Bounds of the expression make the box smaller; how it is transformed is the family's. */
+static lth__variable make_variable(size_t param, limits l, double value) {
+    lth__variable v = {.param = param,
+                       .least = l.lo,
+                       .most = l.hi,
+                       .bounded = l.lo > l.family_lo || l.hi < l.family_hi};
+    if (l.family_lo == 0 && l.family_hi == 1) {
         v.scale = LTH__BY_LOGIT;
-        v.lo = log(1e-6);
-        v.hi = log(0.999 / 0.001);
+        v.lo = l.lo > 0 ? logit(l.lo) : log(1e-6);
+        v.hi = l.hi < 1 ? logit(l.hi) : log(0.999 / 0.001);
+        /* Next to one of its ends, as far again. */
+        if (l.lo == 0 && v.lo > v.hi - 1) v.lo = v.hi - 7;
+        if (l.hi == 1 && v.hi < v.lo + 1) v.hi = v.lo + 7;
         return v;
     }
     /* Where the bounds are wide open: as far as matters around the start. */
     double centre = value > 0 ? log(value) : 0;
-    v.lo = lo > 0 ? log(lo) : centre - 20;
-    v.hi = log(hi);
+    v.lo = l.lo > 0 ? log(l.lo) : centre - 20;
+    v.hi = log(l.hi);
     if (v.lo < centre - 20) v.lo = centre - 20;
     if (v.hi > centre + 15) v.hi = centre + 15;
     return v;
@@ -100,6 +116,20 @@ lth_status lth__gp_hold(lth_gp *gp, const lth_gp_options *options, lth_error *er
     return LTH_OK;
 }
 
+/* Within the bounds of every parameter of the tag. */
+static limits shared_limits(const lth_kernel *kernel, size_t param) {
+    limits l = {-INFINITY, INFINITY, -INFINITY, INFINITY};
+    for (size_t p = param; p < end_of_tag(kernel, param); p++) {
+        const lth_param *at = &kernel->params[p];
+        if (!share_a_tag(kernel, p, param)) continue;
+        l.family_lo = fmax(l.family_lo, at->argument->lo);
+        l.family_hi = fmin(l.family_hi, at->argument->hi);
+        l.lo = fmax(l.lo, at->lo);
+        l.hi = fmin(l.hi, at->hi);
+    }
+    return l;
+}
+
 /* "PATH=MEDIAN,SD" */
 static lth_status apply_prior(lth__variables *s, const char *text, lth_error *err) {
     const char *equals = strchr(text, '='), *comma = equals ? strchr(equals, ',') : NULL;
@@ -124,7 +154,8 @@ static lth_status apply_prior(lth__variables *s, const char *text, lth_error *er
                 return lth__fail(err, LTH_EARG, "a prior is for parameters above 0, not for \"%s\"",
                                  lth__gp_path(s->gp, p));
             if (v->scale == LTH__AS_IT_IS) /* 0 has no place in this prior */
-                *v = make_variable(v->param, v->least, v->most, kernel->params[v->param].value);
+                *v = make_variable(v->param, shared_limits(kernel, v->param),
+                                   kernel->params[v->param].value);
             v->prior_mean = log(median);
             v->prior_sd = sd;
         }
@@ -144,19 +175,18 @@ static bool leads_its_tag(const lth_kernel *kernel, size_t param) {
     return true;
 }
 
-/* Within the bounds of every parameter of the tag. */
 static lth__variable shared_variable(const lth_kernel *kernel, size_t param) {
-    double lo = kernel->params[param].lo, hi = kernel->params[param].hi;
-    for (size_t p = param + 1; p < end_of_tag(kernel, param); p++) {
-        if (!share_a_tag(kernel, p, param)) continue;
-        lo = fmax(lo, kernel->params[p].lo);
-        hi = fmin(hi, kernel->params[p].hi);
-    }
+    limits l = shared_limits(kernel, param);
     if (kernel->origins[param].linear) {
-        return (lth__variable){
-            .param = param, .scale = LTH__AS_IT_IS, .least = lo, .most = hi, .lo = lo, .hi = hi};
+        return (lth__variable){.param = param,
+                               .scale = LTH__AS_IT_IS,
+                               .least = l.lo,
+                               .most = l.hi,
+                               .lo = l.lo,
+                               .hi = l.hi,
+                               .bounded = l.lo > l.family_lo || l.hi < l.family_hi};
     }
-    return make_variable(param, lo, hi, kernel->params[param].value);
+    return make_variable(param, l, kernel->params[param].value);
 }
 
 /* The variance that the bounds of the model's own parameters are for: 1, unless targets are not

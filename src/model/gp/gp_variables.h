@@ -11,6 +11,7 @@ typedef struct lth__variable {
     enum { LTH__BY_LOGARITHM, LTH__BY_LOGIT, LTH__AS_IT_IS } scale;
     double least, most;          /* values it may have                                   */
     double lo, hi;               /* of the transformed variable                          */
+    bool bounded;                /* the expression has bounds for it                     */
     double prior_mean, prior_sd; /* of the logarithm; sd 0 = none                        */
 } lth__variable;
 

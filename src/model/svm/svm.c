@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "kernel/core/lookup.h"
 
 /* ---- Support rows ---- */
 
@@ -125,7 +126,7 @@ static void free_fitting(fitting *f) {
 static lth_status prepare(fitting *f, const char *expression, const lth_table *table,
                           const char *target, lth_error *err) {
     const lth_svm_options *o = &f->options;
-    lth__source_files files = {o->vectors, o->gram};
+    lth__source_files files = lth__svm_files(o);
     LTH_TRY(lth__svm_kernels_open(f->ctx, expression, table, o->set, o->set_count, files,
                                   &f->kernels, err));
     LTH_TRY(lth__svm_target_read(f->ctx, table, target, o, &f->target, err));
@@ -258,6 +259,8 @@ static lth_status make_model(lth_svm *svm, fitting *f, const char *target, lth_e
         svm->report.features = svm->report.support;
         drop_weights(&svm->machine);
     }
+    LTH_TRY(lth__encoder_keep(svm->encoder, lth__svm_files(&f->options).vectors,
+                              f->options.keep_vectors, err));
     if (svm->support) LTH_TRY(lth__prepared_create(svm->kernel, svm->support, &svm->prepared, err));
     if (svm->report.linear) drop_rows(&svm->machine);
     lth__items_drop_features(svm->items);
@@ -307,13 +310,17 @@ void lth_svm_free(lth_svm *svm) {
     lth_items_free(svm->items);
     lth_encoder_free(svm->encoder);
     lth_kernel_free(svm->kernel);
-    void *blocks[] = {svm->support_at, svm->vectors,      svm->target, svm->class_name,
+    void *blocks[] = {svm->support_at, svm->target,       svm->class_name,
                       svm->classes,    svm->point_kernel, svm->points};
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) lth__free(blocks[i]);
     lth__free(svm);
 }
 
 /* ---- Looking at it ---- */
+
+lth_encoder *lth__svm_encoder(const lth_svm *svm) {
+    return svm->encoder;
+}
 
 const lth_kernel *lth_svm_kernel(const lth_svm *svm) {
     return svm->kernel;

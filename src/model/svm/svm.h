@@ -255,6 +255,7 @@ typedef struct lth__svm_settings {
 /* Options with their defaults for whatever the caller's struct does not have, checked. */
 lth_status lth__svm_options_complete(const lth_svm_options *given, lth_svm_options *out,
                                      lth_error *err);
+lth__source_files lth__svm_files(const lth_svm_options *options);
 /* The target column, as the options want it. */
 lth_status lth__svm_target_read(lth_ctx *ctx, const lth_table *table, const char *name,
                                 const lth_svm_options *options, lth__svm_target *out,
@@ -299,7 +300,6 @@ struct lth_svm {
     lth_items *support;      /* those of them that predictions need; NULL for weights    */
     lth__prepared *prepared; /* of these */
     size_t *support_at;      /* their numbers among `items`                               */
-    char *vectors;           /* file for words that training did not have, or NULL        */
     char *target;
     lth__svm_machine machine; /* its rows are numbers of support rows */
     char **class_name;

@@ -205,7 +205,7 @@ lth_status lth_svm_cv(lth_ctx *ctx, const char *expression, const lth_table *tab
             .target_count = target_count};
     LTH_TRY(lth__svm_options_complete(given, &c.options, err));
     const lth_svm_options *o = &c.options;
-    lth__source_files files = {o->vectors, o->gram};
+    lth__source_files files = lth__svm_files(o);
     lth_status status = check_folds(&c, err);
     if (status == LTH_OK)
         status = lth__svm_kernels_open(ctx, expression, table, o->set, o->set_count, files,

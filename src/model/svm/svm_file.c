@@ -144,6 +144,7 @@ static lth_status save(const lth_svm *svm, const lth__model_to *to, lth_error *e
     if (s.ok) lth__saver_put_list(&s, "grid", svm->point_kernel, svm->report.points);
     if (s.ok) save_report(&s, svm);
     if (s.ok) save_machine(&s, svm);
+    if (s.ok) lth__saver_put_vectors(&s, svm->encoder);
     if (s.ok) lth__saver_put_fields(&s, svm->encoder, kept_items(svm));
     return lth__saver_close(&s, to, err);
 }

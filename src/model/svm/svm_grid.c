@@ -33,6 +33,11 @@ static lth_status check_list(const char *name, const double *at, size_t count, d
     return LTH_OK;
 }
 
+lth__source_files lth__svm_files(const lth_svm_options *options) {
+    return (lth__source_files){.vectors = {options->vectors, options->word_vectors},
+                               .gram = options->gram};
+}
+
 lth_status lth__svm_options_complete(const lth_svm_options *given, lth_svm_options *out,
                                      lth_error *err) {
     lth_svm_options_init(out);

@@ -185,14 +185,6 @@ static lth_status share_slices(const lth_svm *svm, const lth_items *items,
     return status;
 }
 
-lth_status lth_svm_use_vectors(lth_svm *svm, const char *path, lth_error *err) {
-    char *copy = path ? lth__strndup(path, strlen(path)) : NULL;
-    if (path && !copy) return lth__fail_memory(err, 0);
-    lth__free(svm->vectors);
-    svm->vectors = copy;
-    return LTH_OK;
-}
-
 static lth_status check_wishes(const lth_svm *svm, const lth_svm_prediction *to, lth_error *err) {
     const lth_svm_report *r = &svm->report;
     if (to->value && !r->regression)
@@ -212,7 +204,7 @@ lth_status lth_svm_predict(const lth_svm *svm, const lth_table *table,
     lth_svm_prediction to = {0};
     lth__copy_struct(&to, sizeof to, wishes, size);
     LTH_TRY(check_wishes(svm, &to, err));
-    LTH_TRY(lth__reading_open(svm->encoder, table, svm->vectors, &r, err));
+    LTH_TRY(lth__reading_open(svm->encoder, table, &r, err));
     lth_status status = share_slices(svm, r.items, &to, err);
     lth__reading_close(&r);
     return status;

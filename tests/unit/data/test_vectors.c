@@ -66,7 +66,8 @@ static lth_status read_bytes(fixture *f, const void *bytes, size_t length) {
     fclose(file);
     lth__vectors_free(&f->v);
     f->log[0] = '\0';
-    return lth__vectors_read(&f->ctx, f->path, f->vocabulary, &f->v, &f->err);
+    return lth__vectors_read(&f->ctx, (lth__vector_source){.path = f->path}, f->vocabulary, &f->v,
+                             &f->err);
 }
 
 static lth_status read_string(fixture *f, const char *text) {
@@ -315,14 +316,17 @@ static void gzipped(void **state) {
     assert_non_null(file);
     assert_int_equal(gzwrite(file, "2 2\ncat 1 2\nthe 3 4\n", 20), 20);
     gzclose(file);
-    assert_int_equal(lth__vectors_read(&f->ctx, f->path, f->vocabulary, &f->v, &f->err), LTH_OK);
+    assert_int_equal(lth__vectors_read(&f->ctx, (lth__vector_source){.path = f->path},
+                                       f->vocabulary, &f->v, &f->err),
+                     LTH_OK);
     check_shape(f, 2, 2);
     check_row(f, THE, "3 4");
 }
 
 static void missing_file(void **state) {
     fixture *f = *state;
-    assert_int_equal(lth__vectors_read(&f->ctx, "no/such/file.txt", f->vocabulary, &f->v, &f->err),
+    assert_int_equal(lth__vectors_read(&f->ctx, (lth__vector_source){.path = "no/such/file.txt"},
+                                       f->vocabulary, &f->v, &f->err),
                      LTH_EIO);
     assert_null(f->v.row_of);
 }

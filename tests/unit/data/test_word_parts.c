@@ -32,7 +32,9 @@ static lth__vectors read_words(const char *const *words, size_t count) {
     for (size_t i = 0; i < count; i++)
         assert_int_equal(lth__symbols_intern(vocabulary, words[i], strlen(words[i])), i);
     char *path = support_file(lines, strlen(lines));
-    support_ok(lth__vectors_read_parts(ctx, path, vocabulary, &v, &err), &err);
+    support_ok(
+        lth__vectors_read_parts(ctx, (lth__vector_source){.path = path}, vocabulary, &v, &err),
+        &err);
     support_remove(path);
     assert_int_equal(lth__symbols_count(vocabulary), count); /* parts are not words */
     assert_int_equal(v.symbols, count);
@@ -135,7 +137,9 @@ static void bad_file(void **state) {
     lth__symbols *vocabulary = lth__symbols_create();
     assert_true(lth__symbols_intern(vocabulary, "ex-wife", 7) == 0);
     char *path = support_file("ex 1 0\nwife 0 1\ngood 2\n", 23);
-    assert_int_equal(lth__vectors_read_parts(ctx, path, vocabulary, &v, &err), LTH_EFORMAT);
+    assert_int_equal(
+        lth__vectors_read_parts(ctx, (lth__vector_source){.path = path}, vocabulary, &v, &err),
+        LTH_EFORMAT);
     assert_int_equal(err.line, 3);
     assert_int_equal(v.count, 77); /* not written */
     support_remove(path);

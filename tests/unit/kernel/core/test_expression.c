@@ -22,6 +22,11 @@ static void write_value(const lth__value *v, lth__string *out) {
         if (v->given) lth__string_format(out, "%g", v->number);
         if (v->held) lth__string_format(out, "!");
         break;
+    case LTH__VALUE_RANGE:
+        if (v->tag) lth__string_format(out, "$%s=", v->tag);
+        if (v->given) lth__string_format(out, "%g in ", v->number);
+        lth__string_format(out, "%g..%g", v->lo, v->hi);
+        break;
     case LTH__VALUE_LIST:
         lth__string_format(out, "[");
         for (size_t i = 0; i < v->count; i++) {
@@ -134,6 +139,20 @@ static void test_values(void **state) {
     check_tree("f(x, a=[1,2]!)", "(f@1 'x'@3 a@6=[1! 2!]!)");
 }
 
+static void test_bounds(void **state) {
+    (void)state;
+    check_tree("f(x, a=0.2..0.4)", "(f@1 'x'@3 a@6=0.2..0.4)");
+    check_tree("f(x, a=-1..+.5)", "(f@1 'x'@3 a@6=-1..0.5)");
+    check_tree("f(x, a=1e-3 .. 1E3)", "(f@1 'x'@3 a@6=0.001..1000)");
+    check_tree("f(x, a=.1...5)", "(f@1 'x'@3 a@6=0.1..0.5)");
+    check_tree("f(x, a=0.3 in 0.2..0.4)", "(f@1 'x'@3 a@6=0.3 in 0.2..0.4)");
+    check_tree("f(x, a=0.2 in 0.2 ..0.4)", "(f@1 'x'@3 a@6=0.2 in 0.2..0.4)");
+    check_tree("f(x, a=$t=1..2, b=$t)", "(f@1 'x'@3 a@6=$t=1..2 b@17=$t)");
+    check_tree("f(x, a=$t=1 in 1..2)", "(f@1 'x'@3 a@6=$t=1 in 1..2)");
+    check_tree("f(x, a=[1..2,3!,4 in 3..5])", "(f@1 'x'@3 a@6=[1..2 3! 4 in 3..5])");
+    check_tree("1..2 * g(f1..f2) + 3 in 2..4", "(+@1 (*@1 1..2@1 (g@8 <f1..f2>@10)) 3 in 2..4@20)");
+}
+
 /* ---- Mistakes ------------------------------------------------------------------------------- */
 
 typedef struct mistake {
@@ -197,7 +216,22 @@ static void test_mistakes(void **state) {
         {"ssk(x, a=1e999)", 10, not_a_number},
         {"ssk(x, a=0x10)", 11, "\",\" or \")\" is expected here, not \"x\""},
         {"ssk(x, a=-)", 10, "a number, a word or a list is expected here, not \"-\""},
-        {"1..2 * ssk(x)", 1, not_a_number},
+        {"2..1 * ssk(x)", 1, "the lower bound must be below the upper"},
+        {"ssk(x, a=0.3..0.3)", 10, "the lower bound must be below the upper"},
+        {"ssk(x, a=1 in 3..2)", 10, "the lower bound must be below the upper"},
+        {"ssk(x, a=1 in 2..3)", 10, "1 is not within its bounds, 2..3"},
+        {"ssk(x, a=[1,4 in 2..3])", 13, "4 is not within its bounds, 2..3"},
+        {"ssk(x, a=1..2!)", 10, "a number is held by \"!\" or learned between bounds, not both"},
+        {"ssk(x, a=1! in 1..2)", 10,
+         "a number is held by \"!\" or learned between bounds, not both"},
+        {"ssk(x, a=[1,1..2]!)", 13,
+         "a number is held by \"!\" or learned between bounds, not both"},
+        {"ssk(x, a=1..)", 13, "a number is expected here, not \")\""},
+        {"ssk(x, a=1 in 2)", 16, "\"..\" and the upper bound is expected here, not \")\""},
+        {"ssk(x, a=1 in b..c)", 15, "a number is expected here, not \"b\""},
+        {"ssk(x, a=1 inside)", 12, "\",\" or \")\" is expected here, not \"i\""},
+        {"ssk(x, a=1..2..3)", 14, "\",\" or \")\" is expected here, not \".\""},
+        {"ssk(x, a=1....2)", 13, "a number is expected here, not \".\""},
         {"ssk(x, a=$)", 11, "the name of a shared value, as in $a, is expected here, not \")\""},
         {"ssk(x, a=$ b)", 11, "the name of a shared value, as in $a, is expected here, not \" \""},
         {"ssk(x, a=$1)", 11, "the name of a shared value, as in $a, is expected here, not \"1\""},
@@ -280,6 +314,7 @@ int main(void) {
         cmocka_unit_test(test_columns),
         cmocka_unit_test(test_sums_and_products),
         cmocka_unit_test(test_values),
+        cmocka_unit_test(test_bounds),
         cmocka_unit_test(test_mistakes),
         cmocka_unit_test(test_characters_that_begin_nothing),
         cmocka_unit_test(test_depth),

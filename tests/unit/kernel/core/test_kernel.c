@@ -92,6 +92,10 @@ static void test_print(void **state) {
         "1 * 2 * ssk(a)",
         "0.1 * ssk(a) + 1000000000000",
         "0.30000000000000004 * ssk(a)",
+        "ssk(text, gap=0.3 in 0.2..0.4)",
+        "ssk(text, order=3, weights=[1 in 0.5..2,0.5!,0.25])",
+        "ssk(text, gap=$g=0.3 in 0.1..0.9, match=$g)",
+        "2 in 1..4 * rbf(f1..f3, ard=yes, lengthscale=[1 in 0.1..10,2,3!]) + 0.5 in 0..1",
     };
     for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
         lth_kernel *kernel = parse(same[i]);
@@ -119,6 +123,14 @@ static void test_canonical_form(void **state) {
         {"ssk(text, gap=$l, match=$l)", "ssk(text, gap=$l=0.5, match=$l)"},
         {"ssk(text, order=5!)", "ssk(text, order=5)"},
         {"1e0*ssk(text,gap=5e-1)", "1 * ssk(text, gap=0.5)"},
+        {"ssk(text, gap=0.2..0.6)", "ssk(text, gap=0.4 in 0.2..0.6)"},
+        {"4..16 * ssk(text)", "8 in 4..16 * ssk(text)"},
+        {"0..16 * ssk(text)", "8 in 0..16 * ssk(text)"},
+        {"ssk(text, order=2, weights=1..4)", "ssk(text, order=2, weights=[2 in 1..4,2 in 1..4])"},
+        {"ssk(text, gap=$l, match=$l=0.25..1)", "ssk(text, gap=$l=0.5 in 0.25..1, match=$l)"},
+        {"ssk(text, gap=$l=0.5 in 0..1, match=$l=0.5 in 0..1)",
+         "ssk(text, gap=$l=0.5 in 0..1, match=$l)"},
+        {"ssk(text, gap=$l, match=$l=0.5 in 0..2)", "ssk(text, gap=$l=0.5 in 0..1, match=$l)"},
     };
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
         lth_kernel *kernel = parse(pairs[i][0]), *again = parse(pairs[i][1]);
@@ -400,6 +412,18 @@ static void test_mistakes(void **state) {
         {"-1 * ssk(text)", 1, "variance is -1, but must lie in [0, 1e+12]"},
         {"ssk(text, gap=$a=0.5, match=$a=0.6)", 29, "$a has two values, 0.5 and 0.6: give it once"},
         {"ssk(text, order=1, gap=$a, match=$a=0.3, weights=$a=0.4)", 50,
+         "$a has two values, 0.3 and 0.4: give it once"},
+        {"ssk(text, gap=0.5..1.5)", 15, "ssk.gap has the bounds 0.5..1.5, but must lie in [0, 1]"},
+        {"ssk(text, order=2..3)", 17, "order of ssk is a whole number from 1 to 64"},
+        {"ssk(text, order=2 in 2..3)", 17, "order of ssk is a whole number from 1 to 64"},
+        {"ssk(text, sim=1..2)", 15, "sim of ssk is one of exact|dot|cosine|arccos|exp|matrix"},
+        {"ssk(text, gap=$a=0.1..0.5, match=$a=0.2..0.4)", 34,
+         "$a has other bounds elsewhere: give it once"},
+        {"ssk(text, gap=$a=0.3, match=$a=0.2..0.4)", 29,
+         "$a has other bounds elsewhere: give it once"},
+        {"ssk(text, gap=$a=0.1..0.5, match=$a=0.4)", 34,
+         "$a has other bounds elsewhere: give it once"},
+        {"ssk(text, gap=$a=0.1..0.5, match=$a=0.4 in 0.1..0.5)", 34,
          "$a has two values, 0.3 and 0.4: give it once"},
         {"ssk(text, gap=$a, match=$a=2)", 25, "ssk.gap is 2, but must lie in [0, 1]"},
         {"$a=2 * ssk(text, gap=$a)", 22, "ssk.gap is 2, but must lie in [0, 1]"},
