@@ -32,7 +32,7 @@ def test_code_in_the_introduction(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     text = (ROOT / "docs" / "python.md").read_text()
     blocks = re.findall(r"```python\n(.*?)```", text, re.S)
-    assert len(blocks) == 12
+    assert len(blocks) == 13
     names = {}
     for block in blocks:
         exec(compile(block, "python.md", "exec"), names)
