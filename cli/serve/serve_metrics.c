@@ -144,6 +144,16 @@ static void write_model(const metrics_now *now, FILE *out) {
     put_single(out, "luthier_model_load_seconds", "gauge", "How long reading it took.", e->seconds);
 }
 
+static void write_words(const metrics_now *now, FILE *out) {
+    lth_words_without_vector words = {0};
+    lth_model_words_without_vector(now->edition->model, &words, sizeof words);
+    put_single(out, "luthier_vector_words_total", "counter",
+               "Words that were compared by their vectors, since the model was read.",
+               (double)words.units);
+    put_single(out, "luthier_words_without_vector_total", "counter",
+               "Of these, those that have no vector.", (double)words.occurrences);
+}
+
 static double cpu_seconds(void) {
     struct rusage used = {0};
     getrusage(RUSAGE_SELF, &used);
@@ -165,6 +175,7 @@ void metrics_write(metrics *m, const metrics_now *now, FILE *out) {
     put_single(out, "luthier_connections", "gauge", "Connections that are open.",
                (double)now->connections);
     write_model(now, out);
+    write_words(now, out);
     write_reloads(&seen, out);
     put_single(out, "luthier_log_lost_lines_total", "counter",
                "Lines of the log that could not be written.", (double)now->log_lost);

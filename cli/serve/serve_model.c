@@ -12,10 +12,7 @@ static int load(edition *e) {
     stat(o->arguments[0], &file);
     e->written = (double)file.st_mtim.tv_sec + 1e-9 * (double)file.st_mtim.tv_nsec;
     int code = session_load_model(&e->session, o->arguments[0], &e->model);
-    if (code) return code;
-    lth_error err = {0};
-    lth_status status = lth_model_use_vectors(e->model, o->vectors, &err);
-    return status == LTH_OK ? EXIT_DONE : session_fail(&e->session, &err);
+    return code ? code : session_use_vectors(&e->session, e->model);
 }
 
 static int fail(edition *e, const char *why) {
@@ -64,7 +61,7 @@ int edition_open(const options *o, edition **out, char why[640]) {
 
 void edition_release(edition *e) {
     if (atomic_fetch_sub(&e->holders, 1) > 1) return;
-    lth_model_free(e->model);
+    free_model(e->model);
     free_columns(&e->columns);
     session_close(&e->session);
     free(e->report);

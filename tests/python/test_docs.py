@@ -38,7 +38,7 @@ def test_code_in_the_introduction(tmp_path, monkeypatch):
         pytest.importorskip(package)
     monkeypatch.chdir(tmp_path)
     count, names = run_code_of("docs/python.md")
-    assert count == 17
+    assert count == 18
     assert names["mean"][0] > 6 and names["dK"].shape == (5, 24, 5)
     from matplotlib import pyplot
     pyplot.close("all")

@@ -51,6 +51,7 @@ typedef struct answers {
     const double *weight; /* by row; NULL = 1                     */
     size_t of_row;        /* questions                            */
     double miss;          /* the share of t that the others have  */
+    bool only_sharper;    /* c is not below 1                     */
 } answers;
 
 static const double prior_slope = 2;
@@ -88,11 +89,12 @@ static double find_power(const answers *a) {
     enum { STEPS = 16 };
     const double step = log(most_power) / STEPS, share = (sqrt(5) - 1) / 2;
     double best = 0, top = height(a, 0);
-    for (int i = -STEPS; i <= STEPS; i++) {
+    int least = a->only_sharper ? 0 : -STEPS;
+    for (int i = least; i <= STEPS; i++) {
         double found = i == 0 ? top : height(a, i * step);
         if (found > top) top = found, best = i * step;
     }
-    double lo = fmax(best - step, -STEPS * step), hi = fmin(best + step, STEPS * step);
+    double lo = fmax(best - step, least * step), hi = fmin(best + step, STEPS * step);
     while (hi - lo > 1e-6) {
         double left = hi - share * (hi - lo), right = lo + share * (hi - lo);
         if (height(a, left) > height(a, right))
@@ -162,7 +164,8 @@ lth_status lth__gp_learn_sharpness(lth_gp *gp, const double *mean, const double 
     const lth__classes *c = gp->classes;
     answers a = {.of_row = c->multi ? c->class_count : 1,
                  .choices = c->multi ? 2 : c->class_count,
-                 .weight = gp->known.weight};
+                 .weight = gp->known.weight,
+                 .only_sharper = gp->posterior == &lth__inducing};
     a.questions = gp->rows * a.of_row;
     a.log_p = lth__alloc(a.questions * a.choices, sizeof *a.log_p);
     a.right = lth__alloc(a.questions, sizeof *a.right);

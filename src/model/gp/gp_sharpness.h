@@ -13,7 +13,8 @@
  *
  * is largest. t is 1 - 1 / (n + 2) for the class that the row has, and the rest for the others
  * (Platt 1999): n rows that are all told apart do not make a model sure of everything. The second
- * term is a prior: c stays at 1 until the rows say otherwise.
+ * term is a prior: c stays at 1 until the rows say otherwise. Where inducing rows stand for all, a
+ * row that is left out is foretold too carefully: there c is not below 1.
  */
 #ifndef LTH_GP_SHARPNESS_H
 #define LTH_GP_SHARPNESS_H
