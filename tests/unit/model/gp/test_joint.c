@@ -187,7 +187,7 @@ static void dense_algebra(void **state) {
     lth_error err = {0};
     told t = tell(gp, new_rows);
     lth__reading r;
-    support_ok(lth__reading_open(gp->encoder, new_rows, NULL, &r, &err), &err);
+    support_ok(lth__reading_open(gp->encoder, new_rows, &r, &err), &err);
     double G[ROWS * ROWS], K[NEW * ROWS], X[ROWS * NEW], own[NEW * NEW];
     support_ok(lth_gram(gp->kernel, gp->items, NULL, G, ROWS, &err), &err);
     support_ok(lth_gram(gp->kernel, r.items, gp->items, K, ROWS, &err), &err);
@@ -272,7 +272,7 @@ typedef struct priors {
 static void find_priors(const lth_gp *gp, priors *p) {
     lth_error err = {0};
     lth__reading r;
-    support_ok(lth__reading_open(gp->encoder, new_rows, NULL, &r, &err), &err);
+    support_ok(lth__reading_open(gp->encoder, new_rows, &r, &err), &err);
     support_ok(lth__gram_against(gp->prepared, r.items, p->K, gp->rows, p->self, &err), &err);
     support_ok(lth_gram(gp->kernel, r.items, NULL, p->own, NEW, &err), &err);
     lth__reading_close(&r);
@@ -396,7 +396,7 @@ static void averages(void **state) {
 static void find_noise(const lth_gp *gp, const lth__known *known, const double *mean, double *out) {
     lth_error err = {0};
     lth__reading r;
-    support_ok(lth__reading_open(gp->encoder, new_rows, NULL, &r, &err), &err);
+    support_ok(lth__reading_open(gp->encoder, new_rows, &r, &err), &err);
     support_ok(lth__gp_noise_items(gp, r.items, known, mean, out, &err), &err);
     lth__reading_close(&r);
 }
