@@ -635,8 +635,8 @@ typedef struct lth_gp_options {
     const char *noise_kernel; /* the noise is a function too: the kernel of its logarithm, whose
                                  size is learned in any case. For normal noise, with the exact
                                  posterior and one target. NULL (default) = one noise for all  */
-    bool partial; /* of a cross-validation that is canceled: the folds that are finished are what
-                     was found, see lth_validation_done(); false (default) = nothing is          */
+    bool partial;   /* of a cross-validation that is canceled: the folds that are finished are what
+                       was found, see lth_validation_done(); false (default) = nothing is          */
     bool calibrate; /* labels: learn from rows that are left out how sharp probabilities are;
                        default true                                                            */
     const lth_word_vectors *word_vectors; /* in the place of `vectors`; NULL = none            */
