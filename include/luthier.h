@@ -1237,7 +1237,7 @@ LTH_API const lth_vectors_origin *lth_model_vectors_origin(const lth_model *mode
 typedef struct lth_words_without_vector {
     size_t rows, units; /* that were read: rows, and all their words with repeats             */
     size_t occurrences; /* of words without a vector: the model has none, and none was found  */
-    size_t words;       /* different ones; no more than 100,000 of them are told apart        */
+    size_t words;       /* different ones; no more than 16,384 of them are told apart         */
     size_t new_occurrences, new_words; /* of those that training did not have                  */
 } lth_words_without_vector;
 LTH_API void lth_model_words_without_vector(const lth_model *model, lth_words_without_vector *out,

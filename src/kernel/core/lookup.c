@@ -3,9 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "kernel/core/field.h"
 
-enum { MOST_TOLD_APART = 100000 };
+enum { MOST_TOLD_APART = 16384, ROOM_FOR_ALL = 2 * MOST_TOLD_APART, FIRST_ROOM = 64 };
 
 /* ---- Making and freeing ---- */
 
@@ -16,8 +17,8 @@ lth__lookup *lth__lookup_create(void) {
 }
 
 static void free_tally(lth__tally *t) {
-    lth__symbols_free(t->known);
-    lth__symbols_free(t->new);
+    lth__free(t->known.slots);
+    lth__free(t->new.slots);
     *t = (lth__tally){0};
 }
 
@@ -95,18 +96,38 @@ static lth__vector_source source_of(const lth__lookup *look) {
     return (lth__vector_source){.path = look->path, .table = given ? look->given : look->all};
 }
 
+/* ---- Sets of words ---- */
+
+/* Where a word is, or would be. */
+static uint64_t *find_slot(const lth__word_set *set, uint64_t word) {
+    size_t at = (size_t)word & (set->room - 1);
+    while (set->slots[at] && set->slots[at] != word) at = (at + 1) & (set->room - 1);
+    return &set->slots[at];
+}
+
+static bool make_room(lth__word_set *set, size_t room) {
+    lth__word_set larger = {lth__calloc(room, sizeof *larger.slots), room, set->count};
+    if (!larger.slots) return false;
+    for (size_t i = 0; i < set->room; i++)
+        if (set->slots[i]) *find_slot(&larger, set->slots[i]) = set->slots[i];
+    lth__free(set->slots);
+    *set = larger;
+    return true;
+}
+
 /* ---- What was not found ---- */
 
-static bool tally_word(lth__tally *t, const char *text, size_t length, bool is_new) {
-    lth__symbols **set = is_new ? &t->new : &t->known;
-    if (!*set) *set = lth__symbols_create();
-    if (!*set) return false;
-    size_t before = lth__symbols_count(*set);
-    if (before >= MOST_TOLD_APART) return true;
-    if (lth__symbols_intern(*set, text, length) == LTH__NO_SYMBOL) return false;
-    size_t more = lth__symbols_count(*set) - before;
-    t->count.words += more;
-    if (is_new) t->count.new_words += more;
+static bool tally_word(lth__tally *t, uint64_t word, bool is_new) {
+    lth__word_set *set = is_new ? &t->new : &t->known;
+    if (set->count >= MOST_TOLD_APART) return true;
+    if (2 * set->count >= set->room && !make_room(set, set->room ? 2 * set->room : FIRST_ROOM))
+        return false;
+    uint64_t *slot = find_slot(set, word);
+    if (*slot) return true;
+    *slot = word;
+    set->count++;
+    t->count.words++;
+    if (is_new) t->count.new_words++;
     return true;
 }
 
@@ -124,7 +145,8 @@ static bool count_word(void *user, lth__symbol word, bool has_vector) {
     c->tally.count.occurrences++;
     c->tally.count.new_occurrences += is_new;
     const char *text = lth__symbols_text(c->lexicon->symbols, word, &length);
-    return tally_word(&c->tally, text, length, is_new);
+    uint64_t hash = lth__hash(0, text, length);
+    return tally_word(&c->tally, hash ? hash : 1, is_new);
 }
 
 static bool count_items(const lth_encoder *e, const lth_items *items, counting *c) {
@@ -139,13 +161,14 @@ static bool count_items(const lth_encoder *e, const lth_items *items, counting *
     return ok;
 }
 
-static bool add_words(lth__tally *to, const lth__symbols *words, bool is_new) {
-    size_t length;
+/* To a tally of many calls, which has all its room from the first word on: a model does not grow.
+ */
+static bool add_words(lth__tally *to, const lth__word_set *words, bool is_new) {
+    lth__word_set *set = is_new ? &to->new : &to->known;
+    if (words->count > 0 && !set->slots && !make_room(set, ROOM_FOR_ALL)) return false;
     bool ok = true;
-    for (size_t i = 0; ok && words && i < lth__symbols_count(words); i++) {
-        const char *text = lth__symbols_text(words, (lth__symbol)i, &length);
-        ok = tally_word(to, text, length, is_new);
-    }
+    for (size_t i = 0; ok && i < words->room; i++)
+        if (words->slots[i]) ok = tally_word(to, words->slots[i], is_new);
     return ok;
 }
 
@@ -154,7 +177,7 @@ static bool add_tally(lth__tally *to, const lth__tally *more) {
     to->count.units += more->count.units;
     to->count.occurrences += more->count.occurrences;
     to->count.new_occurrences += more->count.new_occurrences;
-    return add_words(to, more->known, false) && add_words(to, more->new, true);
+    return add_words(to, &more->known, false) && add_words(to, &more->new, true);
 }
 
 static void write_origin(const lth__lookup *look, char *out, size_t capacity) {

@@ -8,10 +8,16 @@
 #include "data/word_vectors.h"
 #include "kernel/core/encode.h"
 
+/* Different words, as hashes: what others send must not fill the memory. */
+typedef struct lth__word_set {
+    uint64_t *slots; /* open addressing; 0 = free. NULL as long as there is no word */
+    size_t room, count;
+} lth__word_set;
+
 /* Words without a vector: those that the first table had, and new ones. */
 typedef struct lth__tally {
     lth_words_without_vector count;
-    lth__symbols *known, *new; /* the different ones, made when there are any */
+    lth__word_set known, new;
 } lth__tally;
 
 /* One for each encoder whose kernel compares words by vectors. All but the tallies stays the same

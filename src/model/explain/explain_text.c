@@ -85,11 +85,12 @@ static void round_numbers(const char *text, lth__string *out) {
     for (const char *at = text; *at;) {
         char *end;
         double value = strtod(at, &end);
-        if (end == at) { /* none after all */
+        if (at > text) lth__string_append(out, " ", 1);
+        if (end == at) { /* none after all, such as "... (70 numbers)" */
             lth__string_append(out, at, strlen(at));
             return;
         }
-        lth__string_format(out, "%s%.4g", at > text ? " " : "", value);
+        lth__string_format(out, "%.4g", value);
         at = end + strspn(end, " ");
     }
 }
