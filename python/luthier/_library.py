@@ -4,7 +4,7 @@ import ctypes
 import os
 import pathlib
 
-from . import _c
+from . import _c, _c_functions
 
 NAME = "libluthier.so"
 
@@ -23,7 +23,7 @@ def load():
     failures = []
     for path in candidates():
         try:
-            return _c.declare(ctypes.CDLL(path))
+            return _c_functions.declare(ctypes.CDLL(path))
         except (OSError, AttributeError) as failure:  # missing; or of another version
             failures.append(f"{path}: {failure}")
     raise ImportError("luthier cannot load its library. Build it with `make`, or name it in "

@@ -26,6 +26,11 @@ def run_code_of(page):
     return len(blocks), names
 
 
+def counted_from_one(text):
+    """An explanation with rows as the command line counts them."""
+    return re.sub(r"row \[(\d+)\]", lambda at: f"row {int(at[1]) + 1}", text)
+
+
 def pytest_configure(config):
     os.environ.setdefault("MPLBACKEND", "Agg")
 

@@ -2,11 +2,11 @@
 
 import json
 import math
-import re
 from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+from conftest import counted_from_one
 
 import luthier as lt
 
@@ -87,7 +87,7 @@ def test_as_the_command_line_prints(cli, write_tsv, texts, scores, moods, three,
         m = lt.load(tmp_path / "m")
         text = cli("explain", "m", new, "--color", "never")
         printed = "\n\n".join(map(str, m.explain(rows))) + "\n"
-        assert re.sub(r"row \[(\d+)\]", lambda at: f"row {int(at[1]) + 1}", printed) == text
+        assert counted_from_one(printed) == text
         assert printed.startswith("row [0]: ") and "row 1" not in printed
         row = json.loads(cli("explain", "m", new, "--row", 1, "--json").splitlines()[0])
         x = m.explain(rows)[0]

@@ -8,7 +8,7 @@ import subprocess
 import pytest
 from conftest import ROOT
 
-from luthier import _c
+from luthier import _c, _c_functions
 from luthier._library import lib
 
 SCALARS = {"lth_status": {ctypes.c_int}, "size_t": {ctypes.c_size_t}, "bool": {ctypes.c_bool},
@@ -63,19 +63,19 @@ def allowed(written, text):
 
 
 def test_every_function_is_declared_and_no_other():
-    assert set(declared(header())) == set(_c.FUNCTIONS)
+    assert set(declared(header())) == set(_c_functions.FUNCTIONS)
 
 
 def test_every_function_is_in_the_library():
-    for name in _c.FUNCTIONS:
+    for name in _c_functions.FUNCTIONS:
         assert getattr(lib, name)
 
 
-@pytest.mark.parametrize("name", sorted(_c.FUNCTIONS))
+@pytest.mark.parametrize("name", sorted(_c_functions.FUNCTIONS))
 def test_types_of(name):
     text = header()
     result, arguments = declared(text)[name]
-    ours_result, ours = _c.FUNCTIONS[name]
+    ours_result, ours = _c_functions.FUNCTIONS[name]
     assert ours_result in allowed(result, text), result
     assert len(ours) == len(arguments)
     for mine, written in zip(ours, arguments):

@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from conftest import counted_from_one
 
 import luthier as lt
 
@@ -159,7 +160,7 @@ def test_reasons_are_those_of_the_function(cli, tmp_path):
     model.save(tmp_path / "m")
     np.savetxt(tmp_path / "t.tsv", np.c_[X["x"][5:6], hours[5:6]], "%.17g", "\t",
                header="x\texposure", comments="")
-    assert cli("explain", "m", "t.tsv") == f"{x}\n"
+    assert cli("explain", "m", "t.tsv") == counted_from_one(f"{x}\n")
     assert "latent" in x._repr_html_()
 
 
