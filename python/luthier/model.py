@@ -104,6 +104,12 @@ class Model(Explained, BaseEstimator):
             return dict(zip(self.feature_names_in_, np.asarray(X).T))
         return X
 
+    @property
+    def _vectors(self):
+        """Word vectors: its own, or those that came with the kernel."""
+        given = self.kernel.vectors if isinstance(self.kernel, kernels.Kernel) else None
+        return given if self.vectors is None else self.vectors
+
     def _set_vectors(self, options, context, parsed, columns):
         """Word vectors and what is kept of them, where the kernel reads any."""
         if self.keep_vectors not in vectors.KEEP:
@@ -111,7 +117,7 @@ class Model(Explained, BaseEstimator):
         if not lib.lth_kernel_needs_vectors(parsed.pointer):
             return
         given = any(isinstance(c, tables.Vectors) for c in columns.values())
-        if self.vectors is None and not given:
+        if self._vectors is None and not given:
             raise Error("this kernel compares words by their vectors: give vectors=FILE, or X as "
                         "2-D arrays of vectors")
         options.keep_vectors = vectors.KEEP[self.keep_vectors]
@@ -119,13 +125,13 @@ class Model(Explained, BaseEstimator):
         if table is not None:
             options.word_vectors = table.pointer
         else:
-            options.vectors = vectors.path_of(self.vectors)
+            options.vectors = vectors.path_of(self._vectors)
 
     def _vectors_in_memory(self, context):
         """`vectors` as an object of the C library, made once; None of a file."""
         made = self.__dict__.get("_word_vectors")
-        if made is None or made[0] is not self.vectors:
-            made = self._word_vectors = self.vectors, vectors.table(self.vectors, context)
+        if made is None or made[0] is not self._vectors:
+            made = self._word_vectors = self._vectors, vectors.table(self._vectors, context)
         return made[1]
 
     def _use_vectors(self, pointer):
@@ -134,7 +140,7 @@ class Model(Explained, BaseEstimator):
         if table is not None:
             self._context.call(self._c("use_word_vectors"), pointer, table.pointer)
         else:
-            self._context.call(self._c("use_vectors"), pointer, vectors.path_of(self.vectors),
+            self._context.call(self._c("use_vectors"), pointer, vectors.path_of(self._vectors),
                                in_memory=False)
 
     def _own(self, pointer, context):
@@ -142,7 +148,7 @@ class Model(Explained, BaseEstimator):
         self._model = Owned(pointer, self._c("free"), context)
         self._context = context
         kernel = self._c("kernel")(pointer)
-        self.kernel_ = kernels.Kernel(kernels.printed(kernel), self.vectors, self.n_jobs,
+        self.kernel_ = kernels.Kernel(kernels.printed(kernel), self._vectors, self.n_jobs,
                                       self.precision)
         self._columns = kernels.columns_of(kernel)
         self._given = self.__dict__.pop("_giving", None)

@@ -123,3 +123,12 @@ def test_kernels_are_equal_by_their_vectors(matrix):
     assert one == other and repr(one).endswith("vectors=<6 words>)")
     assert one != lt.Kernel(KERNEL, vectors=(WORDS, 2 * matrix)) and one != lt.Kernel(KERNEL)
     assert one == pickle.loads(pickle.dumps(one))
+
+
+def test_vectors_of_a_kernel(texts, scores):
+    words = {word: np.eye(5)[len(word) % 5] for text in texts for word in text.split()}
+    kernel = "ssk(text, order=1, sim=cosine)"
+    ours = lt.GPRegressor(kernel, vectors=words, restarts=0).fit(texts, scores)
+    model = lt.GPRegressor(lt.Kernel(kernel, vectors=words), restarts=0).fit(texts, scores)
+    assert np.array_equal(model.predict(["the poem was bad"]), ours.predict(["the poem was bad"]))
+    assert model.kernel_.vectors is words and model.vectors is None
