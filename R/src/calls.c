@@ -177,6 +177,16 @@ SEXP make_text(const char *text) {
     return out;
 }
 
+SEXP make_texts(text_at *at, const void *object) {
+    R_xlen_t count = 0;
+    while (at(object, (size_t)count)) ++count;
+    SEXP out = PROTECT(Rf_allocVector(STRSXP, count));
+    for (R_xlen_t i = 0; i < count; ++i)
+        SET_STRING_ELT(out, i, Rf_mkCharCE(at(object, (size_t)i), CE_UTF8));
+    UNPROTECT(1);
+    return out;
+}
+
 SEXP kernel_text(const lth_kernel *kernel) {
     size_t length = lth_kernel_print(kernel, NULL, 0);
     char *text = R_alloc(length + 1, 1);

@@ -21,16 +21,13 @@ SEXP r_kernel_text(SEXP handle) {
     return kernel_text(object_of(handle));
 }
 
+static const char *column_at(const void *kernel, size_t i) {
+    return lth_kernel_column(kernel, i);
+}
+
 /* The columns that it reads, as written: f1..f3 is one. */
 SEXP r_kernel_columns(SEXP handle) {
-    const lth_kernel *kernel = object_of(handle);
-    R_xlen_t count = 0;
-    while (lth_kernel_column(kernel, (size_t)count)) ++count;
-    SEXP out = PROTECT(Rf_allocVector(STRSXP, count));
-    for (R_xlen_t i = 0; i < count; ++i)
-        SET_STRING_ELT(out, i, Rf_mkCharCE(lth_kernel_column(kernel, (size_t)i), CE_UTF8));
-    UNPROTECT(1);
-    return out;
+    return make_texts(column_at, object_of(handle));
 }
 
 SEXP r_kernel_numeric(SEXP handle) {
@@ -114,14 +111,13 @@ SEXP r_encode(SEXP context, SEXP expression, SEXP x, SEXP y, SEXP vectors) {
     return handle;
 }
 
+static const char *path_at(const void *kernel, size_t i) {
+    return i < lth_kernel_params(kernel) ? lth_kernel_param(kernel, i)->path : NULL;
+}
+
 SEXP r_encoded_params(SEXP handle) {
     const inputs *in = object_of(handle);
-    R_xlen_t count = (R_xlen_t)lth_kernel_params(in->kernel);
-    SEXP out = PROTECT(Rf_allocVector(STRSXP, count));
-    for (R_xlen_t i = 0; i < count; ++i)
-        SET_STRING_ELT(out, i, Rf_mkCharCE(lth_kernel_param(in->kernel, (size_t)i)->path, CE_UTF8));
-    UNPROTECT(1);
-    return out;
+    return make_texts(path_at, in->kernel);
 }
 
 /* The values of c(columns, rows), or with `gradients` of c(columns, rows, parameters): R keeps

@@ -34,6 +34,10 @@ lth_ctx *context_of(SEXP handle); /* a context, or that of any other object */
 lth_table *make_table(lth_ctx *ctx, SEXP columns, call *c);
 
 SEXP make_text(const char *text);
+
+/* The texts at(object, 0), at(object, 1), ... up to NULL. */
+typedef const char *text_at(const void *object, size_t i);
+SEXP make_texts(text_at *at, const void *object);
 SEXP kernel_text(const lth_kernel *kernel);
 
 #endif

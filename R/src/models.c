@@ -167,24 +167,18 @@ SEXP r_model_kernel(SEXP handle) {
     return kernel_text(lth_model_kernel(object_of(handle)));
 }
 
-SEXP r_model_classes(SEXP handle) {
-    const lth_model *model = object_of(handle);
-    R_xlen_t count = (R_xlen_t)lth_model_classes(model);
-    SEXP out = PROTECT(Rf_allocVector(STRSXP, count));
-    for (R_xlen_t i = 0; i < count; ++i)
-        SET_STRING_ELT(out, i, Rf_mkCharCE(lth_model_class(model, (size_t)i), CE_UTF8));
-    UNPROTECT(1);
-    return out;
+static const char *class_at(const void *model, size_t i) {
+    return lth_model_class(model, i);
+}
+static const char *target_at(const void *model, size_t i) {
+    return lth_model_target(model, i);
 }
 
+SEXP r_model_classes(SEXP handle) {
+    return make_texts(class_at, object_of(handle));
+}
 SEXP r_model_targets(SEXP handle) {
-    const lth_model *model = object_of(handle);
-    R_xlen_t count = (R_xlen_t)lth_model_targets(model);
-    SEXP out = PROTECT(Rf_allocVector(STRSXP, count));
-    for (R_xlen_t i = 0; i < count; ++i)
-        SET_STRING_ELT(out, i, Rf_mkCharCE(lth_model_target(model, (size_t)i), CE_UTF8));
-    UNPROTECT(1);
-    return out;
+    return make_texts(target_at, object_of(handle));
 }
 
 /* c(is a Gaussian process, rows) */
