@@ -1,5 +1,6 @@
 """tools/check_pages, which runs what stands in the documentation: what it must notice."""
 
+import json
 import subprocess
 import sys
 
@@ -75,3 +76,21 @@ def test_what_is_wrong_is_told(tmp_path, right, wrong):
 def test_output_is_written(tmp_path):
     code, out, page = check(tmp_path, GOOD.replace("[1, 2]", "[1, 3]").replace("\n3\n", "\n4\n"), "--write")
     assert code == 0 and page == GOOD, out
+
+
+def test_notebooks(tmp_path):
+    """Each page's sessions and code, in cells that a shell and Python take; failures that are meant do not end them."""
+    subprocess.run([sys.executable, str(ROOT / "tools" / "make_site"), "--notebooks", str(tmp_path)], check=True)
+    books = sorted(tmp_path.glob("*.ipynb"))
+    assert [book.stem for book in books] == ["proteins", "smiles", "trees"]
+    for book in books:
+        cells = ["".join(c["source"]) for c in json.loads(book.read_text())["cells"] if c["cell_type"] == "code"]
+        shell = [cell for cell in cells if cell.startswith("%%bash\n")]
+        assert shell and len(shell) < len(cells)
+        for cell in cells:
+            if cell in shell:
+                assert "# exit" not in cell and "\n$ " not in cell
+                subprocess.run(["bash", "-n"], input=cell.split("\n", 1)[1], text=True, check=True)
+            else:
+                compile(cell, book.name, "exec")
+    assert "sstk(tree)' -o bad || true" in books[2].read_text()
