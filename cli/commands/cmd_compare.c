@@ -74,12 +74,10 @@ static int check_classes(job *j, size_t model) {
 }
 
 static int load_models(job *j) {
-    lth_error err = {0};
     int code = EXIT_DONE;
     for (size_t m = 0; m < j->models && !code; ++m) {
         code = session_load_model(&j->session, path_of(j, m), &j->model[m]);
-        if (!code && lth_model_use_vectors(j->model[m], j->options->vectors, &err) != LTH_OK)
-            code = session_fail(&j->session, &err);
+        if (!code) code = session_use_vectors(&j->session, j->model[m]);
         if (!code && m > 0) code = check_targets(j, m);
         if (!code && m > 0) code = check_classes(j, m);
     }

@@ -6,13 +6,25 @@
 
 #include "serve/serve.h"
 
+/* Read once, and kept: a request with a new word must not wait for the whole file. */
+static int read_vectors(edition *e) {
+    const char *path = e->options.vectors;
+    lth_word_vectors *vectors = NULL;
+    lth_error err = {0};
+    if (!path || !lth_kernel_needs_vectors(lth_model_kernel(e->model))) return EXIT_DONE;
+    lth_status status = lth_word_vectors_read(e->session.ctx, path, &vectors, &err);
+    if (status == LTH_OK) status = lth_model_use_word_vectors(e->model, vectors, &err);
+    lth_word_vectors_free(vectors); /* the model keeps them */
+    return status == LTH_OK ? EXIT_DONE : session_fail_input(&e->session, &err, path);
+}
+
 static int load(edition *e) {
     const options *o = &e->options;
     struct stat file = {0};
     stat(o->arguments[0], &file);
     e->written = (double)file.st_mtim.tv_sec + 1e-9 * (double)file.st_mtim.tv_nsec;
     int code = session_load_model(&e->session, o->arguments[0], &e->model);
-    return code ? code : session_use_vectors(&e->session, e->model);
+    return code ? code : read_vectors(e);
 }
 
 static int fail(edition *e, const char *why) {
