@@ -277,14 +277,9 @@ def penn(raw, data):
     for path in sorted(raw):
         for tree in parse(read_text(path), path):
             trees.append(tree[0] if len(tree) == 1 and isinstance(tree[0], list) else tree)
-    return penn_of([printed(tree) for tree in trees])
-
-
-def penn_of(lines):
-    """The three files, of trees as they were distributed."""
-    clean = [cleaned(parse(line)[0]) for line in lines]
+    clean = [cleaned(tree) for tree in trees]
     return {
-        "ptb_sample_trees.txt": "".join(line + "\n" for line in lines),
+        "ptb_sample_trees.txt": "".join(printed(tree) + "\n" for tree in trees),
         "ptb_sample_trees_clean.txt": "".join(printed(tree) + "\n" for tree in clean),
         "ptb_sample_sentences.txt": "".join(" ".join(leaves(tree)) + "\n" for tree in clean),
     }
@@ -381,11 +376,6 @@ def lodhi(raw, data):
 FEATURES = ["f%d" % i for i in range(1, 18)]
 
 
-def joined_leaves(tree):
-    """The words of a tree."""
-    return " ".join(leaves(tree))
-
-
 def quality(name):
     """Segments: trees of both sides, seconds and 17 features, a line for each."""
 
@@ -403,7 +393,7 @@ def quality(name):
             trees = [parse(text, path, line)[0] for text, path in ((s, source), (t, target))]
             seconds = seconds.strip()
             rate = "%.6f" % (float(seconds) / float(numbers[1]))
-            out.append([str(len(out)), *map(joined_leaves, trees), seconds, rate, *numbers, *map(printed, trees)])
+            out.append([str(len(out)), *(" ".join(leaves(tree)) for tree in trees), seconds, rate, *numbers, *map(printed, trees)])
         header = ["id", "source", "translation", "pe_time", "pe_per_word", *FEATURES, "source_tree", "translation_tree"]
         return {"qe_%s.tsv" % name: table(header, out)}
 

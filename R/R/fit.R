@@ -103,6 +103,5 @@ per_row <- function(values, count, name) {
 }
 
 fitted_model <- function(handle, task, vectors, call) {
-    new_model(handle, call = call, vectors = vectors, levels = task$levels, logical = isTRUE(task$logical),
-              mean = setdiff(names(task$columns), c(task$targets, expand(names(task$kernel$columns)))))
+    new_model(handle, call = call, vectors = vectors, levels = task$levels, logical = isTRUE(task$logical))
 }

@@ -32,7 +32,7 @@ lth_save <- function(model, path) {
 lth_load <- function(path, vectors = NULL, threads = NULL) {
     handle <- .Call(r_model_load, context(threads), file_name(path, "path"))
     if (!is.null(vectors)) .Call(r_model_use_vectors, handle, file_name(vectors, "vectors"))
-    new_model(handle, vectors = vectors, mean = character(0))
+    new_model(handle, vectors = vectors)
 }
 
 print.lth_model <- function(x, ...) {
@@ -49,22 +49,15 @@ summary.lth_model <- function(object, ...) {
         p <- .Call(r_gp_params, handle)
         out$parameters <- data.frame(parameter = p[[1]], value = p[[2]], start = p[[3]], held = p[[4]])
         if (any(!is.nan(p[[5]]))) out$parameters[c("low", "high")] <- p[5:6]
-        out$fit <- stats::setNames(.Call(r_gp_report, handle),
-                                   c("evidence", "iterations", "evaluations", "seconds", "converged"))
-        if (length(object$classes) == 0) out$left_out <- quality(left_out(object))
+        figures <- .Call(r_gp_report, handle)
+        out$fit <- stats::setNames(figures[1:5], c("evidence", "iterations", "evaluations", "seconds", "converged"))
+        if (length(figures) > 5) out$left_out <- stats::setNames(figures[6:9], c("rmse", "mae", "r", "coverage"))
     } else {
         r <- .Call(r_svm_report, handle)
         out$type <- r[[1]]
         out$fit <- stats::setNames(r[[2]], c("C", "epsilon", "nu", "inner", "support", "seconds"))
     }
     structure(out, class = "summary.lth_model")
-}
-
-quality <- function(rows) {
-    error <- rows$mean - rows$y
-    c(rmse = sqrt(mean(error^2)), mae = mean(abs(error)),
-      r = if (stats::sd(rows$mean) > 0 && stats::sd(rows$y) > 0) stats::cor(rows$mean, rows$y) else NA_real_,
-      coverage = mean(abs(error) <= stats::qnorm(0.975) * rows$sd))
 }
 
 print.summary.lth_model <- function(x, ...) {
@@ -87,12 +80,13 @@ print.summary.lth_model <- function(x, ...) {
 
 # ---- Predictions ----
 
+# The exposure of new rows is given, or a column of them.
 new_rows <- function(model, newdata, exposure = NULL) {
     columns <- kernel_columns(model$kernel, newdata, "newdata")
-    for (name in setdiff(model$mean, names(columns))) {
-        if (name == ".exposure") columns[[name]] <- per_row(exposure, length(columns[[1]]), "exposure")
-        else if (!startsWith(name, "."))
-            columns[[name]] <- check_column(split_rows(newdata, name, "newdata")[[1]], TRUE, name, "newdata")
+    name <- .Call(r_gp_exposure, handle_of(model))
+    if (!is.na(name)) {
+        if (is.null(exposure) && is.data.frame(newdata)) exposure <- newdata[[name]]
+        columns[[name]] <- per_row(exposure, length(columns[[1]]), "exposure")
     }
     columns
 }

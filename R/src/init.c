@@ -22,6 +22,7 @@
     X(r_model_facts, 1)                                                                            \
     X(r_gp_params, 1)                                                                              \
     X(r_gp_report, 1)                                                                              \
+    X(r_gp_exposure, 1)                                                                            \
     X(r_svm_report, 1)                                                                             \
     X(r_gp_predict, 3)                                                                             \
     X(r_gp_classify, 2)                                                                            \

@@ -213,15 +213,24 @@ SEXP r_gp_params(SEXP handle) {
     return out;
 }
 
-/* c(evidence, iterations, evaluations, seconds, converged) */
+/* c(evidence, iterations, evaluations, seconds, converged), and of numbers leave-one-out figures:
+ * rmse, mae, r, coverage */
 SEXP r_gp_report(SEXP handle) {
     const lth_gp_report *r = lth_gp_reported(lth_model_gp(object_of(handle)));
-    double values[] = {r->evidence, (double)r->iterations, (double)r->evaluations, r->seconds,
-                       r->converged};
-    SEXP out = PROTECT(Rf_allocVector(REALSXP, 5));
-    memcpy(REAL(out), values, sizeof values);
+    const lth_metrics *loo = r->loo;
+    double values[9] = {r->evidence, (double)r->iterations, (double)r->evaluations, r->seconds,
+                        r->converged};
+    if (loo) memcpy(values + 5, (double[]){loo->rmse, loo->mae, loo->r, loo->coverage}, 32);
+    SEXP out = PROTECT(Rf_allocVector(REALSXP, loo ? 9 : 5));
+    memcpy(REAL(out), values, (loo ? 9 : 5) * sizeof *values);
     UNPROTECT(1);
     return out;
+}
+
+/* The column of its exposure, NA where it has none. */
+SEXP r_gp_exposure(SEXP handle) {
+    const lth_gp *gp = lth_model_gp(object_of(handle));
+    return make_text(gp ? lth_gp_exposure(gp) : NULL);
 }
 
 /* list(type, c(C, epsilon, nu, score of the grid, support rows, seconds)) */

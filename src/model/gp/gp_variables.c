@@ -37,16 +37,17 @@ typedef struct limits {
     double family_lo, family_hi, lo, hi;
 } limits;
 
+static bool is_bounded(const limits *l) {
+    return l->lo > l->family_lo || l->hi < l->family_hi;
+}
+
 static double logit(double value) {
     return log(value / (1 - value));
 }
 
 /* Bounds of the expression make the box smaller; how it is transformed is the family's. */
 static lth__variable make_variable(size_t param, limits l, double value) {
-    lth__variable v = {.param = param,
-                       .least = l.lo,
-                       .most = l.hi,
-                       .bounded = l.lo > l.family_lo || l.hi < l.family_hi};
+    lth__variable v = {.param = param, .least = l.lo, .most = l.hi, .bounded = is_bounded(&l)};
     if (l.family_lo == 0 && l.family_hi == 1) {
         v.scale = LTH__BY_LOGIT;
         v.lo = l.lo > 0 ? logit(l.lo) : log(1e-6);
@@ -184,7 +185,7 @@ static lth__variable shared_variable(const lth_kernel *kernel, size_t param) {
                                .most = l.hi,
                                .lo = l.lo,
                                .hi = l.hi,
-                               .bounded = l.lo > l.family_lo || l.hi < l.family_hi};
+                               .bounded = is_bounded(&l)};
     }
     return make_variable(param, l, kernel->params[param].value);
 }
