@@ -27,6 +27,14 @@ void write_tsv_double(FILE *to, double value) {
     fputs(isnan(value) ? "nan" : double_text(value, text), to);
 }
 
+void print_number_cell(double value) {
+    putchar('\t');
+    if (isnan(value))
+        putchar('-');
+    else
+        write_tsv_double(stdout, value);
+}
+
 static void print_line_break(size_t indent) {
     printf("\n%*s", (int)indent, "");
 }

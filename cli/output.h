@@ -19,6 +19,8 @@ typedef struct text_file {
     char *path, *temporary; /* the file behind a link; NULL = written in place */
     struct text_sink *sink; /* where the stream's bytes go; NULL = standard output */
 } text_file;
+/* A tab, and the number, or - where there is none. */
+void print_number_cell(double value);
 
 int text_open(text_file *f, const char *path);
 /* `keep` false, or anything that was lost: no file. A no-op when not open. */

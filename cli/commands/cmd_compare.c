@@ -119,21 +119,13 @@ static int predict(job *j, size_t m) {
 
 /* ---- Figures ---- */
 
-static void print_number(double value) {
-    putchar('\t');
-    if (isnan(value))
-        putchar('-');
-    else
-        write_tsv_double(stdout, value);
-}
-
 static void print_line(const job *j, size_t target, size_t model, const lth_compared *c) {
     printf("%s\t%s\t%s\t%s", lth_model_target(j->model[0], target), c->name, c->better,
            path_of(j, model));
-    print_number(c->value);
+    print_number_cell(c->value);
     const double rest[] = {c->difference, c->lower, c->upper, c->first_better, c->p};
     for (size_t i = 0; i < sizeof rest / sizeof *rest; ++i)
-        print_number(model == 0 ? NAN : rest[i]);
+        print_number_cell(model == 0 ? NAN : rest[i]);
     putchar('\n');
 }
 

@@ -47,24 +47,16 @@ static void print_classes(const lth_svm *svm, const lth_svm_report *r) {
     }
 }
 
-static void print_cell(double value) {
-    putchar('\t');
-    if (isnan(value))
-        putchar('-');
-    else
-        write_tsv_double(stdout, value);
-}
-
 static void print_grid(const lth_svm *svm, const lth_svm_report *r) {
     if (r->points < 2) return;
     printf("\nkernel\tC\tepsilon\tnu\t%s\n", r->score);
     for (size_t i = 0; i < r->points; ++i) {
         lth_svm_point p = *lth_svm_point_at(svm, i);
         fputs(p.kernel, stdout);
-        print_cell(p.C);
-        print_cell(p.epsilon);
-        print_cell(p.nu);
-        print_cell(p.score);
+        print_number_cell(p.C);
+        print_number_cell(p.epsilon);
+        print_number_cell(p.nu);
+        print_number_cell(p.score);
         putchar('\n');
     }
 }
