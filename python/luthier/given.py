@@ -63,8 +63,7 @@ def of(kernel, X):
         K = _matrix(X.K if isinstance(X, Precomputed) else X, "X")
         source = None
     else:
-        # A kernel of scikit-learn is another one without Y: noise is on its diagonal.
-        K = _called(kernel, (X,) if hasattr(kernel, "diag") else (X, X), len(_rows(X)))
+        K = _square(kernel, X, len(_rows(X)))
         source = kernel, X
     if K.shape[0] != K.shape[1]:
         raise ValueError("Precomputed matrix must be a square matrix. Input is a "
@@ -110,12 +109,11 @@ class Given:
             raise Error(f"diagonal wants a number for each of {len(K)} rows") from None
         return np.column_stack([K, own]), known
 
-
     def among(self, X):
         """The values of new rows among themselves."""
         if self._source is not None:
             kernel, count = self._source[0], len(_rows(X))
-            K = _called(kernel, (X,) if hasattr(kernel, "diag") else (X, X), count)
+            K = _square(kernel, X, count)
         elif isinstance(X, Precomputed) and X.among is not None:
             K, count = _matrix(X.among, "among"), len(X)
         else:
@@ -181,6 +179,12 @@ def _called(kernel, arguments, count):
     if len(K) != count:
         raise Error(f"the kernel returned a matrix of shape {K.shape} for {count} rows")
     return K
+
+
+def _square(kernel, X, count):
+    """Of rows among themselves. A kernel of scikit-learn is another one without Y: noise is on its
+    diagonal."""
+    return _called(kernel, (X,) if hasattr(kernel, "diag") else (X, X), count)
 
 
 def _own(kernel, X):

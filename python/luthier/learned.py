@@ -3,7 +3,7 @@ evidence at other values."""
 
 from __future__ import annotations
 
-from ctypes import byref, c_double, c_size_t, c_void_p
+from ctypes import byref, c_double
 from typing import Any, Callable, Dict, List, Optional
 
 import numpy as np
@@ -118,9 +118,8 @@ class Learned:
                 values[group] = np.exp(x) if by_log else x
         gradient = np.empty(len(values))
         out = c_double()
-        context.call(lib.lth_gp_evidence, c_void_p(self._pointer), c_void_p(values.ctypes.data),
-                     c_size_t(len(values)), byref(out),
-                     c_void_p(gradient.ctypes.data if eval_gradient else None), long=True)
+        context.call(lib.lth_gp_evidence, self._pointer, values.ctypes.data, len(values),
+                     byref(out), gradient.ctypes.data if eval_gradient else None, long=True)
         if not eval_gradient:
             return out.value
         return out.value, np.array([gradient[group].sum() * (values[group[0]] if by_log else 1)

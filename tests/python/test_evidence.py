@@ -5,8 +5,6 @@ import pytest
 
 import luthier as lt
 
-pytestmark = pytest.mark.skipif(not hasattr(lt._library.lib, "lth_gp_evidence"),
-                                reason="the library has no lth_gp_evidence")
 KERNEL = "ssk(text, order=2, gap=0.3)"
 
 
