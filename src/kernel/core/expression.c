@@ -11,10 +11,16 @@ typedef struct parser {
     lth__pool *pool;
     lth_error *err;
     size_t depth;
+    const char *counted; /* up to where columns were counted, and how many */
+    size_t columns;
 } parser;
 
-static size_t column_of(const parser *p, const char *at) {
-    return lth__utf8_count(p->text, (size_t)(at - p->text)) + 1;
+/* Places are asked for from left to right: counting goes on from the last. */
+static size_t column_of(parser *p, const char *at) {
+    if (!p->counted || at < p->counted) p->counted = p->text, p->columns = 0;
+    p->columns += lth__utf8_count(p->counted, (size_t)(at - p->counted));
+    p->counted = at;
+    return p->columns + 1;
 }
 
 static lth_status mistake(parser *p, const char *at, const char *message) {

@@ -171,6 +171,10 @@ static lth_status name_node(lth_kernel *kernel, lth__node *node, lth_error *err)
 static lth_status new_node(lth_kernel *kernel, const lth__expr *expr, const lth__family *family,
                            const char *path_name, const lth__node *outer, lth__node **out,
                            lth_error *err) {
+    enum { MOST_NODES = 4096 }; /* a name is compared with those of all before it */
+    if (kernel->node_count == MOST_NODES)
+        return lth__fail_at(err, LTH_EFORMAT, NULL, 0, expr->column,
+                            "an expression has at most %d kernels, sums and products", MOST_NODES);
     lth__node *node = lth__pool_alloc(&kernel->pool, sizeof *node);
     bool room = lth__reserve((void **)&kernel->nodes, &kernel->node_capacity,
                              kernel->node_count + 1, sizeof *kernel->nodes);

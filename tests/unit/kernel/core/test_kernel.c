@@ -491,6 +491,24 @@ static void test_shrink(void **state) {
     lth_kernel_free(kernel);
 }
 
+/* A sum and 4,095 terms; the next is refused where it stands, not the first of millions. */
+static void test_most_kernels(void **state) {
+    (void)state;
+    enum { TERMS = 4095, LENGTH = 7 };
+    static char text[(TERMS + 1) * LENGTH + 1];
+    for (size_t i = 0; i <= TERMS; i++) memcpy(text + i * LENGTH, "bow(x)+", LENGTH);
+    text[(TERMS + 1) * LENGTH - 1] = 0;
+    lth_error err = {0};
+    lth_kernel *kernel = NULL;
+    assert_int_equal(lth_kernel_parse(ctx, text, &kernel, &err), LTH_EFORMAT);
+    assert_int_equal(err.column, TERMS * LENGTH + 1);
+    assert_string_equal(err.message, "an expression has at most 4096 kernels, sums and products");
+    text[TERMS * LENGTH - 1] = 0;
+    kernel = parse(text);
+    assert_string_equal(kernel->nodes[TERMS]->path, "bow4095");
+    lth_kernel_free(kernel);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_print),
@@ -508,6 +526,7 @@ int main(void) {
         cmocka_unit_test(test_mistakes),
         cmocka_unit_test(test_families),
         cmocka_unit_test(test_shrink),
+        cmocka_unit_test(test_most_kernels),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
