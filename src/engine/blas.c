@@ -2,8 +2,10 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 
 #include "base/memory.h"
 
@@ -30,6 +32,8 @@ static dgemv_fn *dgemv;
 static dtrsm_fn *dtrsm;
 static dtrsv_fn *dtrsv;
 static dpotrf_fn *dpotrf;
+static void *(*buffer_take)(int unused);
+static void (*buffer_give)(void *buffer);
 
 /* For one row, or one column, dgemm() would spend its time on copies of the matrix. */
 static void gemm_nt(size_t m, size_t n, size_t k, double alpha, const double *A, size_t lda,
@@ -213,12 +217,18 @@ static void load(void) {
         dpotrf_fn *dpotrf;
         void (*set_threads)(int);
         const char *(*corename)(void);
+        void *(*take)(int);
+        void (*give)(void *);
     } symbol;
     symbol.object = find(library, b, "openblas_set_num_threads");
     if (symbol.object) symbol.set_threads(1);
     symbol.object = find(library, b, "openblas_get_corename");
     loaded.core = symbol.object ? symbol.corename() : "unknown";
     loaded.library = b->file;
+    symbol.object = find(library, b, "blas_memory_alloc");
+    buffer_take = symbol.take;
+    symbol.object = find(library, b, "blas_memory_free");
+    buffer_give = symbol.give;
     symbol.object = find(library, b, "cblas_dgemm");
     dgemm = symbol.dgemm;
     symbol.object = find(library, b, "cblas_sgemm");
@@ -244,9 +254,74 @@ static void load(void) {
     loaded.cholesky = cholesky;
 }
 
-lth_status lth__blas_get(const lth__blas **out, lth_error *err) {
+/* ---- Room ----
+ *
+ * A thread that calls OpenBLAS gets one of its buffers, and where there are no addresses left for
+ * one OpenBLAS tries again for ever. So under a limit (ulimit -v) all that threads can need is made
+ * sure of before the first call. */
+
+enum { LIBRARY_BYTES = 48 << 20, BUFFER_BYTES = 129 << 20, MOST_BUFFERS = 64 };
+
+static atomic_uint expected = 1, ready; /* threads that may call, and those with a buffer */
+
+void lth__blas_expect(unsigned threads) {
+    unsigned before = atomic_load(&expected);
+    while (before < threads && !atomic_compare_exchange_weak(&expected, &before, threads)) {
+    }
+}
+
+static bool is_limited(int what) {
+    struct rlimit limit;
+    return getrlimit(what, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+}
+
+static lth_status check_room(size_t bytes, lth_error *err) {
+    void *space = lth__space_alloc(bytes);
+    if (!space) {
+        char size[16];
+        lth__print_size((double)bytes, size);
+        return lth__fail(err, LTH_ENOMEM,
+                         "OpenBLAS needs %s of addresses, which a limit (ulimit -v) does not "
+                         "leave; raise it, or take fewer threads",
+                         size);
+    }
+    lth__space_free(space, bytes);
+    return LTH_OK;
+}
+
+/* OpenBLAS keeps what is given back. */
+static void fill_buffers(unsigned count) {
+    void *buffer[MOST_BUFFERS];
+    if (!buffer_take || !buffer_give) return;
+    for (unsigned i = 0; i < count; i++) buffer[i] = buffer_take(0);
+    for (unsigned i = 0; i < count; i++) buffer_give(buffer[i]);
+}
+
+static lth_status load_for(unsigned threads, lth_error *err) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
+    unsigned have = atomic_load(&ready);
+    if (have >= threads) return LTH_OK;
+    bool limited = is_limited(RLIMIT_AS) || is_limited(RLIMIT_DATA);
+    unsigned buffers = threads < MOST_BUFFERS ? threads : MOST_BUFFERS;
+    if (limited && buffers > have) {
+        size_t bytes = (size_t)(buffers - have) * BUFFER_BYTES;
+        LTH_TRY(check_room(bytes + (have == 0 ? LIBRARY_BYTES : 0), err));
+    }
     pthread_once(&once, load);
+    if (limited) fill_buffers(buffers);
+    atomic_store(&ready, threads);
+    return LTH_OK;
+}
+
+lth_status lth__blas_get(const lth__blas **out, lth_error *err) {
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    unsigned threads = atomic_load(&expected);
+    if (atomic_load(&ready) < threads) {
+        pthread_mutex_lock(&lock);
+        lth_status status = load_for(threads, err);
+        pthread_mutex_unlock(&lock);
+        LTH_TRY(status);
+    }
     if (!loaded.gemm_nt) {
         return lth__fail(err, LTH_EUNSUPPORTED,
                          "OpenBLAS (libopenblas.so.0) cannot be loaded; install it (Debian: "

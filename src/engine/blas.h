@@ -38,8 +38,11 @@ typedef struct lth__blas {
     bool (*cholesky)(size_t n, double *A, size_t lda);
 } lth__blas;
 
-/* The table, the same for all callers and never freed. LTH_EUNSUPPORTED when there is no OpenBLAS.
- */
+/* So many threads may call at once, if not more were expected before. */
+void lth__blas_expect(unsigned threads);
+
+/* The table, the same for all callers and never freed. LTH_EUNSUPPORTED when there is no OpenBLAS,
+ * LTH_ENOMEM when a limit of addresses is too low for it. */
 lth_status lth__blas_get(const lth__blas **out, lth_error *err);
 
 #endif

@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/parallel.h"
+#include "engine/blas.h"
 #include "engine/cluster.h"
 #include "engine/device.h"
 #include "engine/engine.h"
@@ -191,6 +192,7 @@ lth_status lth_ctx_create(const lth_ctx_options *given, lth_ctx **out, lth_error
         lth_ctx_free(ctx);
         return status;
     }
+    lth__blas_expect(ctx->options.threads);
     *out = ctx;
     return LTH_OK;
 }
