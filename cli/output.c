@@ -150,7 +150,17 @@ static void forget(text_file *f) {
     *f = (text_file){0};
 }
 
-/* A file NAME.tmp-PID beside the one that it will replace, with the same permissions. */
+/* One of that name can only be left over from a process that is gone, or be a link of somebody who
+ * wants another file written. */
+static int create_new(const char *path, mode_t mode) {
+    const int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
+    int file = open(path, flags, mode);
+    if (file < 0 && errno == EEXIST && unlink(path) == 0) file = open(path, flags, mode);
+    return file;
+}
+
+/* A file NAME.tmp-PID beside the one that it will replace, with the same permissions from the
+ * start. */
 static FILE *open_temporary(text_file *f, const struct stat *old) {
     f->path = old ? realpath(f->name, NULL) : strdup(f->name);
     if (!f->path) return NULL;
@@ -158,8 +168,8 @@ static FILE *open_temporary(text_file *f, const struct stat *old) {
     f->temporary = malloc(size);
     if (!f->temporary) return NULL;
     snprintf(f->temporary, size, "%s.tmp-%ld", f->path, (long)getpid());
-    int file = open(f->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (file >= 0 && old) fchmod(file, old->st_mode & 0777);
+    int file = create_new(f->temporary, old ? old->st_mode & 0777 : 0666);
+    if (file >= 0 && old) fchmod(file, old->st_mode & 0777); /* what the umask took away */
     return open_sink(f, file);
 }
 
