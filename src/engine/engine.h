@@ -23,6 +23,7 @@
 enum {
     LTH__MAX_LANES = 16,
     LTH__MAX_ORDER = 64,
+    LTH__MOST_LEVELS = 8, /* of a sweep */
     LTH__ROW_STEP = 4, /* rows done at once, at most: s and quads are padded to a multiple of it */
 };
 
@@ -46,20 +47,22 @@ typedef struct lth__ssk_job {
     const void *slope; /* derivative of the table along which the tangent goes; NULL = along gap */
     size_t slots;
     void *scratch; /* at least ssk_scratch() bytes, 64-byte aligned */
+    /* Asked now and then whether to stop, which leaves no result; NULL = go on. */
+    bool (*stops)(const void *user);
+    const void *user;
 } lth__ssk_job;
 
-/* One pair of long strings. s is padded at its end to a multiple of `lanes`; t is reversed, with
- * `lanes` - 1 paddings before and after it. `table` NULL = exact matching; otherwise table[s[j] +
- * t[k]], s holding offsets of rows. */
+/* One pair of long strings, without padding. `table` NULL = exact matching; otherwise
+ * table[s[j] + t[k]], s holding offsets of rows. */
 typedef struct lth__ssk_wave {
     size_t order;
     double gap;
-    size_t rows, cols; /* rows with padding, cols without */
+    size_t rows, cols;
     const uint32_t *s, *t;
+    uint32_t pad_s, pad_t; /* symbols that match nothing */
     const void *table;
-    void *scratch; /* wave_scratch() bytes */
-    /* Asked every few rows whether to stop, which leaves no result; NULL = go on. */
-    bool (*stops)(const void *user);
+    void *scratch;                   /* wave_scratch() bytes, 64-byte aligned */
+    bool (*stops)(const void *user); /* as above */
     const void *user;
 } lth__ssk_wave;
 
@@ -73,17 +76,14 @@ typedef struct lth__lanes {
     /* Scratch bytes for a job; only its shape (order, rows, cols, match) is read. */
     size_t (*ssk_scratch)(const lth__ssk_job *job, bool tangent);
 
-    /* Whether a string t of that length gets the same bits from a job of this shape as from one
-     * that is as wide as the string itself. */
-    bool (*ssk_shares)(const lth__ssk_job *job, bool tangent, size_t length);
-
     /* value[i * lanes + lane] = k_(i+1) of that pair, for match = 1. With `tangent` not NULL also
-     * its derivative by gap, or along job->slope. */
-    void (*ssk)(const lth__ssk_job *job, double *value, double *tangent);
+     * its derivative by gap, or along job->slope. A pair gets the same bits whatever is in the
+     * other lanes. False when it was told to stop. */
+    bool (*ssk)(const lth__ssk_job *job, double *value, double *tangent);
 
     /* The same for one pair: value[i], tangent[i]. */
     size_t (*wave_scratch)(const lth__ssk_wave *job, bool tangent);
-    void (*ssk_wave)(const lth__ssk_wave *job, double *value, double *tangent);
+    bool (*ssk_wave)(const lth__ssk_wave *job, double *value, double *tangent);
 
     /* Interleaves `slots` reals of four rows for LTH__MATCH_QUADS: out[4 * v + r] = row[r][v]. */
     void (*make_quads)(const void *const row[LTH__ROW_STEP], size_t slots, void *out);
@@ -91,7 +91,7 @@ typedef struct lth__lanes {
     /* The reverse pass: with weight[i * lanes + lane] on k_(i+1), d/dS of every position pair, a
      * row at a time, last row first. Scratch: ssk_reverse_scratch(). */
     size_t (*ssk_reverse_scratch)(const lth__ssk_job *job);
-    void (*ssk_reverse)(const lth__ssk_job *job, const double *weight, lth__ssk_emit *emit,
+    bool (*ssk_reverse)(const lth__ssk_job *job, const double *weight, lth__ssk_emit *emit,
                         void *user);
 
     /* y_rows += T x_cols and y_cols += T^T x_rows for a tile T of a symmetric matrix, each cell
@@ -202,11 +202,14 @@ typedef struct lth__sparse_pair {
     size_t s_count, t_count;
     const uint32_t *s_position, *t_position; /* ascending */
     const uint32_t *s_symbol, *t_symbol;
-    lth__powers powers; /* up to the longest string         */
-    double *scratch;    /* lth__ssk_sparse_scratch() doubles */
+    lth__powers powers;              /* up to the longest string         */
+    double *scratch;                 /* lth__ssk_sparse_scratch() doubles */
+    bool (*stops)(const void *user); /* as of lth__ssk_job */
+    const void *user;
 } lth__sparse_pair;
 
 size_t lth__ssk_sparse_scratch(size_t order, size_t t_count, bool tangent);
-void lth__ssk_sparse(const lth__sparse_pair *pair, double *value, double *tangent);
+/* False when it was told to stop. */
+bool lth__ssk_sparse(const lth__sparse_pair *pair, double *value, double *tangent);
 
 #endif

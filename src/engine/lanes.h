@@ -75,7 +75,6 @@ const lth__lanes LANES_TABLE = {
     .lanes = LANES,
     .real_size = sizeof(real),
     .ssk_scratch = ssk_scratch,
-    .ssk_shares = ssk_shares,
     .ssk = ssk,
     .wave_scratch = wave_scratch,
     .ssk_wave = ssk_wave,

@@ -80,7 +80,13 @@ static void retreat_row(const lth__ssk_job *job, size_t j, const vec *P, vec *R,
     }
 }
 
-static void ssk_reverse(const lth__ssk_job *job, const double *weight, lth__ssk_emit *emit,
+/* Asked in one of so many rows. */
+static bool stops_at(const lth__ssk_job *job, size_t j) {
+    size_t rows = CELLS_TO_ASK / (job->cols * job->order + 1) + 1;
+    return job->stops && j % rows == rows - 1 && job->stops(job->user);
+}
+
+static bool ssk_reverse(const lth__ssk_job *job, const double *weight, lth__ssk_emit *emit,
                         void *user) {
     const bands b = cut_bands(job);
     const size_t row_bytes = b.row_vectors * sizeof(vec);
@@ -95,19 +101,25 @@ static void ssk_reverse(const lth__ssk_job *job, const double *weight, lth__ssk_
     for (size_t band = 0; band < b.count; band++) {
         memcpy(saved + band * b.row_vectors, P, row_bytes);
         if (band + 1 == b.count) break;
-        for (size_t j = 0; j < b.height; j++) advance_row(job, band * b.height + j, P);
+        for (size_t j = 0; j < b.height; j++) {
+            if (stops_at(job, band * b.height + j)) return false;
+            advance_row(job, band * b.height + j, P);
+        }
     }
     for (size_t band = b.count; band-- > 0;) {
         size_t first = band * b.height;
         size_t rows = job->rows - first < b.height ? job->rows - first : b.height;
         memcpy(P, saved + band * b.row_vectors, row_bytes);
         for (size_t j = 0; j < rows; j++) {
+            if (stops_at(job, first + j)) return false;
             memcpy(stored + j * b.row_vectors, P, row_bytes);
             advance_row(job, first + j, P);
         }
         for (size_t j = rows; j-- > 0;) {
+            if (stops_at(job, first + j)) return false;
             retreat_row(job, first + j, stored + j * b.row_vectors, R, w, out);
             emit(user, first + j, out);
         }
     }
+    return true;
 }

@@ -22,6 +22,8 @@ size_t lth__ssk_sparse_scratch(size_t order, size_t t_count, bool tangent) {
     return order * (t_count + 2) * (tangent ? 2 : 1);
 }
 
+enum { CELLS_TO_ASK = 1 << 16 }; /* from one question whether to stop to the next */
+
 typedef struct decay {
     double far, near;             /* gap^d and gap^(d-1) */
     double far_slope, near_slope; /* their derivatives   */
@@ -48,7 +50,7 @@ static inline void advance(size_t levels, decay x, double *state, double *dstate
     for (size_t i = 0; i < levels; i++) state[i] = x.far * state[i] + x.near * input[i];
 }
 
-void lth__ssk_sparse(const lth__sparse_pair *pair, double *value, double *tangent) {
+bool lth__ssk_sparse(const lth__sparse_pair *pair, double *value, double *tangent) {
     const size_t n = pair->order, levels = n - 1;
     const size_t half = lth__ssk_sparse_scratch(n, pair->t_count, false);
     double *q = pair->scratch, *a = q + n, *P = a + n;
@@ -59,7 +61,9 @@ void lth__ssk_sparse(const lth__sparse_pair *pair, double *value, double *tangen
     memset(value, 0, n * sizeof *value);
     if (tangent) memset(tangent, 0, n * sizeof *tangent);
 
-    for (size_t j = 0; j < pair->s_count; j++) {
+    for (size_t j = 0, cells = 0; j < pair->s_count; j++) {
+        if (cells >= CELLS_TO_ASK && pair->stops && pair->stops(pair->user)) return false;
+        cells = (cells >= CELLS_TO_ASK ? 0 : cells) + pair->t_count;
         /* After the last row P is not read again: any step will do. */
         bool last_row = j + 1 == pair->s_count;
         decay down =
@@ -87,6 +91,7 @@ void lth__ssk_sparse(const lth__sparse_pair *pair, double *value, double *tangen
             advance(levels, step(pair, pair->t_position[k], pair->t_position[k + 1]), q, dq, a, da);
         }
     }
+    return true;
 }
 
 /* ---- A handful of matches ---- */

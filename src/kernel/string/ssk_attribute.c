@@ -135,7 +135,9 @@ static lth_status allocate(group *g, size_t longest, lth_error *err) {
                             .gap = plan->gap,
                             .rows = g->length,
                             .cols = longest,
-                            .match = plan->similarity ? LTH__MATCH_TABLE : LTH__MATCH_EXACT};
+                            .match = plan->similarity ? LTH__MATCH_TABLE : LTH__MATCH_EXACT,
+                            .stops = lth__ssk_canceled,
+                            .user = plan->ctx};
     g->s = lth__alloc(g->length * lanes, sizeof *g->s);
     g->t = lth__alloc(longest * lanes, sizeof *g->t);
     g->others = lth__alloc(longest * lanes, sizeof *g->others);
@@ -173,7 +175,7 @@ static lth_status attribute_groups(group *g, const lth__ssk_state *st, const lth
         if (g->job.cols == 0 || !fill_weights(g, st, W, tile->cols, first, count)) continue;
         LTH_TRY(fill_lanes(g, tile, first, count, err));
         LTH_TRY(reserve_scratch(g, err));
-        st->plan.lanes->ssk_reverse(&g->job, g->weight, take_row, g);
+        if (!st->plan.lanes->ssk_reverse(&g->job, g->weight, take_row, g)) return LTH_ECANCELED;
     }
     return LTH_OK;
 }

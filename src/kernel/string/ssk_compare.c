@@ -27,16 +27,19 @@ static void interleave(const uint32_t *symbols, size_t count, size_t length, con
 
 /* ---- Long pairs, one at a time ---- */
 
-/* Lanes of pairs would need as many long pairs; a pair by itself fills the lanes when it is long.
- * The rule looks at the pair alone: its value must not depend on the tile it is in. */
-enum { LONG = 8000 };
+/* Lanes of pairs would need as many long pairs; a pair by itself fills the lanes when it is long,
+ * and loses a few of the hundred while they fill and empty. The rule looks at the pair alone: its
+ * value must not depend on the tile it is in. With a table, each lane looks up its own row, which
+ * is slower than four rows that all share. */
+enum { LONG = 1500, LONG_WITH_TABLE = 8000 };
 
 static bool is_long(const lth__ssk_plan *plan, size_t length) {
-    bool tabled = !plan->similarity || plan->similarity->table[LTH__SIM_VALUE];
-    return tabled && plan->along <= LTH__ALONG_GAP && length >= LONG;
+    if (!plan->similarity) return length >= LONG;
+    bool tabled = plan->similarity->table[LTH__SIM_VALUE];
+    return tabled && plan->along <= LTH__ALONG_GAP && length >= LONG_WITH_TABLE;
 }
 
-static bool is_canceled(const void *ctx) {
+bool lth__ssk_canceled(const void *ctx) {
     return lth__parallel_ask(ctx) != LTH_OK;
 }
 
@@ -44,34 +47,24 @@ static lth_status compare_long_pair(const lth__ssk_plan *plan, const uint32_t *s
                                     const uint32_t *t, size_t q, double *value, double *tangent,
                                     lth_error *err) {
     const lth__similarity *sim = plan->similarity;
-    size_t lanes = plan->lanes->lanes, rows = round_up(p, lanes), around = lanes - 1;
+    uint32_t pad = sim ? (uint32_t)sim->symbols : 0, stride = pad + 1, *offsets = NULL;
     lth__ssk_wave job = {.order = plan->order,
                          .gap = plan->gap,
-                         .rows = rows,
+                         .rows = p,
                          .cols = q,
+                         .s = s,
+                         .t = t,
+                         .pad_s = sim ? pad * stride : LTH__PAD_S,
+                         .pad_t = sim ? pad : LTH__PAD_T,
                          .table = sim ? sim->table[LTH__SIM_VALUE] : NULL,
-                         .stops = is_canceled,
+                         .stops = lth__ssk_canceled,
                          .user = plan->ctx};
-    uint32_t stride = sim ? (uint32_t)sim->symbols + 1 : 1;
-    uint32_t *padded_s = lth__alloc(rows, sizeof *padded_s);
-    uint32_t *padded_t = lth__alloc(q + 2 * around, sizeof *padded_t);
     job.scratch = lth__alloc(plan->lanes->wave_scratch(&job, tangent != NULL), 1);
-    lth_status status = LTH_OK;
-    if (!padded_s || !padded_t || !job.scratch) status = lth__fail_memory(err, 0);
-    if (status == LTH_OK) {
-        uint32_t pad_t = sim ? (uint32_t)sim->symbols : LTH__PAD_T;
-        interleave(s, p, rows, NULL, stride, sim ? pad_t * stride : LTH__PAD_S, 1, 0, padded_s);
-        for (size_t k = 0; k < q + 2 * around; k++) {
-            bool inside = k >= around && k < around + q;
-            padded_t[k] = inside ? t[q - 1 - (k - around)] : pad_t;
-        }
-        job.s = padded_s;
-        job.t = padded_t;
-        plan->lanes->ssk_wave(&job, value, tangent);
-        status = lth__parallel_ask(plan->ctx);
-    }
-    lth__free(padded_s);
-    lth__free(padded_t);
+    if (sim) job.s = offsets = lth__alloc(p, sizeof *offsets);
+    lth_status status = job.scratch && job.s ? LTH_OK : lth__fail_memory(err, 0);
+    if (status == LTH_OK && sim) interleave(s, p, p, NULL, stride, 0, 1, 0, offsets);
+    if (status == LTH_OK && !plan->lanes->ssk_wave(&job, value, tangent)) status = LTH_ECANCELED;
+    lth__free(offsets);
     lth__free(job.scratch);
     return status;
 }
@@ -150,21 +143,15 @@ static lth_status number_slots(const lth__ssk_plan *plan, const lth__tile *tile,
     return LTH_OK;
 }
 
-/* The group of columns that begins at `first`, and its width (that of its longest string). Columns
- * share a group where their values are not changed by it, and long ones not with others. */
+/* The group of columns that begins at `first`, and its width (that of its longest string). Long
+ * ones do not share one with others. */
 static size_t group_size(const lth__ssk_plan *plan, const workspace *w, size_t cols, size_t first,
                          size_t *width) {
     size_t count = 1;
-    bool tangent = plan->along != LTH__ALONG_NOTHING;
-    bool is_first_long = is_long(plan, w->columns[first].length);
-    lth__ssk_job job = {.order = plan->order,
-                        .match = plan->similarity ? LTH__MATCH_QUADS : LTH__MATCH_EXACT,
-                        .cols = w->columns[first].length};
+    *width = w->columns[first].length;
     while (count < plan->lanes->lanes && first + count < cols &&
-           is_long(plan, w->columns[first + count].length) == is_first_long &&
-           plan->lanes->ssk_shares(&job, tangent, w->columns[first + count].length))
+           is_long(plan, w->columns[first + count].length) == is_long(plan, *width))
         count++;
-    *width = job.cols;
     return count;
 }
 
@@ -219,6 +206,8 @@ static lth__ssk_job job_for(const lth__ssk_plan *plan, const workspace *w, size_
         .slope = w->slope_quads,
         .slots = w->slots,
         .scratch = w->scratch,
+        .stops = lth__ssk_canceled,
+        .user = plan->ctx,
     };
 }
 
@@ -326,11 +315,10 @@ static lth_status compare_row(const lth__ssk_plan *plan, const lth__tile *tile, 
         }
         lth__ssk_job job = job_for(plan, w, length, width);
         job.t = w->t + w->t_start[first];
-        plan->lanes->ssk(&job, w->value, w->tangent);
+        if (!plan->lanes->ssk(&job, w->value, w->tangent)) return LTH_ECANCELED;
         for (size_t i = 0; i < count; i++)
             w->pair[i] = r * tile->cols + w->columns[first + i].index;
         take(user, w->pair, count, plan->lanes->lanes, w->value, w->tangent);
-        if (length >= LONG) LTH_TRY(lth__parallel_ask(plan->ctx));
     }
     return LTH_OK;
 }
@@ -435,7 +423,7 @@ static lth_status compare_self(const lth__ssk_plan *plan, const lth__sequences *
         }
         job.rows = job.cols;
         interleave_self(plan, sequences, w->columns + at, group, &job, w);
-        plan->lanes->ssk(&job, w->value, w->tangent);
+        if (!plan->lanes->ssk(&job, w->value, w->tangent)) return LTH_ECANCELED;
         for (size_t i = 0; i < group; i++) w->pair[i] = w->columns[at + i].index;
         take(user, w->pair, group, plan->lanes->lanes, w->value, w->tangent);
     }

@@ -35,6 +35,9 @@ typedef struct lth__ssk_plan {
     const lth__ssk_postings *postings; /* of all columns as they are, or NULL */
 } lth__ssk_plan;
 
+/* For loops over one pair, which may take long. */
+bool lth__ssk_canceled(const void *ctx);
+
 /* Receives the results of `count` pairs: value[i * stride + n] is k_(i+1) of pair[n], for match =
  * 1; tangent likewise, or NULL. Stride 0: all the pairs have the same results, value[i] and
  * tangent[i]. */

@@ -128,19 +128,26 @@ static size_t count_postings(const postings *p, uint32_t symbol) {
     return symbol < p->symbols ? p->start[symbol + 1] - p->start[symbol] : 0;
 }
 
+enum { POSTINGS_TO_ASK = 1 << 20 }; /* from one question whether to go on to the next */
+
 /* The places where s matches a column, up to one more than can be summed as chains; the columns
  * with any become candidates. */
-static lth_status find_matches(const uint32_t *s, size_t length, size_t cols, workspace *w,
-                               size_t *candidates, lth_error *err) {
+static lth_status find_matches(const lth__ssk_plan *plan, const uint32_t *s, size_t length,
+                               size_t cols, workspace *w, size_t *candidates, lth_error *err) {
     const postings *p = w->postings;
     size_t total = 0, most = cols * (LTH__MAX_MEETINGS + 1), used = 0, count = 0;
     for (size_t j = 0; j < length; j++) total += count_postings(p, s[j]);
     if (!lth__reserve((void **)&w->found, &w->found_capacity, total < most ? total : most,
                       sizeof *w->found))
         return lth__fail_memory(err, most * sizeof *w->found);
-    for (size_t j = 0; j < length; j++) {
-        size_t first = s[j] < p->symbols ? p->start[s[j]] : 0;
-        for (size_t e = first; e < first + count_postings(p, s[j]); e++) {
+    for (size_t j = 0, looked_at = 0; j < length; j++) {
+        size_t first = s[j] < p->symbols ? p->start[s[j]] : 0, here = count_postings(p, s[j]);
+        if (looked_at >= POSTINGS_TO_ASK) {
+            LTH_TRY(lth__parallel_ask(plan->ctx));
+            looked_at = 0;
+        }
+        looked_at += here;
+        for (size_t e = first; e < first + here; e++) {
             uint32_t c = p->column[e];
             if (w->matches[c] > LTH__MAX_MEETINGS) continue;
             if (w->matches[c]++ == 0) w->candidates[count++] = c;
@@ -178,7 +185,9 @@ static lth__sparse_pair drop_positions(const lth__ssk_plan *plan, size_t row, si
                              .s_symbol = w->s_symbol,
                              .t_symbol = w->t_symbol,
                              .powers = {plan->power, plan->power_slope},
-                             .scratch = w->scratch};
+                             .scratch = w->scratch,
+                             .stops = lth__ssk_canceled,
+                             .user = plan->ctx};
     for (size_t j = 0; j < p; j++) w->in_s[s[j]] = stamp;
     pair.t_count = keep(t, q, w->in_s, stamp, w->t_position, w->t_symbol);
     for (size_t k = 0; k < pair.t_count; k++) w->in_t[w->t_symbol[k]] = stamp;
@@ -186,24 +195,24 @@ static lth__sparse_pair drop_positions(const lth__ssk_plan *plan, size_t row, si
     return pair;
 }
 
-/* A column that matches in at least two places. */
-static void compare_pair(const lth__ssk_plan *plan, const lth__tile *tile, size_t r, uint32_t c,
+/* A column that matches in at least two places; false when it was told to stop. */
+static bool compare_pair(const lth__ssk_plan *plan, const lth__tile *tile, size_t r, uint32_t c,
                          workspace *w, double *value, double *tangent) {
     size_t count = w->matches[c];
     if (count > LTH__MAX_MEETINGS) {
         lth__sparse_pair pair = drop_positions(plan, tile->row[r], tile->col[c], w);
-        lth__ssk_sparse(&pair, value, tangent);
-        return;
+        return lth__ssk_sparse(&pair, value, tangent);
     }
     lth__meeting meeting[LTH__MAX_MEETINGS];
     uint32_t at = w->latest[c];
     for (size_t n = count; n-- > 0; at = w->found[at - 1].before) meeting[n] = w->found[at - 1].at;
     lth__powers powers = {plan->power, plan->power_slope};
     lth__ssk_meetings(plan->order, powers, meeting, count, value, tangent);
+    return true;
 }
 
-static void compare_row(const lth__ssk_plan *plan, const lth__tile *tile, size_t r,
-                        size_t candidates, workspace *w, lth__ssk_take *take, void *user) {
+static lth_status compare_row(const lth__ssk_plan *plan, const lth__tile *tile, size_t r,
+                              size_t candidates, workspace *w, lth__ssk_take *take, void *user) {
     /* Most candidates match in one place: k_1 = 1, and nothing else, as w->value has it. */
     double value[LTH__MAX_ORDER], tangent[LTH__MAX_ORDER];
     size_t single[BATCH], singles = 0;
@@ -214,12 +223,14 @@ static void compare_row(const lth__ssk_plan *plan, const lth__tile *tile, size_t
             single[singles++] = pair;
             if (singles == BATCH) take(user, single, singles, 0, w->value, w->tangent), singles = 0;
         } else {
-            compare_pair(plan, tile, r, c, w, value, w->tangent ? tangent : NULL);
+            if (!compare_pair(plan, tile, r, c, w, value, w->tangent ? tangent : NULL))
+                return LTH_ECANCELED;
             take(user, &pair, 1, 1, value, w->tangent ? tangent : NULL);
         }
         w->matches[c] = w->latest[c] = 0;
     }
     if (singles > 0) take(user, single, singles, 0, w->value, w->tangent);
+    return LTH_OK;
 }
 
 lth_status lth__ssk_compare_dropping(const lth__ssk_plan *plan, const lth__tile *tile,
@@ -232,8 +243,8 @@ lth_status lth__ssk_compare_dropping(const lth__ssk_plan *plan, const lth__tile 
     for (size_t r = 0; r < tile->rows && status == LTH_OK; r++) {
         const uint32_t *s = lth__sequence_symbols(plan->rows, tile->row[r]);
         size_t candidates = 0, length = lth__sequence_length(plan->rows, tile->row[r]);
-        status = find_matches(s, length, tile->cols, &w, &candidates, err);
-        if (status == LTH_OK) compare_row(plan, tile, r, candidates, &w, take, user);
+        status = find_matches(plan, s, length, tile->cols, &w, &candidates, err);
+        if (status == LTH_OK) status = compare_row(plan, tile, r, candidates, &w, take, user);
         if (status == LTH_OK) status = lth__parallel_ask(plan->ctx);
     }
     free_workspace(&w);

@@ -197,14 +197,16 @@ static lth_status reverse_row(reverse *x, size_t at, size_t length, const double
                             .s = x->s,
                             .match = LTH__MATCH_TABLE,
                             .table = (const char *)x->table + cells * lanes->real_size,
-                            .scratch = x->job.scratch};
+                            .scratch = x->job.scratch,
+                            .stops = lth__ssk_canceled,
+                            .user = x->st->plan.ctx};
     for (size_t g = 0; g < x->group_count; g++) {
         const group *columns = &x->groups[g];
         if (columns->width == 0 || !fill_weights(x, columns, W)) continue;
         x->job.cols = columns->width;
         x->job.t = x->group_t = columns->t;
         LTH_TRY(reserve_scratch(x, err));
-        lanes->ssk_reverse(&x->job, x->weight, take_row, x);
+        if (!lanes->ssk_reverse(&x->job, x->weight, take_row, x)) return LTH_ECANCELED;
     }
     return LTH_OK;
 }
