@@ -2,7 +2,7 @@
 #ifndef LTH_SSK_H
 #define LTH_SSK_H
 
-#include "kernel/string/ssk_compare.h"
+#include "kernel/string/ssk_groups.h"
 #include "kernel/string/substitution.h"
 
 typedef struct lth__ssk_config {
@@ -22,6 +22,7 @@ enum { LTH__SSK_GAP, LTH__SSK_MATCH, LTH__SSK_WEIGHTS };
 typedef struct lth__ssk_state {
     lth__ssk_plan plan;
     lth__ssk_postings postings;         /* of the rows, for those who borrow from this state */
+    lth__ssk_groups groups;             /* likewise                                   */
     double match_power[LTH__MAX_ORDER]; /* match^(2i)                                 */
     double nu[LTH__MAX_ORDER];          /* weights_i match^(2i)                       */
     double dnu[LTH__MAX_ORDER];         /* its derivative by match                    */
