@@ -545,4 +545,5 @@ const lth__family lth__family_ssk = {
     .tile_degrees = lth__ssk_tile_degrees,
     .attribute = lth__ssk_attribute,
     .subsequence_weights = lth__ssk_subsequence_weights,
+    .patterns = lth__ssk_patterns,
 };

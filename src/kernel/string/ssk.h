@@ -61,6 +61,9 @@ lth_status lth__ssk_tile_degrees(const lth__node *node, const lth__eval *eval,
                                  const lth__tile *tile, double *K, lth_error *err);
 void lth__ssk_subsequence_weights(const lth__node *node, const lth__eval *eval, double *gap,
                                   double *nu);
+lth_status lth__ssk_patterns(const lth__node *node, const lth__eval *eval,
+                             const lth__pattern *pattern, size_t count, double *K, bool *able,
+                             lth_error *err);
 lth_status lth__ssk_attribute(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
                               const double *W, double *share, lth_error *err);
 

@@ -30,6 +30,57 @@ void lth__ssk_subsequence_weights(const lth__node *node, const lth__eval *eval, 
     memcpy(nu, st->nu, st->plan.order * sizeof *nu);
 }
 
+/* ---- Patterns ---- */
+
+/* What a pattern's k_n is multiplied by, as lth__ssk_tile_degrees() does it. */
+static double worth(const lth__ssk_state *st, size_t n, double k) {
+    double power = st->match_power[n - 1];
+    return power * k * (power > 0 ? st->nu[n - 1] / power : 0);
+}
+
+static void take_patterns(const lth__ssk_state *st, const lth__pattern *pattern, size_t count,
+                          const lth__ssk_column *column, size_t columns, double *value, double *K) {
+    size_t lanes = st->plan.lanes->lanes;
+    for (size_t i = 0; i < count; i++) {
+        for (size_t lane = 0; lane < lanes; lane++)
+            value[i * lanes + lane] = worth(st, pattern[i].units, value[i * lanes + lane]);
+    }
+    for (size_t lane = 0; lane < columns; lane++) {
+        double *to = K + column[lane].index * count;
+        for (size_t i = 0; i < count; i++) to[i] = value[i * lanes + lane];
+    }
+}
+
+lth_status lth__ssk_patterns(const lth__node *node, const lth__eval *eval,
+                             const lth__pattern *pattern, size_t count, double *K, bool *able,
+                             lth_error *err) {
+    const lth__ssk_state *st = eval->state[node->index];
+    const lth__ssk_groups *g = st->plan.groups;
+    const lth__lanes *lanes = st->plan.lanes;
+    *able = g != NULL;
+    if (!g || g->columns == 0) return LTH_OK;
+    size_t longest = g->column[0].length;
+    double *value = lth__alloc(count * lanes->lanes, sizeof *value);
+    lth__pattern_job job = {.pattern = pattern,
+                            .count = count,
+                            .order = st->plan.order,
+                            .gap = st->plan.gap,
+                            .scratch = lth__alloc(lanes->patterns_scratch(longest), 1)};
+    bool room = value && job.scratch;
+    for (size_t n = 0; n < g->count && room; n++) {
+        const lth__ssk_column *column = g->column + g->first[n];
+        job.cols = column[0].length;
+        job.t = g->t + g->start[n];
+        lanes->patterns(&job, value);
+        take_patterns(st, pattern, count, column, g->first[n + 1] - g->first[n], value, K);
+    }
+    lth__free(value);
+    lth__free(job.scratch);
+    return room ? LTH_OK : lth__fail_memory(err, lanes->patterns_scratch(longest));
+}
+
+/* ---- Parts ---- */
+
 /* A group of columns, one in each lane, against the row. */
 typedef struct group {
     const lth__ssk_plan *plan;
