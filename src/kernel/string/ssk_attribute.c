@@ -32,18 +32,14 @@ void lth__ssk_subsequence_weights(const lth__node *node, const lth__eval *eval, 
 
 /* ---- Patterns ---- */
 
-/* What a pattern's k_n is multiplied by, as lth__ssk_tile_degrees() does it. */
-static double worth(const lth__ssk_state *st, size_t n, double k) {
-    double power = st->match_power[n - 1];
-    return power * k * (power > 0 ? st->nu[n - 1] / power : 0);
-}
-
 static void take_patterns(const lth__ssk_state *st, const lth__pattern *pattern, size_t count,
                           const lth__ssk_column *column, size_t columns, double *value, double *K) {
     size_t lanes = st->plan.lanes->lanes;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++) { /* multiplied as in lth__ssk_tile_degrees() */
+        double power = st->match_power[pattern[i].units - 1];
+        double weight = power > 0 ? st->nu[pattern[i].units - 1] / power : 0;
         for (size_t lane = 0; lane < lanes; lane++)
-            value[i * lanes + lane] = worth(st, pattern[i].units, value[i * lanes + lane]);
+            value[i * lanes + lane] = power * value[i * lanes + lane] * weight;
     }
     for (size_t lane = 0; lane < columns; lane++) {
         double *to = K + column[lane].index * count;
@@ -102,15 +98,29 @@ static void free_group(group *g) {
 
 static double similarity_at(const group *g, size_t j, size_t at) {
     uint32_t s = g->s[j * g->plan->lanes->lanes], t = g->t[at];
-    if (!g->table) return s == t;
     size_t cell = (size_t)s + t;
     bool single = g->plan->similarity->precision == LTH_F32;
     return single ? (double)((const float *)g->table)[cell] : ((const double *)g->table)[cell];
 }
 
+/* Without a table, a place where the symbols are equal has the similarity 1. */
+static double sum_equal(const group *g, size_t j, const double *slope) {
+    size_t lanes = g->plan->lanes->lanes;
+    uint32_t s = g->s[j * lanes];
+    double sum = 0;
+    for (size_t at = 0; at < g->job.cols * lanes; at++) {
+        if (g->t[at] == s) sum += slope[at];
+    }
+    return sum;
+}
+
 static void take_row(void *user, size_t j, const double *slope) {
     const group *g = user;
     double sum = 0;
+    if (!g->table) {
+        g->share[j] += sum_equal(g, j, slope);
+        return;
+    }
     for (size_t at = 0; at < g->job.cols * g->plan->lanes->lanes; at++) {
         double s = similarity_at(g, j, at);
         if (s != 0) sum += s * slope[at];

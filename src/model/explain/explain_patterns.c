@@ -145,6 +145,18 @@ static bool goes_on(const lth__symbol *unit, size_t n, const lth__symbol *text, 
     return matched == n;
 }
 
+/* The next place of a unit, or the end. */
+static size_t find_unit(const lth__symbol *symbols, size_t at, size_t end, lth__symbol unit) {
+    enum { AT_ONCE = 16 };
+    for (; end - at >= AT_ONCE; at += AT_ONCE) {
+        uint32_t any = 0;
+        for (size_t i = 0; i < AT_ONCE; i++) any |= symbols[at + i] == unit;
+        if (any) break;
+    }
+    while (at < end && symbols[at] != unit) at++;
+    return at;
+}
+
 /* Rows that have the pattern, and the one to which it matters most: all texts are searched for its
  * first unit. */
 static size_t count_rows(const candidates *c, const lth__symbol *unit, size_t n, size_t *example) {
@@ -153,8 +165,7 @@ static size_t count_rows(const candidates *c, const lth__symbol *unit, size_t n,
     size_t rows = 0, a = 0, end = texts->start[texts->count];
     double most = -1;
     *example = LTH_NONE;
-    for (size_t k = texts->start[0]; k < end; k++) {
-        if (texts->symbols[k] != unit[0]) continue;
+    for (size_t k = texts->start[0]; (k = find_unit(texts->symbols, k, end, unit[0])) < end; k++) {
         while (texts->start[a + 1] <= k) a++;
         size_t next = texts->start[a + 1];
         if (!goes_on(unit, n, texts->symbols + k, next - k, c->gap > 0)) continue;
