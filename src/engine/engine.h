@@ -52,6 +52,23 @@ typedef struct lth__ssk_job {
     const void *user;
 } lth__ssk_job;
 
+/* Some symbols in their order, of which the first `shared` are those of the pattern before. */
+enum { LTH__MOST_UNITS = 4 };
+typedef struct lth__pattern {
+    uint32_t unit[LTH__MOST_UNITS], units, shared;
+} lth__pattern;
+
+/* Patterns against the texts t of a group, as in an lth__ssk_job of that order. */
+typedef struct lth__pattern_job {
+    const lth__pattern *pattern;
+    size_t count;
+    size_t order;
+    double gap;
+    size_t cols;
+    const uint32_t *t;
+    void *scratch; /* patterns_scratch(cols) bytes, 64-byte aligned */
+} lth__pattern_job;
+
 /* One pair of long strings, without padding. `table` NULL = exact matching; otherwise
  * table[s[j] + t[k]], s holding offsets of rows. */
 typedef struct lth__ssk_wave {
@@ -81,7 +98,12 @@ typedef struct lth__lanes {
      * other lanes. False when it was told to stop. */
     bool (*ssk)(const lth__ssk_job *job, double *value, double *tangent);
 
-    /* The same for one pair: value[i], tangent[i]. */
+    /* value[i * lanes + lane] = k_n of pattern i with that text, by exact matching and for match =
+     * 1, where n is its number of symbols: the same bits as from ssk(). */
+    size_t (*patterns_scratch)(size_t cols);
+    void (*patterns)(const lth__pattern_job *job, double *value);
+
+    /* The same as ssk() for one pair: value[i], tangent[i]. */
     size_t (*wave_scratch)(const lth__ssk_wave *job, bool tangent);
     bool (*ssk_wave)(const lth__ssk_wave *job, double *value, double *tangent);
 

@@ -1,6 +1,7 @@
 /* Makes the table of one instruction set at one precision. A stub includes its vector vocabulary,
  * defines LANES_TABLE, and includes this. */
 #include "engine/ssk_lanes.h"
+#include "engine/ssk_patterns.h"
 #include "engine/ssk_reverse.h"
 #include "engine/ssk_wave.h"
 
@@ -76,6 +77,8 @@ const lth__lanes LANES_TABLE = {
     .real_size = sizeof(real),
     .ssk_scratch = ssk_scratch,
     .ssk = ssk,
+    .patterns_scratch = patterns_scratch,
+    .patterns = patterns,
     .wave_scratch = wave_scratch,
     .ssk_wave = ssk_wave,
     .make_quads = make_quads,

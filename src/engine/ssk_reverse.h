@@ -39,13 +39,13 @@ static inline vec sim_at(const lth__ssk_job *job, size_t j, size_t k) {
 }
 
 /* P of row j becomes P of row j + 1. */
-static void advance_row(const lth__ssk_job *job, size_t j, vec *P) {
-    const size_t levels = job->order - 1;
+INLINE void advance_levels(const size_t levels, const lth__ssk_job *job, size_t j, vec *P) {
     const vec g = v_set1((real)job->gap);
     vec q[LTH__MAX_ORDER];
     for (size_t i = 0; i < levels; i++) q[i] = v_zero();
     for (size_t k = 0; k < job->cols; k++, P += levels) {
         vec s = sim_at(job, j, k), a = s;
+#pragma GCC unroll 4
         for (size_t i = 0; i < levels; i++) {
             vec a_next = s * P[i];
             P[i] = v_fma(g, P[i], q[i]);
@@ -56,16 +56,16 @@ static void advance_row(const lth__ssk_job *job, size_t j, vec *P) {
 }
 
 /* Writes Sbar of row j and moves the adjoint state R from row j + 1 to row j. */
-static void retreat_row(const lth__ssk_job *job, size_t j, const vec *P, vec *R, const vec *weight,
-                        double *out) {
-    const size_t levels = job->order - 1;
+INLINE void retreat_levels(const size_t levels, const lth__ssk_job *job, size_t j, const vec *P,
+                           vec *restrict R, const vec *weight, double *restrict out) {
     const vec g = v_set1((real)job->gap);
     vec v[LTH__MAX_ORDER];
     for (size_t i = 0; i < levels; i++) v[i] = v_zero();
     for (size_t k = job->cols; k-- > 0;) {
         const vec *p = P + k * levels;
-        vec *r = R + k * levels;
+        vec *restrict r = R + k * levels;
         vec s = sim_at(job, j, k), before = v_set1(1), sbar = v_zero();
+#pragma GCC unroll 5
         for (size_t i = 0; i <= levels; i++) {
             vec abar = weight[i];
             if (i < levels) abar += r[i];
@@ -84,6 +84,28 @@ static void retreat_row(const lth__ssk_job *job, size_t j, const vec *P, vec *R,
 static bool stops_at(const lth__ssk_job *job, size_t j) {
     size_t rows = CELLS_TO_ASK / (job->cols * job->order + 1) + 1;
     return job->stops && j % rows == rows - 1 && job->stops(job->user);
+}
+
+/* The usual orders keep what goes along a row in registers. */
+static void advance_row(const lth__ssk_job *job, size_t j, vec *P) {
+    switch (job->order) {
+    case 2: advance_levels(1, job, j, P); break;
+    case 3: advance_levels(2, job, j, P); break;
+    case 4: advance_levels(3, job, j, P); break;
+    case 5: advance_levels(4, job, j, P); break;
+    default: advance_levels(job->order - 1, job, j, P);
+    }
+}
+
+static void retreat_row(const lth__ssk_job *job, size_t j, const vec *P, vec *R, const vec *weight,
+                        double *out) {
+    switch (job->order) {
+    case 2: retreat_levels(1, job, j, P, R, weight, out); break;
+    case 3: retreat_levels(2, job, j, P, R, weight, out); break;
+    case 4: retreat_levels(3, job, j, P, R, weight, out); break;
+    case 5: retreat_levels(4, job, j, P, R, weight, out); break;
+    default: retreat_levels(job->order - 1, job, j, P, R, weight, out);
+    }
 }
 
 static bool ssk_reverse(const lth__ssk_job *job, const double *weight, lth__ssk_emit *emit,

@@ -24,6 +24,7 @@ typedef struct lth__field_type lth__field_type;
 typedef struct lth__device_eval lth__device_eval;
 struct lth__panel;
 struct lth__features;
+struct lth__pattern;
 
 /* ---- Parameters: one row for each scalar, in the order of every gradient ---- */
 
@@ -339,6 +340,12 @@ struct lth__family {
      * factor for each unit that is skipped inside of it, on either side. */
     void (*subsequence_weights)(const lth__node *node, const lth__eval *eval, double *gap,
                                 double *nu);
+
+    /* Optional for these: K[c * count + i] = degree n of pattern i, of n units, with column c. They
+     * are sorted. *able = false where this has to be asked of tile_degrees(). */
+    lth_status (*patterns)(const lth__node *node, const lth__eval *eval,
+                           const struct lth__pattern *pattern, size_t count, double *K, bool *able,
+                           lth_error *err);
 
     /* Sparse feature maps: hand what was found for the features of an item on to the units of its
      * text, unit[k] += ...; and the units that a feature is made of, `most` at most, whose number

@@ -100,8 +100,23 @@ static void release(void *p) {
     lth__free(st->plan.power);
     lth__free(st->plan.power_slope);
     lth__ssk_postings_free(&st->postings);
+    lth__ssk_groups_free(&st->groups);
     lth__free(st->relevance);
     lth__free(st);
+}
+
+/* What is made once of columns that are compared with many rows, one after the other. */
+static lth_status make_kept(lth__ssk_state *st, lth_error *err) {
+    const lth__ssk_plan *plan = &st->plan;
+    LTH_TRY(lth__ssk_postings_make(plan->rows, plan->vocabulary, &st->postings, err));
+    return lth__ssk_groups_make(plan, NULL, plan->cols->count, NULL, LTH__PAD_T, &st->groups, err);
+}
+
+static void borrow(lth__ssk_plan *plan, const lth__ssk_state *kept) {
+    if (!kept || !kept->postings.start) return;
+    plan->postings = &kept->postings;
+    if (kept->groups.lanes == plan->lanes && kept->groups.order == plan->order)
+        plan->groups = &kept->groups;
 }
 
 static lth_status prepare(const lth__node *node, lth__eval *eval, void **out, lth_error *err) {
@@ -117,12 +132,11 @@ static lth_status prepare(const lth__node *node, lth__eval *eval, void **out, lt
     read_parameters(node, eval, st);
     lth_status status = read_relevance(node, eval, st, err);
     if (status == LTH_OK) status = find_similarity(node, eval, st, err);
-    const lth__ssk_state *kept = lth__kept_state(node, eval);
-    if (kept && kept->postings.start) st->plan.postings = &kept->postings;
+    borrow(&st->plan, lth__kept_state(node, eval));
     if (status == LTH_OK && !eval->keeps)
         status = choose_dropping(eval, &st->plan, err);
     else if (status == LTH_OK && !st->plan.similarity)
-        status = lth__ssk_postings_make(st->plan.rows, st->plan.vocabulary, &st->postings, err);
+        status = make_kept(st, err);
     eval->by_size |= !st->plan.dropping; /* for the lanes of a vector */
     if (status == LTH_OK)
         *out = st;
@@ -531,4 +545,5 @@ const lth__family lth__family_ssk = {
     .tile_degrees = lth__ssk_tile_degrees,
     .attribute = lth__ssk_attribute,
     .subsequence_weights = lth__ssk_subsequence_weights,
+    .patterns = lth__ssk_patterns,
 };

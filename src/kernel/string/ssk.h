@@ -2,7 +2,7 @@
 #ifndef LTH_SSK_H
 #define LTH_SSK_H
 
-#include "kernel/string/ssk_compare.h"
+#include "kernel/string/ssk_groups.h"
 #include "kernel/string/substitution.h"
 
 typedef struct lth__ssk_config {
@@ -22,6 +22,7 @@ enum { LTH__SSK_GAP, LTH__SSK_MATCH, LTH__SSK_WEIGHTS };
 typedef struct lth__ssk_state {
     lth__ssk_plan plan;
     lth__ssk_postings postings;         /* of the rows, for those who borrow from this state */
+    lth__ssk_groups groups;             /* likewise                                   */
     double match_power[LTH__MAX_ORDER]; /* match^(2i)                                 */
     double nu[LTH__MAX_ORDER];          /* weights_i match^(2i)                       */
     double dnu[LTH__MAX_ORDER];         /* its derivative by match                    */
@@ -60,6 +61,9 @@ lth_status lth__ssk_tile_degrees(const lth__node *node, const lth__eval *eval,
                                  const lth__tile *tile, double *K, lth_error *err);
 void lth__ssk_subsequence_weights(const lth__node *node, const lth__eval *eval, double *gap,
                                   double *nu);
+lth_status lth__ssk_patterns(const lth__node *node, const lth__eval *eval,
+                             const lth__pattern *pattern, size_t count, double *K, bool *able,
+                             lth_error *err);
 lth_status lth__ssk_attribute(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
                               const double *W, double *share, lth_error *err);
 

@@ -30,6 +30,53 @@ void lth__ssk_subsequence_weights(const lth__node *node, const lth__eval *eval, 
     memcpy(nu, st->nu, st->plan.order * sizeof *nu);
 }
 
+/* ---- Patterns ---- */
+
+static void take_patterns(const lth__ssk_state *st, const lth__pattern *pattern, size_t count,
+                          const lth__ssk_column *column, size_t columns, double *value, double *K) {
+    size_t lanes = st->plan.lanes->lanes;
+    for (size_t i = 0; i < count; i++) { /* multiplied as in lth__ssk_tile_degrees() */
+        double power = st->match_power[pattern[i].units - 1];
+        double weight = power > 0 ? st->nu[pattern[i].units - 1] / power : 0;
+        for (size_t lane = 0; lane < lanes; lane++)
+            value[i * lanes + lane] = power * value[i * lanes + lane] * weight;
+    }
+    for (size_t lane = 0; lane < columns; lane++) {
+        double *to = K + column[lane].index * count;
+        for (size_t i = 0; i < count; i++) to[i] = value[i * lanes + lane];
+    }
+}
+
+lth_status lth__ssk_patterns(const lth__node *node, const lth__eval *eval,
+                             const lth__pattern *pattern, size_t count, double *K, bool *able,
+                             lth_error *err) {
+    const lth__ssk_state *st = eval->state[node->index];
+    const lth__ssk_groups *g = st->plan.groups;
+    const lth__lanes *lanes = st->plan.lanes;
+    *able = g != NULL;
+    if (!g || g->columns == 0) return LTH_OK;
+    size_t longest = g->column[0].length;
+    double *value = lth__alloc(count * lanes->lanes, sizeof *value);
+    lth__pattern_job job = {.pattern = pattern,
+                            .count = count,
+                            .order = st->plan.order,
+                            .gap = st->plan.gap,
+                            .scratch = lth__alloc(lanes->patterns_scratch(longest), 1)};
+    bool room = value && job.scratch;
+    for (size_t n = 0; n < g->count && room; n++) {
+        const lth__ssk_column *column = g->column + g->first[n];
+        job.cols = column[0].length;
+        job.t = g->t + g->start[n];
+        lanes->patterns(&job, value);
+        take_patterns(st, pattern, count, column, g->first[n + 1] - g->first[n], value, K);
+    }
+    lth__free(value);
+    lth__free(job.scratch);
+    return room ? LTH_OK : lth__fail_memory(err, lanes->patterns_scratch(longest));
+}
+
+/* ---- Parts ---- */
+
 /* A group of columns, one in each lane, against the row. */
 typedef struct group {
     const lth__ssk_plan *plan;
@@ -51,15 +98,29 @@ static void free_group(group *g) {
 
 static double similarity_at(const group *g, size_t j, size_t at) {
     uint32_t s = g->s[j * g->plan->lanes->lanes], t = g->t[at];
-    if (!g->table) return s == t;
     size_t cell = (size_t)s + t;
     bool single = g->plan->similarity->precision == LTH_F32;
     return single ? (double)((const float *)g->table)[cell] : ((const double *)g->table)[cell];
 }
 
+/* Without a table, a place where the symbols are equal has the similarity 1. */
+static double sum_equal(const group *g, size_t j, const double *slope) {
+    size_t lanes = g->plan->lanes->lanes;
+    uint32_t s = g->s[j * lanes];
+    double sum = 0;
+    for (size_t at = 0; at < g->job.cols * lanes; at++) {
+        if (g->t[at] == s) sum += slope[at];
+    }
+    return sum;
+}
+
 static void take_row(void *user, size_t j, const double *slope) {
     const group *g = user;
     double sum = 0;
+    if (!g->table) {
+        g->share[j] += sum_equal(g, j, slope);
+        return;
+    }
     for (size_t at = 0; at < g->job.cols * g->plan->lanes->lanes; at++) {
         double s = similarity_at(g, j, at);
         if (s != 0) sum += s * slope[at];

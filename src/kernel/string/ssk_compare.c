@@ -1,9 +1,9 @@
 #include "kernel/string/ssk_compare.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/parallel.h"
+#include "kernel/string/ssk_groups.h"
 
 static size_t round_up(size_t value, size_t step) {
     return (value + step - 1) / step * step;
@@ -16,28 +16,7 @@ static lth__sim_part slope_part(const lth__ssk_plan *plan) {
     return LTH__SIM_VALUE;
 }
 
-/* Write one string into its lane, padded to `length`. `slot` maps symbols, NULL = as they are, each
- * multiplied by `stride`. */
-static void interleave(const uint32_t *symbols, size_t count, size_t length, const uint32_t *slot,
-                       uint32_t stride, uint32_t pad, size_t lanes, size_t lane, uint32_t *out) {
-    for (size_t i = 0; i < count; i++)
-        out[i * lanes + lane] = (slot ? slot[symbols[i]] : symbols[i]) * stride;
-    for (size_t i = count; i < length; i++) out[i * lanes + lane] = pad;
-}
-
 /* ---- Long pairs, one at a time ---- */
-
-/* Lanes of pairs would need as many long pairs; a pair by itself fills the lanes when it is long,
- * and loses a few of the hundred while they fill and empty. The rule looks at the pair alone: its
- * value must not depend on the tile it is in. With a table, each lane looks up its own row, which
- * is slower than four rows that all share. */
-enum { LONG = 1500, LONG_WITH_TABLE = 8000 };
-
-static bool is_long(const lth__ssk_plan *plan, size_t length) {
-    if (!plan->similarity) return length >= LONG;
-    bool tabled = plan->similarity->table[LTH__SIM_VALUE];
-    return tabled && plan->along <= LTH__ALONG_GAP && length >= LONG_WITH_TABLE;
-}
 
 bool lth__ssk_canceled(const void *ctx) {
     return lth__parallel_ask(ctx) != LTH_OK;
@@ -62,31 +41,21 @@ static lth_status compare_long_pair(const lth__ssk_plan *plan, const uint32_t *s
     job.scratch = lth__alloc(plan->lanes->wave_scratch(&job, tangent != NULL), 1);
     if (sim) job.s = offsets = lth__alloc(p, sizeof *offsets);
     lth_status status = job.scratch && job.s ? LTH_OK : lth__fail_memory(err, 0);
-    if (status == LTH_OK && sim) interleave(s, p, p, NULL, stride, 0, 1, 0, offsets);
+    if (status == LTH_OK && sim) lth__ssk_interleave(s, p, p, NULL, stride, 0, 1, 0, offsets);
     if (status == LTH_OK && !plan->lanes->ssk_wave(&job, value, tangent)) status = LTH_ECANCELED;
     lth__free(offsets);
     lth__free(job.scratch);
     return status;
 }
 
-/* ---- Columns of a tile, sorted by length and cut into groups of lanes ---- */
-
-typedef struct column {
-    size_t length, index; /* index within the tile */
-} column;
-
-/* Longest first, as the items of a tile are: so those of a group are mostly neighbours. */
-static int by_length(const void *a, const void *b) {
-    const column *x = a, *y = b;
-    if (x->length != y->length) return x->length > y->length ? -1 : 1;
-    return x->index < y->index ? -1 : x->index > y->index;
-}
+/* ---- Columns of a tile ---- */
 
 /* Everything one tile needs, in blocks that are freed together. */
 typedef struct workspace {
-    column *columns;
+    const lth__ssk_groups *groups; /* of all columns, or: */
+    lth__ssk_groups own;
+    lth__ssk_part part; /* of these groups, for the tile */
     uint32_t *s, *t;
-    size_t *t_start, *t_count; /* of each group in t, and its columns, by the first of them */
     void *scratch;
     double *value, *tangent;
     size_t pair[LTH__MAX_LANES];
@@ -97,23 +66,11 @@ typedef struct workspace {
 } workspace;
 
 static void free_workspace(workspace *w) {
-    void *blocks[] = {w->columns,      w->s,         w->t,       w->t_start,    w->t_count,
-                      w->scratch,      w->value,     w->tangent, w->quads,      w->slot,
-                      w->slot_symbols, w->row_table, w->zeros,   w->slope_quads};
+    void *blocks[] = {w->part.place,   w->s,         w->t,     w->scratch,
+                      w->value,        w->tangent,   w->quads, w->slot,
+                      w->slot_symbols, w->row_table, w->zeros, w->slope_quads};
+    lth__ssk_groups_free(&w->own);
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) lth__free(blocks[i]);
-}
-
-static lth_status sort_columns(const lth__ssk_plan *plan, const lth__tile *tile, workspace *w,
-                               lth_error *err) {
-    w->columns = lth__alloc(tile->cols, sizeof *w->columns);
-    if (!w->columns) return lth__fail_memory(err, tile->cols * sizeof *w->columns);
-    bool sorted = true; /* as they are where the kernel reads one column */
-    for (size_t c = 0; c < tile->cols; c++) {
-        w->columns[c] = (column){lth__sequence_length(plan->cols, tile->col[c]), c};
-        sorted = sorted && (c == 0 || w->columns[c - 1].length >= w->columns[c].length);
-    }
-    if (!sorted) qsort(w->columns, tile->cols, sizeof *w->columns, by_length);
-    return LTH_OK;
 }
 
 /* Number the symbols of the tile's columns 0, 1, 2, ...: the columns of a row table. */
@@ -143,43 +100,26 @@ static lth_status number_slots(const lth__ssk_plan *plan, const lth__tile *tile,
     return LTH_OK;
 }
 
-/* The group of columns that begins at `first`, and its width (that of its longest string). Long
- * ones do not share one with others. */
-static size_t group_size(const lth__ssk_plan *plan, const workspace *w, size_t cols, size_t first,
-                         size_t *width) {
-    size_t count = 1;
-    *width = w->columns[first].length;
-    while (count < plan->lanes->lanes && first + count < cols &&
-           is_long(plan, w->columns[first + count].length) == is_long(plan, *width))
-        count++;
-    return count;
+static lth_status make_groups(const lth__ssk_plan *plan, const lth__tile *tile, workspace *w,
+                              lth_error *err) {
+    uint32_t pad = plan->similarity ? (uint32_t)w->slots - 1 : LTH__PAD_T;
+    LTH_TRY(lth__ssk_groups_make(plan, tile->col, tile->cols, w->slot, pad, &w->own, err));
+    w->groups = &w->own;
+    w->part.end = w->own.count;
+    w->part.place = lth__alloc(tile->cols, sizeof *w->part.place);
+    if (!w->part.place) return lth__fail_memory(err, tile->cols * sizeof *w->part.place);
+    for (size_t n = 0; n < tile->cols; n++) w->part.place[n] = (uint32_t)w->own.column[n].index;
+    return LTH_OK;
 }
 
-static lth_status interleave_columns(const lth__ssk_plan *plan, const lth__tile *tile, workspace *w,
-                                     lth_error *err) {
-    size_t lanes = plan->lanes->lanes, total = 0, width, count;
-    w->t_start = lth__alloc(tile->cols, sizeof *w->t_start);
-    w->t_count = lth__alloc(tile->cols, sizeof *w->t_count);
-    if (!w->t_start || !w->t_count) return lth__fail_memory(err, tile->cols * sizeof *w->t_start);
-    for (size_t first = 0; first < tile->cols; first += count) {
-        w->t_count[first] = count = group_size(plan, w, tile->cols, first, &width);
-        w->t_start[first] = total;
-        total += width * lanes;
-    }
-    w->t = lth__alloc(total, sizeof *w->t);
-    if (!w->t) return lth__fail_memory(err, total * sizeof *w->t);
-    uint32_t pad = plan->similarity ? (uint32_t)w->slots - 1 : LTH__PAD_T;
-    for (size_t first = 0; first < tile->cols; first += count) {
-        count = w->t_count[first];
-        width = w->columns[first].length;
-        for (size_t lane = 0; lane < lanes; lane++) {
-            const column *c = &w->columns[first + (lane < count ? lane : 0)];
-            const uint32_t *symbols = lth__sequence_symbols(plan->cols, tile->col[c->index]);
-            interleave(symbols, lane < count ? c->length : 0, width, w->slot, 1, pad, lanes, lane,
-                       w->t + w->t_start[first]);
-        }
-    }
-    return LTH_OK;
+static lth_status find_groups(const lth__ssk_plan *plan, const lth__tile *tile, workspace *w,
+                              lth_error *err) {
+    bool found = false;
+    if (plan->similarity) LTH_TRY(number_slots(plan, tile, w, err));
+    if (plan->groups && plan->along == LTH__ALONG_NOTHING)
+        LTH_TRY(lth__ssk_groups_find(plan->groups, plan->cols, tile, &found, &w->part, err));
+    w->groups = plan->groups;
+    return found ? LTH_OK : make_groups(plan, tile, w, err);
 }
 
 /* ---- Rows of a tile ---- */
@@ -222,6 +162,11 @@ static lth_status allocate_results(const lth__ssk_plan *plan, const lth__ssk_job
     return LTH_OK;
 }
 
+/* The longest of a group. */
+static size_t width_of(const workspace *w, size_t group) {
+    return w->groups->column[w->groups->first[group]].length;
+}
+
 static lth_status allocate_rows(const lth__ssk_plan *plan, const lth__tile *tile, workspace *w,
                                 lth_error *err) {
     size_t rows = round_up(longest_row(plan, tile), LTH__ROW_STEP);
@@ -240,7 +185,7 @@ static lth_status allocate_rows(const lth__ssk_plan *plan, const lth__tile *tile
         w->s = lth__alloc(rows * plan->lanes->lanes, sizeof *w->s);
         if (!w->s) return lth__fail_memory(err, rows * plan->lanes->lanes * sizeof *w->s);
     }
-    lth__ssk_job largest = job_for(plan, w, rows, w->columns[0].length);
+    lth__ssk_job largest = job_for(plan, w, rows, width_of(w, w->part.begin));
     return allocate_results(plan, &largest, w, err);
 }
 
@@ -288,46 +233,58 @@ static lth_status load_row(const lth__ssk_plan *plan, const uint32_t *s, size_t 
 }
 
 static lth_status compare_long_group(const lth__ssk_plan *plan, const lth__tile *tile, size_t r,
-                                     size_t first, size_t count, workspace *w, lth__ssk_take *take,
-                                     void *user, lth_error *err) {
-    size_t p = lth__sequence_length(plan->rows, tile->row[r]);
-    for (size_t i = first; i < first + count; i++) {
-        size_t c = w->columns[i].index, pair = r * tile->cols + c;
+                                     size_t group, workspace *w, lth__ssk_take *take, void *user,
+                                     lth_error *err) {
+    const lth__ssk_groups *g = w->groups;
+    size_t p = lth__sequence_length(plan->rows, tile->row[r]), first = g->first[w->part.begin];
+    for (size_t i = g->first[group]; i < g->first[group + 1]; i++) {
+        uint32_t c = w->part.place[i - first];
+        if (c == LTH__SSK_ELSEWHERE) continue;
+        size_t pair = r * tile->cols + c;
         LTH_TRY(compare_long_pair(plan, lth__sequence_symbols(plan->rows, tile->row[r]), p,
                                   lth__sequence_symbols(plan->cols, tile->col[c]),
-                                  w->columns[i].length, w->value, w->tangent, err));
+                                  g->column[i].length, w->value, w->tangent, err));
         take(user, &pair, 1, 1, w->value, w->tangent);
     }
     return LTH_OK;
 }
 
+/* Those of a group that are in the tile, which are neighbours. */
+static void take_group(const lth__ssk_plan *plan, const lth__tile *tile, size_t r, size_t group,
+                       workspace *w, lth__ssk_take *take, void *user) {
+    const lth__ssk_groups *g = w->groups;
+    size_t count = g->first[group + 1] - g->first[group], skipped = 0, taken = 0;
+    const uint32_t *place = w->part.place + (g->first[group] - g->first[w->part.begin]);
+    while (skipped < count && place[skipped] == LTH__SSK_ELSEWHERE) skipped++;
+    for (size_t i = skipped; i < count && place[i] != LTH__SSK_ELSEWHERE; i++)
+        w->pair[taken++] = r * tile->cols + place[i];
+    if (taken == 0) return;
+    take(user, w->pair, taken, plan->lanes->lanes, w->value + skipped,
+         w->tangent ? w->tangent + skipped : NULL);
+}
+
 /* One row of the tile against all its columns. */
 static lth_status compare_row(const lth__ssk_plan *plan, const lth__tile *tile, size_t r,
                               workspace *w, lth__ssk_take *take, void *user, lth_error *err) {
-    size_t length = lth__sequence_length(plan->rows, tile->row[r]), count;
-    for (size_t first = 0; first < tile->cols; first += count) {
-        size_t width = w->columns[first].length;
-        count = w->t_count[first];
+    size_t length = lth__sequence_length(plan->rows, tile->row[r]);
+    for (size_t group = w->part.begin; group < w->part.end; group++) {
+        size_t width = width_of(w, group);
         if (width == 0) continue;
-        if (is_long(plan, length) && is_long(plan, width)) {
-            LTH_TRY(compare_long_group(plan, tile, r, first, count, w, take, user, err));
+        if (lth__ssk_is_long(plan, length) && lth__ssk_is_long(plan, width)) {
+            LTH_TRY(compare_long_group(plan, tile, r, group, w, take, user, err));
             continue;
         }
         lth__ssk_job job = job_for(plan, w, length, width);
-        job.t = w->t + w->t_start[first];
+        job.t = w->groups->t + w->groups->start[group];
         if (!plan->lanes->ssk(&job, w->value, w->tangent)) return LTH_ECANCELED;
-        for (size_t i = 0; i < count; i++)
-            w->pair[i] = r * tile->cols + w->columns[first + i].index;
-        take(user, w->pair, count, plan->lanes->lanes, w->value, w->tangent);
+        take_group(plan, tile, r, group, w, take, user);
     }
     return LTH_OK;
 }
 
 static lth_status compare_rows(const lth__ssk_plan *plan, const lth__tile *tile, workspace *w,
                                lth__ssk_take *take, void *user, lth_error *err) {
-    LTH_TRY(sort_columns(plan, tile, w, err));
-    if (plan->similarity) LTH_TRY(number_slots(plan, tile, w, err));
-    LTH_TRY(interleave_columns(plan, tile, w, err));
+    LTH_TRY(find_groups(plan, tile, w, err));
     LTH_TRY(allocate_rows(plan, tile, w, err));
     for (size_t r = 0; r < tile->rows; r++) {
         size_t length = lth__sequence_length(plan->rows, tile->row[r]);
@@ -353,7 +310,7 @@ lth_status lth__ssk_compare_tile(const lth__ssk_plan *plan, const lth__tile *til
 
 /* The items in lanes, as rows and as columns. */
 static void interleave_self(const lth__ssk_plan *plan, const lth__sequences *sequences,
-                            const column *items, size_t count, const lth__ssk_job *job,
+                            const lth__ssk_column *items, size_t count, const lth__ssk_job *job,
                             workspace *w) {
     const lth__similarity *sim = plan->similarity;
     size_t lanes = plan->lanes->lanes;
@@ -364,11 +321,11 @@ static void interleave_self(const lth__ssk_plan *plan, const lth__sequences *seq
     uint32_t pad_t = sim ? (uint32_t)sim->symbols : LTH__PAD_T;
     size_t rows = round_up(job->rows, LTH__ROW_STEP);
     for (size_t lane = 0; lane < lanes; lane++) {
-        const column *item = &items[lane < count ? lane : 0];
+        const lth__ssk_column *item = &items[lane < count ? lane : 0];
         const uint32_t *symbols = lth__sequence_symbols(sequences, item->index);
         size_t length = lane < count ? item->length : 0;
-        interleave(symbols, length, rows, NULL, stride, pad_s, lanes, lane, w->s);
-        interleave(symbols, length, job->cols, NULL, 1, pad_t, lanes, lane, w->t);
+        lth__ssk_interleave(symbols, length, rows, NULL, stride, pad_s, lanes, lane, w->s);
+        lth__ssk_interleave(symbols, length, job->cols, NULL, 1, pad_t, lanes, lane, w->t);
     }
 }
 
@@ -392,7 +349,7 @@ static lth_status allocate_self(const lth__ssk_plan *plan, size_t longest, works
 }
 
 static lth_status compare_long_self(const lth__ssk_plan *plan, const lth__sequences *sequences,
-                                    const column *items, size_t count, workspace *w,
+                                    const lth__ssk_column *items, size_t count, workspace *w,
                                     lth__ssk_take *take, void *user, lth_error *err) {
     for (size_t i = 0; i < count; i++) {
         const uint32_t *s = lth__sequence_symbols(sequences, items[i].index);
@@ -407,24 +364,24 @@ static lth_status compare_self(const lth__ssk_plan *plan, const lth__sequences *
                                size_t first, size_t last, workspace *w, lth__ssk_take *take,
                                void *user, lth_error *err) {
     size_t count = last - first;
-    w->columns = lth__alloc(count, sizeof *w->columns);
-    if (!w->columns) return lth__fail_memory(err, count * sizeof *w->columns);
+    lth__ssk_column *column = w->own.column = lth__alloc(count, sizeof *column);
+    if (!column) return lth__fail_memory(err, count * sizeof *column);
     for (size_t i = 0; i < count; i++)
-        w->columns[i] = (column){lth__sequence_length(sequences, first + i), first + i};
-    qsort(w->columns, count, sizeof *w->columns, by_length);
+        column[i] = (lth__ssk_column){lth__sequence_length(sequences, first + i), first + i};
+    lth__ssk_sort_columns(column, count);
 
     lth__ssk_job job;
-    LTH_TRY(allocate_self(plan, w->columns[0].length, w, &job, err));
+    LTH_TRY(allocate_self(plan, column[0].length, w, &job, err));
     for (size_t at = 0, group; at < count; at += group) {
-        group = group_size(plan, w, count, at, &job.cols);
-        if (is_long(plan, job.cols)) {
-            LTH_TRY(compare_long_self(plan, sequences, w->columns + at, group, w, take, user, err));
+        group = lth__ssk_group_size(plan, column + at, count - at, &job.cols);
+        if (lth__ssk_is_long(plan, job.cols)) {
+            LTH_TRY(compare_long_self(plan, sequences, column + at, group, w, take, user, err));
             continue;
         }
         job.rows = job.cols;
-        interleave_self(plan, sequences, w->columns + at, group, &job, w);
+        interleave_self(plan, sequences, column + at, group, &job, w);
         if (!plan->lanes->ssk(&job, w->value, w->tangent)) return LTH_ECANCELED;
-        for (size_t i = 0; i < group; i++) w->pair[i] = w->columns[at + i].index;
+        for (size_t i = 0; i < group; i++) w->pair[i] = column[at + i].index;
         take(user, w->pair, group, plan->lanes->lanes, w->value, w->tangent);
     }
     return LTH_OK;

@@ -21,6 +21,9 @@ typedef struct lth__ssk_postings {
     uint32_t *column, *position;
 } lth__ssk_postings;
 
+/* Columns in groups of lanes: see ssk_groups.h. */
+typedef struct lth__ssk_groups lth__ssk_groups;
+
 typedef struct lth__ssk_plan {
     const lth_ctx *ctx;
     const lth__lanes *lanes;
@@ -33,6 +36,7 @@ typedef struct lth__ssk_plan {
     bool dropping;
     double *power, *power_slope; /* gap^d and its derivative for all distances; when dropping */
     const lth__ssk_postings *postings; /* of all columns as they are, or NULL */
+    const lth__ssk_groups *groups;     /* of all columns, without derivatives, or NULL */
 } lth__ssk_plan;
 
 /* For loops over one pair, which may take long. */

@@ -39,9 +39,10 @@ static void free_workspace(workspace *w) {
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) lth__free(blocks[i]);
 }
 
-/* What dropping positions of one pair needs. */
+/* What dropping positions of a pair needs, once there is one that matches in many places. */
 static lth_status allocate_pair(const lth__ssk_plan *plan, bool tangent, workspace *w,
                                 lth_error *err) {
+    if (w->scratch) return LTH_OK;
     size_t vocabulary = plan->vocabulary, p = plan->rows->longest, q = plan->cols->longest;
     w->in_s = lth__calloc(vocabulary, sizeof *w->in_s);
     w->in_t = lth__calloc(vocabulary, sizeof *w->in_t);
@@ -60,7 +61,6 @@ enum { BATCH = 64 };
 
 static lth_status allocate_tile(const lth__ssk_plan *plan, const lth__tile *tile, bool tangent,
                                 workspace *w, lth_error *err) {
-    LTH_TRY(allocate_pair(plan, tangent, w, err));
     size_t cols = tile->cols;
     w->matches = lth__calloc(cols, sizeof *w->matches);
     w->latest = lth__calloc(cols, sizeof *w->latest);
@@ -130,10 +130,11 @@ static size_t count_postings(const postings *p, uint32_t symbol) {
 
 enum { POSTINGS_TO_ASK = 1 << 20 }; /* from one question whether to go on to the next */
 
-/* The places where s matches a column, up to one more than can be summed as chains; the columns
- * with any become candidates. */
+/* The places where s matches a column, up to one more than can be summed as chains: then it is
+ * crowded. The columns with any become candidates. */
 static lth_status find_matches(const lth__ssk_plan *plan, const uint32_t *s, size_t length,
-                               size_t cols, workspace *w, size_t *candidates, lth_error *err) {
+                               size_t cols, workspace *w, size_t *candidates, bool *crowded,
+                               lth_error *err) {
     const postings *p = w->postings;
     size_t total = 0, most = cols * (LTH__MAX_MEETINGS + 1), used = 0, count = 0;
     for (size_t j = 0; j < length; j++) total += count_postings(p, s[j]);
@@ -150,6 +151,7 @@ static lth_status find_matches(const lth__ssk_plan *plan, const uint32_t *s, siz
         for (size_t e = first; e < first + here; e++) {
             uint32_t c = p->column[e];
             if (w->matches[c] > LTH__MAX_MEETINGS) continue;
+            *crowded |= w->matches[c] == LTH__MAX_MEETINGS;
             if (w->matches[c]++ == 0) w->candidates[count++] = c;
             w->found[used] = (found){.at = {(uint32_t)j, p->position[e]}, .before = w->latest[c]};
             w->latest[c] = (uint32_t)++used;
@@ -243,7 +245,9 @@ lth_status lth__ssk_compare_dropping(const lth__ssk_plan *plan, const lth__tile 
     for (size_t r = 0; r < tile->rows && status == LTH_OK; r++) {
         const uint32_t *s = lth__sequence_symbols(plan->rows, tile->row[r]);
         size_t candidates = 0, length = lth__sequence_length(plan->rows, tile->row[r]);
-        status = find_matches(plan, s, length, tile->cols, &w, &candidates, err);
+        bool crowded = false;
+        status = find_matches(plan, s, length, tile->cols, &w, &candidates, &crowded, err);
+        if (status == LTH_OK && crowded) status = allocate_pair(plan, tangent, &w, err);
         if (status == LTH_OK) status = compare_row(plan, tile, r, candidates, &w, take, user);
         if (status == LTH_OK) status = lth__parallel_ask(plan->ctx);
     }
@@ -258,9 +262,63 @@ static double dense_cost(const lth__ssk_plan *plan, size_t p, size_t q) {
     return 0.6 / (double)plan->lanes->lanes * (double)plan->order * (double)p * (double)q;
 }
 
-static double dropping_cost(const lth__ssk_plan *plan, const lth__sparse_pair *pair) {
-    double cells = (double)pair->s_count * (double)pair->t_count;
+static double dropping_cost(const lth__ssk_plan *plan, size_t s_count, size_t t_count) {
+    double cells = (double)s_count * (double)t_count;
     return cells == 0 ? 1 : 10 + (double)plan->order * cells;
+}
+
+/* The symbols of a row, how often it has each, and the last pair in which it was met. A table of
+ * them is small, whatever the vocabulary. */
+typedef struct row_symbol {
+    uint32_t symbol, count, met;
+} row_symbol;
+
+typedef struct row_symbols {
+    size_t row;
+    row_symbol *at; /* by hash; count 0 = empty */
+    unsigned shift;
+    size_t size;
+} row_symbols;
+
+static lth_status allocate_symbols(const lth__ssk_plan *plan, row_symbols *r, lth_error *err) {
+    unsigned bits = 4;
+    while (((size_t)1 << bits) < 2 * plan->rows->longest) bits++;
+    *r = (row_symbols){.row = SIZE_MAX, .shift = 64 - bits, .size = (size_t)1 << bits};
+    r->at = lth__alloc(r->size, sizeof *r->at);
+    return r->at ? LTH_OK : lth__fail_memory(err, r->size * sizeof *r->at);
+}
+
+/* The place of a symbol, or the empty one where it would be. */
+static row_symbol *find_symbol(const row_symbols *r, uint32_t symbol) {
+    size_t at = (size_t)(symbol * UINT64_C(0x9e3779b97f4a7c15) >> r->shift);
+    while (r->at[at].count > 0 && r->at[at].symbol != symbol) at = (at + 1) & (r->size - 1);
+    return &r->at[at];
+}
+
+static void count_symbols(const lth__ssk_plan *plan, size_t row, row_symbols *r) {
+    if (r->row == row) return;
+    r->row = row;
+    memset(r->at, 0, r->size * sizeof *r->at);
+    const uint32_t *s = lth__sequence_symbols(plan->rows, row);
+    for (size_t j = 0; j < lth__sequence_length(plan->rows, row); j++) {
+        row_symbol *at = find_symbol(r, s[j]);
+        at->symbol = s[j];
+        at->count++;
+    }
+}
+
+/* The positions that stay of the row and of a column; `pair` numbers them from 1. */
+static void count_positions(const lth__ssk_plan *plan, const row_symbols *r, size_t col,
+                            uint32_t pair, size_t *s_count, size_t *t_count) {
+    const uint32_t *t = lth__sequence_symbols(plan->cols, col);
+    *s_count = *t_count = 0;
+    for (size_t k = 0; k < lth__sequence_length(plan->cols, col); k++) {
+        row_symbol *at = find_symbol(r, t[k]);
+        if (at->count == 0) continue;
+        ++*t_count;
+        if (at->met != pair) *s_count += at->count;
+        at->met = pair;
+    }
 }
 
 /* As many pairs as can tell, but not so many that looking takes as long as computing them all. */
@@ -271,20 +329,21 @@ static size_t sample_size(size_t rows, size_t cols) {
 
 lth_status lth__ssk_dropping_pays(const lth__ssk_plan *plan, bool *out, lth_error *err) {
     size_t sample = sample_size(plan->rows->count, plan->cols->count);
-    workspace w = {0};
-    lth_status status = allocate_pair(plan, false, &w, err);
+    row_symbols symbols;
+    LTH_TRY(allocate_symbols(plan, &symbols, err));
     double dense = 0, dropping = 0;
     lth__random random;
     lth__random_seed(&random, 1);
-    for (size_t n = 0; status == LTH_OK && n < sample; n++) {
-        size_t i = lth__random_below(&random, plan->rows->count);
+    for (size_t n = 0; n < sample; n++) {
+        size_t i = lth__random_below(&random, plan->rows->count), p, q;
         size_t j = lth__random_below(&random, plan->cols->count);
-        lth__sparse_pair pair = drop_positions(plan, i, j, &w);
+        count_symbols(plan, i, &symbols);
+        count_positions(plan, &symbols, j, (uint32_t)n + 1, &p, &q);
         dense += dense_cost(plan, lth__sequence_length(plan->rows, i),
                             lth__sequence_length(plan->cols, j));
-        dropping += dropping_cost(plan, &pair);
+        dropping += dropping_cost(plan, p, q);
     }
-    free_workspace(&w);
-    if (status == LTH_OK) *out = dropping < dense;
-    return status;
+    lth__free(symbols.at);
+    *out = dropping < dense;
+    return LTH_OK;
 }

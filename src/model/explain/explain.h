@@ -17,6 +17,7 @@
 #define LTH_EXPLAIN_H
 
 #include "base/text.h"
+#include "engine/engine.h"
 #include "kernel/core/encode.h"
 #include "kernel/core/gram.h"
 
@@ -116,6 +117,11 @@ void lth__reasons_choose_patterns(lth_reasons *reasons, size_t count, bool both)
 lth_status lth__score_candidates(const lth__path *p, const lth__leaf *leaf,
                                  const lth_items *candidates, const size_t *degree, double *weight,
                                  lth_error *err);
+
+/* The same of patterns, that is of degree[i] units each (explain_scores.c). */
+lth_status lth__score_patterns(const lth__path *p, const lth__leaf *leaf,
+                               const lth_items *candidates, const size_t *degree, double *weight,
+                               lth_error *err);
 
 /* The patterns of the path's row; `share` is that of the leaf's parts. */
 lth_status lth__reasons_row_patterns(lth_reasons *reasons, const lth__path *p,

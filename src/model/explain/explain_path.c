@@ -7,7 +7,8 @@
 #include "base/parallel.h"
 #include "model/explain/explain.h"
 
-enum { POINTS = 32, CHUNK = 64 }; /* of the integral; columns to a job */
+/* Of the integral; columns to a job: of shares, whose sums are cut by it, and of values. */
+enum { POINTS = 32, CHUNK = 64, VALUES = 1024 };
 
 /* ---- The expression ---- */
 
@@ -131,16 +132,16 @@ typedef struct columns {
     size_t parts;
 } columns;
 
-static lth__tile tile_of(const columns *c, size_t job) {
-    size_t first = job * CHUNK, n = c->path->model->cols->count;
+static lth__tile tile_of(const columns *c, size_t job, size_t chunk) {
+    size_t first = job * chunk, n = c->path->model->cols->count;
     return (lth__tile){.row = &c->row,
                        .rows = 1,
                        .col = c->path->col + first,
-                       .cols = n - first < CHUNK ? n - first : CHUNK};
+                       .cols = n - first < chunk ? n - first : chunk};
 }
 
-static lth_status run_columns(columns *c, lth__job_fn *job, lth_error *err) {
-    size_t jobs = (c->path->model->cols->count + CHUNK - 1) / CHUNK;
+static lth_status run_columns(columns *c, size_t chunk, lth__job_fn *job, lth_error *err) {
+    size_t jobs = (c->path->model->cols->count + chunk - 1) / chunk;
     return lth__parallel_for(c->path->eval.ctx, NULL, jobs, NULL, job, c, err);
 }
 
@@ -149,14 +150,14 @@ static lth_status fill_values(void *user, size_t job, unsigned worker, lth_error
     const columns *c = user;
     const lth__leaf *leaf = c->leaf;
     const lth__family *family = leaf->node->family;
-    lth__tile tile = tile_of(c, job);
+    lth__tile tile = tile_of(c, job, VALUES);
     double *K = lth__alloc(leaf->degrees * tile.cols, sizeof *K);
     if (!K) return lth__fail_memory(err, leaf->degrees * tile.cols * sizeof *K);
     lth_status status = family->tile_degrees
                             ? family->tile_degrees(leaf->node, &c->path->eval, &tile, K, err)
                             : family->tile(leaf->node, &c->path->eval, &tile, K, err);
     for (size_t p = 0; status == LTH_OK && p < leaf->degrees; p++) {
-        memcpy(leaf->value + p * c->path->model->cols->count + job * CHUNK, K + p * tile.cols,
+        memcpy(leaf->value + p * c->path->model->cols->count + job * VALUES, K + p * tile.cols,
                tile.cols * sizeof *K);
     }
     lth__free(K);
@@ -167,7 +168,7 @@ static lth_status attribute_columns(void *user, size_t job, unsigned worker, lth
     (void)worker;
     const columns *c = user;
     const lth__leaf *leaf = c->leaf;
-    lth__tile tile = tile_of(c, job);
+    lth__tile tile = tile_of(c, job, CHUNK);
     double *W = lth__alloc(leaf->degrees * tile.cols, sizeof *W);
     if (!W) return lth__fail_memory(err, leaf->degrees * tile.cols * sizeof *W);
     for (size_t p = 0; p < leaf->degrees; p++) {
@@ -190,7 +191,7 @@ lth_status lth__path_attribute(const lth__path *p, const lth__leaf *leaf, size_t
     c.partial = lth__calloc(jobs * parts, sizeof *c.partial);
     if (!c.partial) return lth__fail_memory(err, jobs * parts * sizeof *c.partial);
     memset(share, 0, parts * sizeof *share);
-    lth_status status = run_columns(&c, attribute_columns, err);
+    lth_status status = run_columns(&c, CHUNK, attribute_columns, err);
     for (size_t job = 0; status == LTH_OK && job < jobs; job++) {
         for (size_t i = 0; i < parts; i++) share[i] += c.partial[job * parts + i];
     }
@@ -310,7 +311,7 @@ static lth_status integrate(lth__path *p, uint32_t row, double *room, lth_error 
 static lth_status find_values(lth__path *p, uint32_t row, lth_error *err) {
     for (size_t l = 0; l < p->leaf_count; l++) {
         columns c = {.path = p, .leaf = &p->leaves[l], .row = row};
-        LTH_TRY(run_columns(&c, fill_values, err));
+        LTH_TRY(run_columns(&c, VALUES, fill_values, err));
     }
     return LTH_OK;
 }

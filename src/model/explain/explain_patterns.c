@@ -19,83 +19,12 @@
 #include "model/explain/explain.h"
 
 enum {
-    LONGEST = 4,            /* units in a pattern                             */
-    WIDEST = 3,             /* units skipped between two of them              */
-    MOST_CANDIDATES = 2000, /* that are scored                                */
+    LONGEST = LTH__MOST_UNITS, /* in a pattern                                */
+    WIDEST = 3,                /* units skipped between two of them              */
+    MOST_CANDIDATES = 2000,    /* that are scored                                */
     MOST_COLLECTED = 2000000,
     MOST_VISITS = 20000000, /* places of patterns that are looked at          */
-    TILE_ROWS = 32,
-    TILE_COLS = 512
 };
-
-/* ---- Scoring ---- */
-
-typedef struct scoring {
-    const lth__path *path;
-    const lth__leaf *leaf;
-    lth__eval eval; /* candidates against the rows */
-    const size_t *degree;
-    double *weight;
-} scoring;
-
-static double sum_tile(const scoring *s, const lth__tile *tile, const double *K, size_t r) {
-    size_t n = s->path->model->cols->count, pairs = tile->rows * tile->cols;
-    size_t only = s->degree ? s->degree[tile->row[r]] : 0;
-    double sum = 0;
-    for (size_t p = 0; p < s->leaf->degrees; p++) {
-        if (only > 0 && p + 1 != only) continue;
-        for (size_t c = 0; c < tile->cols; c++)
-            sum += s->leaf->omega[p * n + tile->col[c]] * K[p * pairs + r * tile->cols + c];
-    }
-    return sum;
-}
-
-static lth_status score_rows(void *user, size_t job, unsigned worker, lth_error *err) {
-    (void)worker;
-    const scoring *s = user;
-    const lth__node *node = s->leaf->node;
-    size_t n = s->path->model->cols->count, first = job * TILE_ROWS, count = s->eval.rows->count;
-    uint32_t row[TILE_ROWS];
-    lth__tile tile = {.row = row, .rows = count - first < TILE_ROWS ? count - first : TILE_ROWS};
-    for (size_t r = 0; r < tile.rows; r++) row[r] = (uint32_t)(first + r);
-    double *K = lth__alloc(s->leaf->degrees * TILE_ROWS * TILE_COLS, sizeof *K);
-    lth_status status = K ? LTH_OK : lth__fail_memory(err, 0);
-    for (size_t c = 0; c < n && status == LTH_OK; c += TILE_COLS) {
-        tile.col = s->path->col + c;
-        tile.cols = n - c < TILE_COLS ? n - c : TILE_COLS;
-        status = node->family->tile_degrees
-                     ? node->family->tile_degrees(node, &s->eval, &tile, K, err)
-                     : node->family->tile(node, &s->eval, &tile, K, err);
-        for (size_t r = 0; status == LTH_OK && r < tile.rows; r++)
-            s->weight[first + r] += sum_tile(s, &tile, K, r);
-    }
-    lth__free(K);
-    return status;
-}
-
-static lth_status score_all(scoring *s, lth_error *err) {
-    size_t jobs = (s->eval.rows->count + TILE_ROWS - 1) / TILE_ROWS;
-    return lth__parallel_for(s->path->eval.ctx, NULL, jobs, NULL, score_rows, s, err);
-}
-
-/* Only the leaf's own state is made anew: the candidates have nothing for other nodes. */
-lth_status lth__score_candidates(const lth__path *p, const lth__leaf *leaf,
-                                 const lth_items *candidates, const size_t *degree, double *weight,
-                                 lth_error *err) {
-    const lth__node *node = leaf->node;
-    scoring s = {.path = p, .leaf = leaf, .eval = p->eval, .degree = degree, .weight = weight};
-    s.eval.rows = candidates;
-    s.eval.state = lth__calloc(p->model->kernel->node_count, sizeof *s.eval.state);
-    if (!s.eval.state) return lth__fail_memory(err, 0);
-    memset(weight, 0, candidates->count * sizeof *weight);
-    void **state = &s.eval.state[node->index];
-    lth_status status = LTH_OK;
-    if (node->family->prepare) status = node->family->prepare(node, &s.eval, state, err);
-    if (status == LTH_OK) status = score_all(&s, err);
-    if (*state && node->family->release) node->family->release(*state);
-    lth__free(s.eval.state);
-    return status;
-}
 
 /* ---- Candidates ---- */
 
@@ -153,18 +82,32 @@ static lth_status items_of(const candidates *c, const size_t *id, size_t count, 
     return LTH_OK;
 }
 
-/* phi_u of a text. */
-static double count_in(const lth__symbol *unit, size_t n, const lth__symbol *text, size_t length,
-                       double gap) {
-    double before[LONGEST + 1] = {0}, sum = 0; /* of what ended earlier, by how much is matched */
+/* phi_u of a text; inlined, so that what ended earlier stays in registers. */
+static inline __attribute__((always_inline)) double count_units(const lth__symbol *unit,
+                                                                const size_t n,
+                                                                const lth__symbol *text,
+                                                                size_t length, double gap) {
+    double before[LONGEST] = {0}, sum = 0; /* of what ended earlier, by how much is matched */
     for (size_t j = 0; j < length; j++) {
         double ends[LONGEST];
+#pragma GCC unroll 4
         for (size_t i = 0; i < n; i++)
             ends[i] = text[j] == unit[i] ? (i == 0 ? 1 : before[i - 1]) : 0;
         sum += ends[n - 1];
+#pragma GCC unroll 4
         for (size_t i = 0; i < n; i++) before[i] = gap * before[i] + ends[i];
     }
     return sum;
+}
+
+static double count_in(const lth__symbol *unit, size_t n, const lth__symbol *text, size_t length,
+                       double gap) {
+    switch (n) {
+    case 1: return count_units(unit, 1, text, length, gap);
+    case 2: return count_units(unit, 2, text, length, gap);
+    case 3: return count_units(unit, 3, text, length, gap);
+    default: return count_units(unit, LONGEST, text, length, gap);
+    }
 }
 
 /* ---- Telling ---- */
@@ -189,19 +132,48 @@ static void find_gaps(const lth__symbol *unit, size_t n, const lth__symbol *text
     }
 }
 
-/* Rows that have the pattern, and the one to which it matters most. */
+/* Whether the pattern stands in a text that begins with its first unit. */
+static bool goes_on(const lth__symbol *unit, size_t n, const lth__symbol *text, size_t length,
+                    bool gaps) {
+    size_t matched = 1;
+    for (size_t j = 1; j < length && matched < n; j++) {
+        if (text[j] == unit[matched])
+            matched++;
+        else if (!gaps)
+            break;
+    }
+    return matched == n;
+}
+
+/* The next place of a unit, or the end. */
+static size_t find_unit(const lth__symbol *symbols, size_t at, size_t end, lth__symbol unit) {
+    enum { AT_ONCE = 16 };
+    for (; end - at >= AT_ONCE; at += AT_ONCE) {
+        uint32_t any = 0;
+        for (size_t i = 0; i < AT_ONCE; i++) any |= symbols[at + i] == unit;
+        if (any) break;
+    }
+    while (at < end && symbols[at] != unit) at++;
+    return at;
+}
+
+/* Rows that have the pattern, and the one to which it matters most: all texts are searched for its
+ * first unit. */
 static size_t count_rows(const candidates *c, const lth__symbol *unit, size_t n, size_t *example) {
-    const double *omega = c->leaf->omega + (n - 1) * c->cols->count;
-    size_t rows = 0;
+    const lth__sequences *texts = c->cols;
+    const double *omega = c->leaf->omega + (n - 1) * texts->count;
+    size_t rows = 0, a = 0, end = texts->start[texts->count];
     double most = -1;
     *example = LTH_NONE;
-    for (size_t a = 0; a < c->cols->count; a++) {
-        const lth__symbol *text = lth__sequence_symbols(c->cols, a);
-        size_t length = lth__sequence_length(c->cols, a);
-        if (length < n || !(count_in(unit, n, text, length, c->gap > 0) > 0)) continue;
-        double size = fabs(omega[a]) * count_in(unit, n, text, length, c->gap);
+    for (size_t k = texts->start[0]; (k = find_unit(texts->symbols, k, end, unit[0])) < end; k++) {
+        while (texts->start[a + 1] <= k) a++;
+        size_t next = texts->start[a + 1];
+        if (!goes_on(unit, n, texts->symbols + k, next - k, c->gap > 0)) continue;
+        double size = fabs(omega[a]) * count_in(unit, n, lth__sequence_symbols(texts, a),
+                                                lth__sequence_length(texts, a), c->gap);
         rows++;
         if (size > most) most = size, *example = a;
+        k = next - 1;
     }
     return rows;
 }
@@ -239,7 +211,7 @@ static lth_status score(lth_reasons *r, const candidates *c, const size_t *id, s
                                          : lth__fail_memory(c->err, count * sizeof *weight);
     if (status == LTH_OK) status = items_of(c, id, count, degree, &items);
     if (status == LTH_OK)
-        status = lth__score_candidates(c->path, c->leaf, items, degree, weight, c->err);
+        status = lth__score_patterns(c->path, c->leaf, items, degree, weight, c->err);
     for (size_t i = 0; status == LTH_OK && i < count; i++) {
         lth__symbol unit[LONGEST];
         size_t n = units_of(c, id[i], unit);

@@ -16,6 +16,24 @@ static int by_rank(const void *a, const void *b) {
     return x->row < y->row ? -1 : x->row > y->row;
 }
 
+/* The first `count` come to the front, in their order; of the others nothing is known. */
+static void sort_first(ranked *all, size_t n, size_t count) {
+    enum { FEW = 64 };
+    if (count > n) count = n;
+    if (count > FEW) {
+        qsort(all, n, sizeof *all, by_rank);
+        return;
+    }
+    for (size_t i = 0; i < n && count > 0; i++) {
+        ranked x = all[i];
+        size_t at = i < count ? i : count;
+        if (at == count && by_rank(&x, &all[count - 1]) > 0) continue;
+        if (at == count) all[i] = all[--at];
+        while (at > 0 && by_rank(&x, &all[at - 1]) < 0) all[at] = all[at - 1], at--;
+        all[at] = x;
+    }
+}
+
 /* k(a, a) of the rows that are looked at. */
 static lth_status find_self_similarities(const lth__path *p, const ranked *rows, size_t count,
                                          double *self, lth_error *err) {
@@ -57,8 +75,8 @@ static lth_status add_heaviest(lth_reasons *r, const lth__path *p, double self, 
                                ranked *order, double *self_similarities, lth_error *err) {
     size_t n = p->model->cols->count;
     for (size_t a = 0; a < n; a++) order[a] = (ranked){fabs(p->model->w[a] * p->K[a]), a};
-    if (n > 0) qsort(order, n, sizeof *order, by_rank);
     if (count > n) count = n;
+    sort_first(order, n, count);
     while (count > 0 && order[count - 1].rank <= lth__rounding * order[0].rank) count--;
     LTH_TRY(find_self_similarities(p, order, count, self_similarities, err));
     for (size_t i = 0; i < count; i++) {
