@@ -130,6 +130,8 @@ static void measure_all(const plan *p, const char *part, report *r) {
         {"small gaps", measure_small_gap},
         {"threads", measure_threads},
         {"long strings", measure_long},
+        {"high orders", measure_orders},
+        {"few strings", measure_few},
         {"dropping", measure_dropping},
         {"learning", measure_learning},
         {"trees", measure_trees},

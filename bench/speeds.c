@@ -58,8 +58,10 @@ static void measure_lengths(const plan *p, report *r) {
     }
 }
 
-static void measure_orders(const plan *p, report *r) {
-    for (size_t order = 1; order <= 10; order++) {
+static void measure_by_order(const plan *p, report *r) {
+    static const size_t orders[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 16, 32, 64};
+    for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
+        size_t order = orders[i];
         char what[96];
         snprintf(what, sizeof what, "%zu, %zu strings", order, strings_for(100, order));
         measure_one(p, r, "order (length 100, f64)", what, &(setup){0}, 100, order, false);
@@ -106,7 +108,7 @@ static void read_peers(const plan *p, report *r) {
 void measure_speeds(const plan *p, report *r) {
     measure_instruction_sets(p, r);
     measure_lengths(p, r);
-    measure_orders(p, r);
+    measure_by_order(p, r);
     measure_luthier(p, r);
     if (p->peers) read_peers(p, r);
 }

@@ -59,7 +59,8 @@ typedef struct workload {
     size_t count;
     double *matrix, *gradient;
     double cell_orders;
-    double best; /* seconds, of all runs so far */
+    double best; /* seconds, of all runs so far                    */
+    double used; /* of the processor, where other work would count */
 } workload;
 
 /* Reads and encodes; then runs once, so that tables which are kept are there. */
@@ -74,7 +75,8 @@ double run_workload(workload *w);
  * short run to have its data back in the cache. */
 void run_in_turn(workload *const *w, size_t count, double seconds);
 
-double rate_of(const workload *w); /* cell-orders per second */
+double rate_of(const workload *w);      /* cell-orders per second */
+double used_rate_of(const workload *w); /* and of the processor   */
 
 /* Multiply-adds per second, lanes counted, on one core with the workload's instruction set. */
 double multiply_add_rate(const workload *w, lth_precision precision);

@@ -14,7 +14,7 @@ enum {
         192 * 1024, /* similarities are read at random: fewer, wider blocks reuse them */
     LINKED_ROWS = LTH__ROW_STEP, /* that one group after the other does */
     CELLS_TO_ASK = 1 << 20, /* vectors of them, from one question whether to stop to the next */
-    ROWS_TO_ASK = 1 << 12,
+    ROWS_TO_ASK = 1 << 10,
 };
 
 static size_t round_up(size_t value, size_t step) {

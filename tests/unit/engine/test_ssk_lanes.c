@@ -24,7 +24,8 @@ typedef struct problem {
     double gap;
     size_t p[PAIRS], q[PAIRS];
     uint32_t *s[PAIRS], *t[PAIRS];
-    double *table; /* symbols x symbols; NULL when exact */
+    double *table;           /* symbols x symbols; NULL when exact */
+    const double *direction; /* slopes are along it; NULL = by gap */
     double value[PAIRS][MOST_ORDERS], slope[PAIRS][MOST_ORDERS];
     double scale[PAIRS][MOST_ORDERS], slope_scale[PAIRS][MOST_ORDERS];
 } problem;
@@ -86,13 +87,13 @@ static void discard(problem *x) {
 /* ---- Running it on an instruction set ------------------------------------------------------- */
 
 /* The similarities with padding in the last row and column, as reals. */
-static void *padded_table(const problem *x, const lth__lanes *lanes) {
+static void *padded_table(const problem *x, const double *from, const lth__lanes *lanes) {
     size_t side = x->symbols + 1;
     void *table = lth__calloc(side * side, lanes->real_size);
     assert_non_null(table);
     for (size_t a = 0; a < x->symbols; a++) {
         for (size_t b = 0; b < x->symbols; b++) {
-            double sim = x->table[a * x->symbols + b];
+            double sim = from[a * x->symbols + b];
             if (lanes->real_size == sizeof(float))
                 ((float *)table)[a * side + b] = (float)sim;
             else
@@ -157,6 +158,7 @@ static void check_near(double got, double wanted, double scale, double tolerance
 static void check_lanes(const problem *x, size_t first, const lth__lanes *lanes,
                         const double *value, const double *slope) {
     double tolerance = lanes->real_size == sizeof(float) ? 1e-4 : 1e-12;
+    double loose = x->direction ? fmax(tolerance, 1e-6) : tolerance; /* of differences */
     for (size_t i = 0; i < x->order; i++) {
         for (size_t lane = 0; lane < lanes->lanes; lane++) {
             size_t at = i * lanes->lanes + lane, n = first + lane;
@@ -165,7 +167,7 @@ static void check_lanes(const problem *x, size_t first, const lth__lanes *lanes,
                 continue;
             }
             check_near(value[at], x->value[n][i], x->scale[n][i], tolerance);
-            if (slope) check_near(slope[at], x->slope[n][i], x->slope_scale[n][i], tolerance);
+            if (slope) check_near(slope[at], x->slope[n][i], x->slope_scale[n][i], loose);
         }
     }
 }
@@ -200,8 +202,10 @@ static void run_group(const problem *x, size_t first, const lth__lanes *lanes, l
 static void run_on(const problem *x, const lth__lanes *lanes) {
     size_t longest = padded(most(x->p, 0, PAIRS));
     bool exact = x->match == LTH__MATCH_EXACT, shared = x->match == LTH__MATCH_QUADS;
-    void *table = exact ? NULL : padded_table(x, lanes);
+    void *table = exact ? NULL : padded_table(x, x->table, lanes);
     void *quads = shared ? quads_of(x, lanes, table, longest) : NULL;
+    void *by = x->direction ? padded_table(x, x->direction, lanes) : NULL;
+    void *by_quads = by && shared ? quads_of(x, lanes, by, longest) : NULL;
     for (size_t first = 0; first < PAIRS; first += lanes->lanes) {
         size_t p = most(x->p, first, lanes->lanes);
         lth__ssk_job job = {.order = x->order,
@@ -210,12 +214,15 @@ static void run_on(const problem *x, const lth__lanes *lanes) {
                             .cols = most(x->q, first, lanes->lanes),
                             .match = x->match,
                             .table = shared ? quads : table,
+                            .slope = shared ? by_quads : by,
                             .slots = x->symbols + 1};
         run_group(x, first, lanes, job, false);
         run_group(x, first, lanes, job, true);
     }
     lth__free(quads);
     lth__free(table);
+    lth__free(by);
+    lth__free(by_quads);
 }
 
 static bool stops_at_once(const void *user) {
@@ -265,7 +272,7 @@ static void run_wave(const problem *x, size_t n, const lth__lanes *lanes, const 
 }
 
 static void run_waves(const problem *x, const lth__lanes *lanes) {
-    void *table = x->match == LTH__MATCH_EXACT ? NULL : padded_table(x, lanes);
+    void *table = x->match == LTH__MATCH_EXACT ? NULL : padded_table(x, x->table, lanes);
     for (size_t n = 0; n < PAIRS; n++) {
         run_wave(x, n, lanes, table, false);
         run_wave(x, n, lanes, table, true);
@@ -279,7 +286,8 @@ static void run_everywhere(problem *x) {
         assert_non_null(engine);
         for (int precision = 0; precision < 2; precision++) {
             run_on(x, engine->lanes[precision]);
-            if (x->match != LTH__MATCH_QUADS) run_waves(x, engine->lanes[precision]);
+            if (x->match != LTH__MATCH_QUADS && !x->direction)
+                run_waves(x, engine->lanes[precision]);
         }
     }
     discard(x);
@@ -360,6 +368,150 @@ static void test_many_columns(void **state) {
     run_everywhere(pose(78, LTH__MATCH_TABLE, 3, 0.9, 5, 6200, 6203));
 }
 
+/* Few symbols, so that high orders are not 0. */
+static void test_all_orders(void **state) {
+    (void)state;
+    for (size_t order = 1; order <= LTH__MAX_ORDER; order++)
+        run_everywhere(pose(300 + order, matches[order % MATCHES], order, 0.8, 72, 1, 72));
+    for (size_t order = 9; order <= 18; order++)
+        run_everywhere(pose(400 + order, matches[(order + 1) % MATCHES], order, 0.5, 40, 1, 3));
+}
+
+/* Several stripes of every vector, of pairs by themselves. */
+static void test_many_rows(void **state) {
+    (void)state;
+    static const size_t orders[] = {1, 3, 10};
+    for (size_t o = 0; o < sizeof orders / sizeof *orders; o++)
+        run_everywhere(pose(40 + o, matches[o % 2], orders[o], 0.6, 1300, 1, 150));
+}
+
+/* k along dS, which is here the table itself in another order, by differences of the reference. */
+static void check_slope(problem *x, const double *direction) {
+    const double h = 1e-4;
+    size_t cells = x->symbols * x->symbols;
+    double *middle = test_calloc(cells, sizeof *middle);
+    memcpy(middle, x->table, cells * sizeof *middle);
+    for (size_t n = 0; n < PAIRS; n++) {
+        double up[MOST_ORDERS];
+        for (size_t i = 0; i < cells; i++) x->table[i] = middle[i] + h * direction[i];
+        solve(x, n);
+        memcpy(up, x->value[n], sizeof up);
+        for (size_t i = 0; i < cells; i++) x->table[i] = middle[i] - h * direction[i];
+        solve(x, n);
+        for (size_t i = 0; i < x->order; i++) x->slope[n][i] = (up[i] - x->value[n][i]) / (2 * h);
+    }
+    memcpy(x->table, middle, cells * sizeof *middle);
+    for (size_t n = 0; n < PAIRS; n++) {
+        double by_difference[MOST_ORDERS];
+        memcpy(by_difference, x->slope[n], sizeof by_difference);
+        solve(x, n);
+        memcpy(x->slope[n], by_difference, sizeof by_difference);
+        for (size_t i = 0; i < x->order; i++)
+            x->slope_scale[n][i] = (double)(i + 1) * x->scale[n][i];
+    }
+    test_free(middle);
+}
+
+static void test_along_a_slope(void **state) {
+    (void)state;
+    static const size_t orders[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 17};
+    for (size_t o = 0; o < sizeof orders / sizeof *orders; o++) {
+        for (size_t m = 1; m < MATCHES; m++) {
+            problem *x = pose(500 + 2 * o + m, matches[m], orders[o], 0.6, 30, 1, 30);
+            double *direction = test_calloc(x->symbols * x->symbols, sizeof *direction);
+            for (size_t i = 0; i < x->symbols * x->symbols; i++)
+                direction[i] = x->table[(i * 7 + 3) % (x->symbols * x->symbols)];
+            check_slope(x, direction);
+            x->direction = direction;
+            run_everywhere(x);
+            test_free(direction);
+        }
+    }
+}
+
+/* A pair has the same bits alone in its vector, and beside strings that are wider by any number. */
+static void check_company(const lth__lanes *lanes, size_t order, size_t cols, bool tangent) {
+    enum { ROWS = 12, WIDEST = 420, MOST = MOST_ORDERS * LTH__MAX_LANES };
+    uint32_t s[ROWS * LTH__MAX_LANES], t[WIDEST * LTH__MAX_LANES];
+    double value[2][MOST], slope[2][MOST];
+    lth__ssk_job job = {
+        .order = order, .gap = 0.7, .rows = ROWS, .match = LTH__MATCH_EXACT, .s = s, .t = t};
+    for (int company = 0; company < 2; company++) {
+        job.cols = company ? WIDEST : cols;
+        for (size_t i = 0; i < ROWS * lanes->lanes; i++) s[i] = (uint32_t)(i / lanes->lanes % 3);
+        for (size_t i = 0; i < job.cols * lanes->lanes; i++) {
+            size_t k = i / lanes->lanes;
+            bool inside = i % lanes->lanes == 0 ? k < cols : company;
+            t[i] = inside ? (uint32_t)(k * k % 3) : LTH__PAD_T;
+        }
+        job.scratch = lth__alloc(lanes->ssk_scratch(&job, tangent), 1);
+        assert_non_null(job.scratch);
+        assert_true(lanes->ssk(&job, value[company], tangent ? slope[company] : NULL));
+        lth__free(job.scratch);
+    }
+    for (size_t i = 0; i < order; i++) {
+        assert_true(value[0][i * lanes->lanes] == value[1][i * lanes->lanes]);
+        assert_true(!tangent || slope[0][i * lanes->lanes] == slope[1][i * lanes->lanes]);
+    }
+}
+
+static void test_company_changes_nothing(void **state) {
+    (void)state;
+    static const size_t orders[] = {1, 5, 12}, cols[] = {1, 30, 63, 64, 97, 300, 419};
+    for (size_t i = 0; lth_isa_available(i); i++) {
+        for (size_t n = 0; n < 3 * 7 * 4; n++) {
+            const lth__lanes *lanes = lth__engine_find(lth_isa_available(i))->lanes[n % 2];
+            check_company(lanes, orders[n / 4 % 3], cols[n / 12], n / 2 % 2);
+        }
+    }
+}
+
+static bool stops_third_time(const void *user) {
+    return ++*(int *)(uintptr_t)user == 3;
+}
+
+/* Long texts of one letter: every cell matches. */
+static void test_stopping(void **state) {
+    (void)state;
+    enum { ROWS = 2000, COLUMNS = 4000, LONG = 16000 };
+    uint32_t *zeros = test_calloc(LONG * LTH__MAX_LANES, sizeof *zeros);
+    double value[4 * LTH__MAX_LANES];
+    for (size_t i = 0; lth_isa_available(i); i++) {
+        const lth__lanes *lanes = lth__engine_find(lth_isa_available(i))->lanes[i % 2];
+        int asked = 0;
+        lth__ssk_job job = {.order = 2,
+                            .gap = 0.5,
+                            .rows = ROWS,
+                            .cols = COLUMNS,
+                            .s = zeros,
+                            .t = zeros,
+                            .match = LTH__MATCH_EXACT,
+                            .stops = stops_third_time,
+                            .user = &asked};
+        job.scratch = lth__alloc(lanes->ssk_scratch(&job, false), 1);
+        assert_false(lanes->ssk(&job, value, NULL));
+        lth__free(job.scratch);
+        lth__ssk_wave wave = {.order = 2,
+                              .gap = 0.5,
+                              .rows = LONG,
+                              .cols = LONG,
+                              .s = zeros,
+                              .t = zeros,
+                              .stops = stops_third_time,
+                              .user = &asked};
+        asked = 0;
+        wave.scratch = lth__alloc(lanes->wave_scratch(&wave, false), 1);
+        assert_false(lanes->ssk_wave(&wave, value, NULL));
+        lth__free(wave.scratch);
+        asked = 0;
+        job.rows = job.cols = ROWS;
+        job.scratch = lth__alloc(lanes->ssk_reverse_scratch(&job), 1);
+        assert_false(lanes->ssk_reverse(&job, value, NULL, NULL));
+        lth__free(job.scratch);
+    }
+    test_free(zeros);
+}
+
 static void test_nothing_to_compare(void **state) {
     (void)state;
     static const size_t shapes[][2] = {{0, 0}, {0, 5}, {4, 0}};
@@ -410,6 +562,11 @@ int main(void) {
         cmocka_unit_test(test_every_order_and_gap),
         cmocka_unit_test(test_highest_order),
         cmocka_unit_test(test_many_columns),
+        cmocka_unit_test(test_all_orders),
+        cmocka_unit_test(test_many_rows),
+        cmocka_unit_test(test_along_a_slope),
+        cmocka_unit_test(test_company_changes_nothing),
+        cmocka_unit_test(test_stopping),
         cmocka_unit_test(test_nothing_to_compare),
         cmocka_unit_test(test_instruction_sets_by_name),
     };
