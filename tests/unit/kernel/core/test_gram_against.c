@@ -102,6 +102,69 @@ static void test_same_bits(void **state) {
     }
 }
 
+/* ---- Columns that lie in lanes ---- */
+
+enum { MANY = 2300, TEXTS = 3 }; /* more than a tile has */
+
+/* Texts whose lengths differ by column, and a few that are too long for a group of others. */
+static lth_table *make_texts(lth_ctx *ctx, size_t first, size_t count) {
+    enum { LONGEST = 700 };
+    static char bytes[2][MANY][LONGEST + 1];
+    static const char *text[2][MANY];
+    for (size_t i = 0; i < count; i++) {
+        for (size_t c = 0; c < 2; c++) {
+            size_t at = first + i,
+                   length = at % 97 == c ? LONGEST - at % 9 : (at * (7 + 4 * c)) % 23;
+            for (size_t k = 0; k < length; k++)
+                bytes[c][i][k] = "abcde"[(at * 31 + k * k + k / 3) % 5];
+            bytes[c][i][length] = 0;
+            text[c][i] = bytes[c][i];
+        }
+    }
+    lth_column columns[] = {{.name = "a", .text = text[0]}, {.name = "b", .text = text[1]}};
+    lth_error err = {0};
+    lth_table *out = NULL;
+    support_ok(lth_table_from_columns(ctx, columns, sizeof *columns, 2, count, &out, &err), &err);
+    return out;
+}
+
+static void check_many(lth_ctx *ctx, const char *expression, size_t count) {
+    lth_error err = {0};
+    lth_kernel *kernel = NULL;
+    lth_encoder *encoder = NULL;
+    lth_items *cols = NULL, *rows = NULL;
+    lth__prepared *prepared = NULL;
+    lth_table *first = make_texts(ctx, 0, count), *new = make_texts(ctx, count, TEXTS);
+    support_ok(lth_kernel_parse(ctx, expression, &kernel, &err), &err);
+    support_ok(lth_encoder_create(ctx, kernel, &encoder, &err), &err);
+    support_ok(lth_encode(encoder, first, &cols, &err), &err);
+    support_ok(lth_encode(encoder, new, &rows, &err), &err);
+    support_ok(lth__prepared_create(kernel, cols, &prepared, &err), &err);
+    static double kept[TEXTS * MANY], wanted[TEXTS * MANY];
+    support_ok(lth__gram_against(prepared, rows, kept, count, NULL, &err), &err);
+    support_ok(lth_gram(kernel, rows, cols, wanted, count, &err), &err);
+    assert_memory_equal(kept, wanted, TEXTS * count * sizeof *wanted);
+    lth__prepared_free(prepared);
+    lth_items_free(rows);
+    lth_items_free(cols);
+    lth_encoder_free(encoder);
+    lth_kernel_free(kernel);
+    lth_table_free(first);
+    lth_table_free(new);
+}
+
+/* Tiles of neighbours, which begin and end inside of a group; of all columns in the order of
+ * another text; and of some of them in that order. */
+static void test_lanes(void **state) {
+    (void)state;
+    lth_ctx *ctx = support_context(2);
+    check_many(ctx, "ssk(a, units=chars, order=3)", MANY);
+    check_many(ctx, "ssk(a, units=chars, order=3)", 1);
+    check_many(ctx, "ssk(a, units=chars, order=2) + ssk(b, units=chars, order=3)", MANY);
+    check_many(ctx, "ssk(a, units=chars, order=2) + ssk(b, units=chars, order=3)", 300);
+    lth_ctx_free(ctx);
+}
+
 /* Items of encoders that have nothing to do with one another are refused as before. */
 static void test_strangers(void **state) {
     (void)state;
@@ -166,7 +229,7 @@ static void test_lazy(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_same_bits),
-                                       cmocka_unit_test(test_lazy),
+                                       cmocka_unit_test(test_lanes), cmocka_unit_test(test_lazy),
                                        cmocka_unit_test(test_strangers)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
