@@ -1,7 +1,7 @@
 /* One loop of one instruction set, run TIMES times on random letters; prints how much of what it
  * does it has done. See bench/instructions/count, which compiles this with ISA for each of them.
  *
- *     loops ssk|quads|gap|align|gapped ORDER TIMES f64|f32
+ *     loops ssk|quads|gap|align|gapped|worths ORDER TIMES f64|f32
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +14,9 @@
 extern const lth__lanes NAMED(NAMED(lth__lanes_, ISA), _f64), NAMED(NAMED(lth__lanes_, ISA), _f32);
 extern const lth__letters NAMED(lth__letters_, ISA);
 extern lth__gapped_count NAMED(lth__gapped_, GAPPED_ISA);
+#ifdef WORTHS
+extern lth__gapped_sum NAMED(lth__gapped_sum_, GAPPED_ISA);
+#endif
 
 enum { LENGTH = 120, LETTERS = 20, SLOTS = LETTERS + 1 };
 
@@ -87,7 +90,7 @@ static double run_align(const lth__letters *loops, size_t times) {
 }
 
 /* Pairs of windows. */
-static double run_gapped(lth__gapped_count *count, size_t width, size_t times) {
+static double run_gapped(size_t width, size_t times, bool worths) {
     enum { LONG = 600 };
     uint8_t *text = room(LONG + 2 * LTH__LETTER_PAD), *col = text + LTH__LETTER_PAD;
     uint8_t *row = room(LONG);
@@ -104,7 +107,12 @@ static double run_gapped(lth__gapped_count *count, size_t width, size_t times) {
                            .cols = LONG,
                            .scratch = room(LONG + 2 * LTH__LETTER_PAD)};
     uint64_t counts[LTH__MOST_WIDTH + 1] = {0};
-    for (size_t i = 0; i < times; i++) count(&job, counts);
+    for (size_t i = 0; i < times && !worths; i++) NAMED(lth__gapped_, GAPPED_ISA)(&job, counts);
+#ifdef WORTHS
+    uint8_t worth[LTH__WORTHS] = {0, 0, 0, 0, 0, 0, 1, 7, 28, 84, 210};
+    for (size_t i = 0; i < times && worths; i++)
+        counts[0] += NAMED(lth__gapped_sum_, GAPPED_ISA)(&job, worth);
+#endif
     return (double)(times * (LONG - width + 1) * (LONG - width + 1));
 }
 
@@ -115,10 +123,11 @@ int main(int count, char **argument) {
     const lth__lanes *lanes = strcmp(argument[4], "f32") == 0
                                   ? &NAMED(NAMED(lth__lanes_, ISA), _f32)
                                   : &NAMED(NAMED(lth__lanes_, ISA), _f64);
+    bool worths = strcmp(loop, "worths") == 0;
     double done =
         strcmp(loop, "align") == 0 ? run_align(&NAMED(lth__letters_, ISA), times)
-        : strcmp(loop, "gapped") == 0
-            ? run_gapped(NAMED(lth__gapped_, GAPPED_ISA), order, times)
+        : worths || strcmp(loop, "gapped") == 0
+            ? run_gapped(order, times, worths)
             : run_ssk(lanes, order, times, strcmp(loop, "quads") == 0, strcmp(loop, "gap") == 0);
     printf("%.0f\n", done);
     return 0;
