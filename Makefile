@@ -21,8 +21,8 @@ bench: all ## how fast this machine is, and how that compares with plain loops
 	@cmake --build build -j$(JOBS) --target luthier-bench-compare >/dev/null
 	@bench/run
 
-check-long: ## fuzzing, valgrind, coverage, big tables, every experiment on a small part: half an hour
-	@tools/setup test
+check-long: ## fuzzing, valgrind, coverage, big tables, ARM by an emulator, every experiment on a small part: half an hour
+	@tools/setup long
 	@tools/check_long
 
 cuda: all ## build build/libluthier_cuda.so, the plug-in for NVIDIA GPUs (needs nvcc)

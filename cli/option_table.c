@@ -338,7 +338,8 @@ const option option_table[] = {
     {0, "precision", OPTION_CHOICE, "f64|f32", FIELD(precision), WORKING, 0,
      "arithmetic inside string kernels (default f64); results are always float64"},
     {0, "isa", OPTION_TEXT, "NAME", FIELD(isa), WORKING, 0,
-     "instruction set: portable, avx2 or avx512 (default: the best this CPU has)"},
+     "instruction set: portable, avx2 or avx512; on ARM neon or sve256 (default: the best this CPU "
+     "has)"},
     {0, "dropping", OPTION_CHOICE, "auto|on|off", FIELD(dropping), WORKING, 0,
      "skip positions of strings that cannot match (default auto: by a sample of the data)"},
     {0, "vectors", OPTION_FILE, "FILE", FIELD(vectors), READING | SERVE | PROPOSE, 0,

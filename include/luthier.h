@@ -130,7 +130,8 @@ typedef enum lth_dropping { LTH_DROP_AUTO = 0, LTH_DROP_ON = 1, LTH_DROP_OFF = 2
 typedef struct lth_ctx_options {
     size_t size;               /* set by lth_ctx_options_init()                                 */
     unsigned threads;          /* worker threads; 0 = all cores this process may use; default 1 */
-    const char *isa;           /* "portable", "avx2", "avx512"; NULL = LTH_ISA, else the best   */
+    const char *isa;           /* "portable", "avx2", "avx512"; of ARM "neon", "sve256";
+                                  NULL = LTH_ISA, else the best                                 */
     lth_precision precision;   /* arithmetic inside string kernels; results are always double   */
     lth_dropping dropping;     /* default AUTO                                                  */
     uint64_t seed;             /* of everything random; default 1                               */

@@ -14,6 +14,8 @@
 #include <string.h>
 #ifdef __AVX2__
 #include <immintrin.h>
+#elif defined __ARM_NEON
+#include <arm_neon.h>
 #endif
 
 #include "engine/engine.h"
@@ -128,6 +130,11 @@ static inline uint64_t bits_of(bytes v) {
     return _mm512_movepi8_mask((__m512i)v);
 #elif BYTES == 32 && defined __AVX2__
     return (uint32_t)_mm256_movemask_epi8((__m256i)v);
+#elif BYTES == 16 && defined __ARM_NEON
+    static const uint8_t bit[BYTES] = {1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128};
+    if (vmaxvq_u8(v) == 0) return 0; /* mostly */
+    bytes bits = v & vld1q_u8(bit);
+    return vaddv_u8(vget_low_u8(bits)) | (uint64_t)vaddv_u8(vget_high_u8(bits)) << 8;
 #else
     uint64_t eight[BYTES / 8], bits = 0;
     memcpy(eight, &v, sizeof v);

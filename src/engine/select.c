@@ -2,6 +2,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef LTH_SVE256
+#include <sys/auxv.h>
+#include <sys/prctl.h>
+#endif
 
 #include "base/context.h"
 #include "base/file.h"
@@ -39,6 +43,26 @@ static bool has_avx512(void) {
 }
 #endif
 
+#ifdef LTH_ARM
+extern const lth__lanes lth__lanes_neon_f64, lth__lanes_neon_f32;
+extern lth__gapped_count lth__gapped_neon;
+extern lth__gapped_weigh lth__gapped_weigh_neon;
+extern lth__gapped_sum lth__gapped_sum_neon;
+extern const lth__letters lth__letters_neon;
+#endif
+
+#ifdef LTH_SVE256
+extern const lth__lanes lth__lanes_sve256_f64, lth__lanes_sve256_f32;
+extern const lth__letters lth__letters_sve256;
+
+/* That vectors have as many bits as these loops were compiled for. */
+static bool has_sve256(void) {
+    if (!(getauxval(AT_HWCAP) & HWCAP_SVE)) return false;
+    int length = prctl(PR_SVE_GET_VL);
+    return length > 0 && (length & PR_SVE_VL_LEN_MASK) == 32;
+}
+#endif
+
 /* Best first. */
 static const lth__engine engines[] = {
 #ifdef LTH_X86
@@ -56,6 +80,24 @@ static const lth__engine engines[] = {
      lth__gapped_weigh_avx2,
      lth__gapped_sum_avx2,
      &lth__letters_avx2},
+#endif
+#ifdef LTH_SVE256
+    {"sve256",
+     has_sve256,
+     {&lth__lanes_sve256_f64, &lth__lanes_sve256_f32},
+     lth__gapped_neon,
+     lth__gapped_weigh_neon,
+     lth__gapped_sum_neon,
+     &lth__letters_sve256},
+#endif
+#ifdef LTH_ARM
+    {"neon",
+     always,
+     {&lth__lanes_neon_f64, &lth__lanes_neon_f32},
+     lth__gapped_neon,
+     lth__gapped_weigh_neon,
+     lth__gapped_sum_neon,
+     &lth__letters_neon},
 #endif
     {"portable",
      always,
@@ -80,6 +122,17 @@ static bool is_known(const char *name) {
         if (strcmp(name, engines[i].name) == 0) return true;
     }
     return false;
+}
+
+/* With those that this build has. */
+static lth_status fail_for_name(const char *name, lth_error *err) {
+    char known[64] = "";
+    for (size_t i = 0; i < ENGINES; i++) {
+        size_t used = strlen(known);
+        const char *before = i == 0 ? "" : i + 1 < ENGINES ? ", " : " and ";
+        snprintf(known + used, sizeof known - used, "%s%s", before, engines[i].name);
+    }
+    return lth__fail(err, LTH_EARG, "unknown instruction set \"%s\"; there are %s", name, known);
 }
 
 const char *lth_isa_available(size_t i) {
@@ -171,11 +224,7 @@ lth_status lth_ctx_create(const lth_ctx_options *given, lth_ctx **out, lth_error
     const char *isa = options.isa ? options.isa : getenv("LTH_ISA");
     if (isa && !*isa) isa = NULL;
     const lth__engine *engine = lth__engine_find(isa);
-    if (!engine && !is_known(isa)) {
-        return lth__fail(err, LTH_EARG,
-                         "unknown instruction set \"%s\"; there are avx512, avx2 and portable",
-                         isa);
-    }
+    if (!engine && !is_known(isa)) return fail_for_name(isa, err);
     if (!engine) {
         return lth__fail(
             err, LTH_EUNSUPPORTED,

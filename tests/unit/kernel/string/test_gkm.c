@@ -76,7 +76,7 @@ static sequence read_row(const problem *p, size_t row) {
     const char *text = lth_table_cell(p->table, row, 1, &s.length);
     assert_true(s.length <= LONGEST);
     memcpy(s.letter, text, s.length);
-    for (size_t i = 0; i < s.length; i++) s.letter[i] &= ~0x20; /* upper case */
+    for (size_t i = 0; i < s.length; i++) s.letter[i] = (char)(s.letter[i] & 0x5f); /* upper case */
     return s;
 }
 
