@@ -22,7 +22,7 @@ extern "C" {
 #endif
 
 enum {
-    LTH__DEVICE_VERSION = 5,
+    LTH__DEVICE_VERSION = 6,
     LTH__DEVICE_ORDERS = 16,  /* longest subsequence that a device compares */
     LTH__DEVICE_LETTERS = 64, /* of sequences that are aligned */
     LTH__DEVICE_THETA = 3,
@@ -30,10 +30,11 @@ enum {
     LTH__DEVICE_HANDLES = 2, /* opened on each of them    */
 };
 
-/* An open device, and sequences and trees in its memory. */
+/* An open device, and sequences, trees and sparse features in its memory. */
 typedef struct lth__device lth__device;
 typedef struct lth__device_strings lth__device_strings;
 typedef struct lth__device_trees lth__device_trees;
+typedef struct lth__device_features lth__device_features;
 
 /* A panel of a matrix: rows first_row .. first_row + rows - 1 of one collection with columns of
  * another. */
@@ -97,9 +98,9 @@ typedef struct lth__device_la {
     double *sums;
 } lth__device_la;
 
-/* Trees by their complete subtrees, which are numbered with children before parents. Tree i of a
- * side has feature[start[i]]
- * .. feature[start[i + 1] - 1], and each as often as `weight` says. */
+/* What items have, each as often as `weight` says: item i has feature[start[i]] ..
+ * feature[start[i + 1] - 1]. Of trees these are their complete subtrees, which are numbered with
+ * children before parents. */
 typedef struct lth__device_bags {
     size_t count;
     const size_t *start;
@@ -130,6 +131,17 @@ typedef struct lth__device_sstk {
     const double *W;
     double *decay_sums, *alpha_sums;
 } lth__device_sstk;
+
+/* Inner products of sparse features for all pairs of a panel, or sums of the smaller weights.
+ * Terms are added by ascending feature, so that all values are the same to the bit wherever they
+ * are computed. */
+typedef struct lth__device_sparse {
+    const lth__device_features *features;
+    lth__panel panel;
+    bool smaller;
+    double *K; /* on the device */
+    size_t ld;
+} lth__device_sparse;
 
 /* A wrapper over a matrix of inner values: its number (kernel/compose/forms.h), its parameters, the
  * self-similarities of rows and columns (on the host). */
@@ -225,6 +237,13 @@ typedef struct lth__device_table {
     lth_status (*cholesky)(lth__device *d, size_t n, double *G, size_t ld, lth_error *err);
     lth_status (*solve)(lth__device *d, bool transposed, size_t n, size_t m, const double *U,
                         size_t ldu, double *B, size_t ldb, lth_error *err);
+
+    /* Sparse features, by ascending number within each item; `cols` may be `rows`. */
+    lth_status (*features)(lth__device *d, const lth__device_bags *rows,
+                           const lth__device_bags *cols, lth__device_features **out,
+                           lth_error *err);
+    void (*features_free)(lth__device *d, lth__device_features *f);
+    lth_status (*sparse)(lth__device *d, const lth__device_sparse *job, lth_error *err);
 } lth__device_table;
 
 /* The one symbol that a plug-in exports, lth__device_table_get. */

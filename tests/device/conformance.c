@@ -47,6 +47,8 @@ static const char *const kernels[] = {
     "rbf(2 * linear(f1..f2) + rq(normalize(ssk(text, order=2))))",
     "rbf(mean(text))",
     "linear(bow(text)) + 0.5 * normalize(tfidf(text))",
+    "rbf(ngrams(text, n=[2,4], units=chars, idf=yes, weighting=log))",
+    "normalize(intersection(ngrams(text, n=2))) + tanimoto(gappy(text, g=4, k=2))",
     "normalize(sstk(tree)) * normalize(ssk(text, order=2))",
     "2 * normalize(sstk(tree, symbols=all)) + rbf(f1..f2) * normalize(ssk(text, order=3)) + 0.3",
     "la(seq)",
