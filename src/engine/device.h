@@ -30,11 +30,12 @@ enum {
     LTH__DEVICE_HANDLES = 2, /* opened on each of them    */
 };
 
-/* An open device, and sequences, trees and sparse features in its memory. */
+/* An open device, and sequences, trees, ordered trees and sparse features in its memory. */
 typedef struct lth__device lth__device;
 typedef struct lth__device_strings lth__device_strings;
 typedef struct lth__device_trees lth__device_trees;
 typedef struct lth__device_features lth__device_features;
+typedef struct lth__device_ordered lth__device_ordered;
 
 /* A panel of a matrix: rows first_row .. first_row + rows - 1 of one collection with columns of
  * another. */
@@ -143,6 +144,30 @@ typedef struct lth__device_sparse {
     size_t ld;
 } lth__device_sparse;
 
+/* Trees node by node, in post-order: tree i has the nodes start[i] .. start[i + 1] - 1. Two nodes
+ * match when they have the same key; LTH__DEVICE_SOFT = by the similarity of their labels. */
+#define LTH__DEVICE_SOFT UINT32_MAX
+typedef struct lth__device_nodes {
+    size_t count; /* of trees */
+    const size_t *start;
+    const uint32_t *label, *key, *children; /* by node; children: how many */
+} lth__device_nodes;
+
+/* Partial tree kernels (kernel/tree/ptk.c) of all pairs of a panel. What is NULL is not wanted. */
+enum { LTH__PTK_DECAY, LTH__PTK_GAP, LTH__PTK_PARAMS };
+typedef struct lth__device_ptk {
+    const lth__device_ordered *trees;
+    lth__panel panel;
+    double theta[LTH__PTK_PARAMS];
+    const double *table; /* similarities of labels a and b: table[a * stride + b], on the device */
+    size_t stride;
+    double *K; /* on the device */
+    size_t ld;
+    /* The pull-back of weights W (on the device): derivatives by each parameter, on the host. */
+    const double *W;
+    double *sums;
+} lth__device_ptk;
+
 /* A wrapper over a matrix of inner values: its number (kernel/compose/forms.h), its parameters, the
  * self-similarities of rows and columns (on the host). */
 typedef struct lth__device_wrapper {
@@ -244,6 +269,12 @@ typedef struct lth__device_table {
                            lth_error *err);
     void (*features_free)(lth__device *d, lth__device_features *f);
     lth_status (*sparse)(lth__device *d, const lth__device_sparse *job, lth_error *err);
+
+    /* Trees by their nodes; `cols` may be `rows`. */
+    lth_status (*ordered)(lth__device *d, const lth__device_nodes *rows,
+                          const lth__device_nodes *cols, lth__device_ordered **out, lth_error *err);
+    void (*ordered_free)(lth__device *d, lth__device_ordered *t);
+    lth_status (*ptk)(lth__device *d, const lth__device_ptk *job, lth_error *err);
 } lth__device_table;
 
 /* The one symbol that a plug-in exports, lth__device_table_get. */

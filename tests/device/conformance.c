@@ -56,6 +56,8 @@ static const char *const kernels[] = {
     "rbf(la(seq, matrix=pam250, beta=0.05, open=3, extend=0.4, power=0.6))",
     "la(seq, beta=3, open=40, extend=30, power=0.1)",
     "normalize(ptk(tree))",
+    "ptk(tree, decay=0.7, gap=0.2) + normalize(ptk(tree, sim=cosine))",
+    "ptk(tree, sim=arccos, soft=all, oov=zero) * rbf(f1..f2)",
     "coregion(kind, tasks=[above,below,third]) * normalize(ssk(text, order=2))",
 };
 
