@@ -253,16 +253,22 @@ static void gather_weights(const lth__panel *p, const double *W, size_t ld, size
     }
 }
 
+/* Many rows at a time: each way to the device takes as long as some thousand numbers. */
 static lth_status upload_weights(const sharing *s, lth__device_eval *e, const lth__panel *p,
                                  double *on_device, lth_error *err) {
-    double *row = lth__alloc(p->cols, sizeof *row);
-    if (!row) return lth__fail_memory(err, p->cols * sizeof *row);
+    enum { NUMBERS = 1 << 20 };
+    size_t some = NUMBERS / p->cols < p->rows ? NUMBERS / p->cols + 1 : p->rows;
+    double *room = lth__alloc(some * p->cols, sizeof *room);
+    if (!room) return lth__fail_memory(err, some * p->cols * sizeof *room);
     lth_status status = LTH_OK;
-    for (size_t r = 0; r < p->rows && status == LTH_OK; r++) {
-        gather_weights(p, s->W, s->ld, r, row);
-        status = e->t->upload(e->d, on_device + r * p->cols, row, p->cols * sizeof *row, err);
+    for (size_t r = 0; r < p->rows && status == LTH_OK; r += some) {
+        size_t end = r + some < p->rows ? r + some : p->rows;
+        for (size_t k = r; k < end; k++)
+            gather_weights(p, s->W, s->ld, k, room + (k - r) * p->cols);
+        status = e->t->upload(e->d, on_device + r * p->cols, room,
+                              (end - r) * p->cols * sizeof *room, err);
     }
-    lth__free(row);
+    lth__free(room);
     return status;
 }
 

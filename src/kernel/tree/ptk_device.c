@@ -67,11 +67,13 @@ static lth_status upload_table(lth__device_eval *e, const lth__similarity *s, do
                                lth_error *err) {
     size_t count = (s->symbols + 1) * (s->symbols + 1);
     const void *values = s->table[LTH__SIM_VALUE];
-    if (s->precision == LTH_F64) return e->t->upload(e->d, table, values, count * sizeof *table, err);
+    if (s->precision == LTH_F64)
+        return e->t->upload(e->d, table, values, count * sizeof *table, err);
     double *singles; /* room enough */
     LTH_TRY(lth__device_matrix(e, count / 2 + 1, &singles, err));
     lth_status status = e->t->upload(e->d, singles, values, count * sizeof(float), err);
-    if (status == LTH_OK) status = e->t->widen(e->d, table, (const float *)(void *)singles, count, err);
+    if (status == LTH_OK)
+        status = e->t->widen(e->d, table, (const float *)(void *)singles, count, err);
     lth__device_drop(e, singles);
     return status;
 }
