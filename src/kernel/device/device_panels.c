@@ -199,9 +199,27 @@ static lth_status run_values(sharing *s, lth__device_eval *e, const lth__panel *
     return status;
 }
 
+/* Fresh memory gets its pages when it is first written to, which takes one thread several times as
+ * long as the way from the device. */
+static lth_status touch_rows(void *user, size_t index, unsigned worker, lth_error *err) {
+    (void)worker, (void)err;
+    enum { PAGE = 4096 / sizeof(double) };
+    const sharing *s = user;
+    const lth__eval *eval = s->first->eval;
+    size_t rows = s->planes * eval->rows->count, cols = eval->cols->count;
+    for (size_t r = index * MIRROR; r < rows && r < (index + 1) * MIRROR; r++) {
+        double *row = s->K + r * s->ld;
+        for (size_t c = 0; c < cols; c += PAGE) row[c] = 0;
+        row[cols - 1] = 0;
+    }
+    return LTH_OK;
+}
+
 static lth_status values(sharing *s, lth_error *err) {
     const lth__eval *eval = s->first->eval;
     size_t handles = count_handles(s->first);
+    size_t jobs = (s->planes * eval->rows->count + MIRROR - 1) / MIRROR;
+    LTH_TRY(lth__parallel_for(eval->ctx, NULL, jobs, NULL, touch_rows, s, err));
     s->run = run_values;
     choose_panels(s, matrices_needed(s->first) + s->planes, handles);
     LTH_TRY(share(s, handles, err));
