@@ -22,7 +22,7 @@ extern "C" {
 #endif
 
 enum {
-    LTH__DEVICE_VERSION = 5,
+    LTH__DEVICE_VERSION = 6,
     LTH__DEVICE_ORDERS = 16,  /* longest subsequence that a device compares */
     LTH__DEVICE_LETTERS = 64, /* of sequences that are aligned */
     LTH__DEVICE_THETA = 3,
@@ -30,10 +30,12 @@ enum {
     LTH__DEVICE_HANDLES = 2, /* opened on each of them    */
 };
 
-/* An open device, and sequences and trees in its memory. */
+/* An open device, and sequences, trees, ordered trees and sparse features in its memory. */
 typedef struct lth__device lth__device;
 typedef struct lth__device_strings lth__device_strings;
 typedef struct lth__device_trees lth__device_trees;
+typedef struct lth__device_features lth__device_features;
+typedef struct lth__device_ordered lth__device_ordered;
 
 /* A panel of a matrix: rows first_row .. first_row + rows - 1 of one collection with columns of
  * another. */
@@ -97,9 +99,9 @@ typedef struct lth__device_la {
     double *sums;
 } lth__device_la;
 
-/* Trees by their complete subtrees, which are numbered with children before parents. Tree i of a
- * side has feature[start[i]]
- * .. feature[start[i + 1] - 1], and each as often as `weight` says. */
+/* What items have, each as often as `weight` says: item i has feature[start[i]] ..
+ * feature[start[i + 1] - 1]. Of trees these are their complete subtrees, which are numbered with
+ * children before parents. */
 typedef struct lth__device_bags {
     size_t count;
     const size_t *start;
@@ -130,6 +132,41 @@ typedef struct lth__device_sstk {
     const double *W;
     double *decay_sums, *alpha_sums;
 } lth__device_sstk;
+
+/* Inner products of sparse features for all pairs of a panel, or sums of the smaller weights.
+ * Terms are added by ascending feature, so that all values are the same to the bit wherever they
+ * are computed. */
+typedef struct lth__device_sparse {
+    const lth__device_features *features;
+    lth__panel panel;
+    bool smaller;
+    double *K; /* on the device */
+    size_t ld;
+} lth__device_sparse;
+
+/* Trees node by node, in post-order: tree i has the nodes start[i] .. start[i + 1] - 1. Two nodes
+ * match when they have the same key; LTH__DEVICE_SOFT = by the similarity of their labels. */
+#define LTH__DEVICE_SOFT UINT32_MAX
+typedef struct lth__device_nodes {
+    size_t count; /* of trees */
+    const size_t *start;
+    const uint32_t *label, *key, *children; /* by node; children: how many */
+} lth__device_nodes;
+
+/* Partial tree kernels (kernel/tree/ptk.c) of all pairs of a panel. What is NULL is not wanted. */
+enum { LTH__PTK_DECAY, LTH__PTK_GAP, LTH__PTK_PARAMS };
+typedef struct lth__device_ptk {
+    const lth__device_ordered *trees;
+    lth__panel panel;
+    double theta[LTH__PTK_PARAMS];
+    const double *table; /* similarities of labels a and b: table[a * stride + b], on the device */
+    size_t stride;
+    double *K; /* on the device */
+    size_t ld;
+    /* The pull-back of weights W (on the device): derivatives by each parameter, on the host. */
+    const double *W;
+    double *sums;
+} lth__device_ptk;
 
 /* A wrapper over a matrix of inner values: its number (kernel/compose/forms.h), its parameters, the
  * self-similarities of rows and columns (on the host). */
@@ -225,6 +262,19 @@ typedef struct lth__device_table {
     lth_status (*cholesky)(lth__device *d, size_t n, double *G, size_t ld, lth_error *err);
     lth_status (*solve)(lth__device *d, bool transposed, size_t n, size_t m, const double *U,
                         size_t ldu, double *B, size_t ldb, lth_error *err);
+
+    /* Sparse features, by ascending number within each item; `cols` may be `rows`. */
+    lth_status (*features)(lth__device *d, const lth__device_bags *rows,
+                           const lth__device_bags *cols, lth__device_features **out,
+                           lth_error *err);
+    void (*features_free)(lth__device *d, lth__device_features *f);
+    lth_status (*sparse)(lth__device *d, const lth__device_sparse *job, lth_error *err);
+
+    /* Trees by their nodes; `cols` may be `rows`. */
+    lth_status (*ordered)(lth__device *d, const lth__device_nodes *rows,
+                          const lth__device_nodes *cols, lth__device_ordered **out, lth_error *err);
+    void (*ordered_free)(lth__device *d, lth__device_ordered *t);
+    lth_status (*ptk)(lth__device *d, const lth__device_ptk *job, lth_error *err);
 } lth__device_table;
 
 /* The one symbol that a plug-in exports, lth__device_table_get. */

@@ -47,6 +47,8 @@ static const char *const kernels[] = {
     "rbf(2 * linear(f1..f2) + rq(normalize(ssk(text, order=2))))",
     "rbf(mean(text))",
     "linear(bow(text)) + 0.5 * normalize(tfidf(text))",
+    "rbf(ngrams(text, n=[2,4], units=chars, idf=yes, weighting=log))",
+    "normalize(intersection(ngrams(text, n=2))) + tanimoto(gappy(text, g=4, k=2))",
     "normalize(sstk(tree)) * normalize(ssk(text, order=2))",
     "2 * normalize(sstk(tree, symbols=all)) + rbf(f1..f2) * normalize(ssk(text, order=3)) + 0.3",
     "la(seq)",
@@ -54,6 +56,8 @@ static const char *const kernels[] = {
     "rbf(la(seq, matrix=pam250, beta=0.05, open=3, extend=0.4, power=0.6))",
     "la(seq, beta=3, open=40, extend=30, power=0.1)",
     "normalize(ptk(tree))",
+    "ptk(tree, decay=0.7, gap=0.2) + normalize(ptk(tree, sim=cosine))",
+    "ptk(tree, sim=arccos, soft=all, oov=zero) * rbf(f1..f2)",
     "coregion(kind, tasks=[above,below,third]) * normalize(ssk(text, order=2))",
 };
 

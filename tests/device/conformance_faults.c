@@ -106,7 +106,9 @@ static lth_status call_pull(lth_ctx *ctx, const conformance_tables *t, lth_error
     double gradient[64];
     conformance_side s;
     lth_status status = conformance_side_open(
-        &s, ctx, "2 * normalize(sstk(tree)) * rbf(f1..f2, ard=yes) + ssk(text, sim=exp) + la(seq)",
+        &s, ctx,
+        "2 * normalize(sstk(tree)) * rbf(f1..f2, ard=yes) + ssk(text, sim=exp) + la(seq) + "
+        "ptk(tree, sim=cosine) + linear(bow(text))",
         t, err);
     if (!status) status = lth_gram_pull(s.kernel, s.items, NULL, W, ROWS, gradient, err);
     conformance_side_close(&s);

@@ -5,14 +5,45 @@
 
 #include "conformance.h"
 
-static double time_gram(lth_ctx *ctx, const char *expression, const char *letters, size_t count,
-                        unsigned length, double *work) {
-    char *text = malloc((size_t)length + 1);
+/* Writes a text of so many parts made of `letters`. */
+typedef void writer(const char *letters, unsigned length, char *out);
+
+static void write_letters(const char *letters, unsigned length, char *out) {
+    for (unsigned k = 0; k < length; k++)
+        out[k] = letters[conformance_below((unsigned)strlen(letters))];
+    out[length] = 0;
+}
+
+/* (S ...): a node with so many words below it. */
+static char *write_node(const char *letters, unsigned words, char *out) {
+    *out++ = '(';
+    *out++ = letters[conformance_below((unsigned)strlen(letters))];
+    *out++ = ' ';
+    if (words == 1) {
+        *out++ = (char)('a' + conformance_below(26));
+        *out++ = (char)('a' + conformance_below(26));
+    }
+    for (unsigned left = words; words > 1 && left > 0;) {
+        unsigned some = 1 + conformance_below(left < words ? left : words - 1);
+        out = write_node(letters, some, out);
+        left -= some;
+    }
+    *out++ = ')';
+    return out;
+}
+
+static void write_tree(const char *letters, unsigned length, char *out) {
+    *write_node(letters, length, out) = 0;
+}
+
+enum { BYTES_TO_A_WORD = 24 }; /* of a tree, with all that is above it: at most */
+
+static double time_gram(lth_ctx *ctx, const char *expression, writer *write, const char *letters,
+                        size_t count, unsigned length, double *work) {
+    char *text = malloc(BYTES_TO_A_WORD * (size_t)length + 1);
     const char **texts = malloc(count * sizeof *texts);
     for (size_t i = 0; i < count; i++) {
-        for (unsigned k = 0; k < length; k++)
-            text[k] = letters[conformance_below((unsigned)strlen(letters))];
-        text[length] = 0;
+        write(letters, length, text);
         texts[i] = strdup(text);
     }
     lth_error err = {0};
@@ -42,7 +73,8 @@ static double time_gram(lth_ctx *ctx, const char *expression, const char *letter
 static void measure(lth_ctx *ctx, const char *precision, size_t count, unsigned length) {
     static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
     double work, best;
-    best = time_gram(ctx, "ssk(text, units=chars, order=5)", letters, count, length, &work);
+    best = time_gram(ctx, "ssk(text, units=chars, order=5)", write_letters, letters, count, length,
+                     &work);
     printf("%s: lth_gram of %zu strings of %u: %.1f ms, %.3g cell-orders/s\n", precision, count,
            length, 1e3 * best, work / best);
 }
@@ -57,12 +89,36 @@ static void measure_alignments(lth_ctx *gpu, unsigned length, size_t count) {
         conformance_fail("speed", &err);
         return;
     }
-    double work, best = time_gram(gpu, "la(text)", letters, count, length, &work);
+    double work, best = time_gram(gpu, "la(text)", write_letters, letters, count, length, &work);
     double rate = work / SUMS / best;
-    double slow = time_gram(cpu, "la(text)", letters, count / FEWER, length, &work);
+    double slow = time_gram(cpu, "la(text)", write_letters, letters, count / FEWER, length, &work);
     printf("la: lth_gram of %zu sequences of %u: %.1f ms, %.3g cells/s, %.0f times the CPU's\n",
            count, length, 1e3 * best, rate, rate / (work / SUMS / slow));
     fflush(stdout);
+    lth_ctx_free(cpu);
+}
+
+/* The same of what a CPU is fast at. */
+static void measure_others(lth_ctx *gpu) {
+    static const char letters[] = "ACDEFGHIKLMNPQRSTVWY";
+    lth_error err = {0};
+    lth_ctx *cpu = conformance_context("cpu", LTH_F64, 0, &err);
+    if (!cpu) {
+        conformance_fail("speed", &err);
+        return;
+    }
+    for (int trees = 0; trees < 2; trees++) {
+        const char *expression = trees ? "ptk(text)" : "linear(ngrams(text, n=[2,4]))";
+        writer *write = trees ? write_tree : write_letters;
+        size_t count = trees ? 2000 : 8000;
+        unsigned length = trees ? 20 : 300;
+        double work, best = time_gram(gpu, expression, write, letters, count, length, &work);
+        double slow = time_gram(cpu, expression, write, letters, count, length, &work);
+        printf("%s: lth_gram of %zu texts of %u: %.1f ms, %.2f times as fast as all cores of the "
+               "CPU\n",
+               expression, count, length, 1e3 * best, slow / best);
+        fflush(stdout);
+    }
     lth_ctx_free(cpu);
 }
 
@@ -185,6 +241,7 @@ void conformance_speed(const conformance_options *o) {
     measure_alignments(both[0], 30, 6000);
     measure_alignments(both[0], 300, 2000);
     measure_alignments(both[0], 1000, 600);
+    measure_others(both[0]);
     measure_panels(o, both[0]);
     measure_fits(both[0], o);
     lth_ctx_free(both[0]), lth_ctx_free(both[1]);

@@ -36,6 +36,8 @@ lth_status ssk(lth__device *d, const lth__device_ssk *job, lth_error *err);
 lth_status la(lth__device *d, const lth__device_la *job, lth_error *err);
 
 void set_trees(lth__device_table *t);
+void set_sparse(lth__device_table *t);
+void set_ordered(lth__device_table *t);
 void set_elementwise(lth__device_table *t);
 void set_linear_algebra(lth__device_table *t);
 

@@ -47,7 +47,6 @@ class LaLauncher {
     uint32_t stride = 0, copies = 0, longest_row = 0;
     std::vector<uint32_t> rows;                        // of the panel, by length
     std::map<uint32_t, std::vector<uint32_t>> classes; // columns, by the lanes that suit their length
-    Room<uint32_t> row_list;
     Room<Alignment> table;
     Room<lth__device_self> row_self, col_self;
 
@@ -91,7 +90,7 @@ class LaLauncher {
         double pairs = double(p.rows) * double(p.cols), mean = units / double(p.rows);
         for (uint32_t c : by_length(job.cols, p.first_col, p.cols))
             classes[lanes_for(job.cols->length[c], pairs, mean)].push_back(c);
-        return row_list.put(rows.data(), rows.size(), err);
+        return LTH_OK;
     }
 
     // Of the letters that there are, and of what is past the end.
@@ -127,12 +126,12 @@ class LaLauncher {
     }
 
     lth_status launch(uint32_t lanes, const std::vector<uint32_t> &cols) {
-        Room<uint32_t> col_list;
-        LTH_DO(col_list.put(cols.data(), cols.size(), err));
+        PairLists lists;
+        LTH_DO(lists.make(job, rows, cols, err));
         LaJob j{};
-        static_cast<Pairs &>(j) = pairs_of(job, row_list, rows.size(), col_list, cols.size());
+        static_cast<Pairs &>(j) = lists.pairs_of(job);
         j.lanes = lanes;
-        j.shift = uint32_t(double(cols.size()) * 0.618);
+        j.shift = uint32_t(double(cols.size()) * 0.618); // so that no group has the long ones alone
         std::copy(job.theta, job.theta + LTH__ALIGN_PARAMS, j.theta);
         j.open = std::exp(-job.theta[LTH__ALIGN_BETA] * job.theta[LTH__ALIGN_OPEN]);
         j.extend = std::exp(-job.theta[LTH__ALIGN_BETA] * job.theta[LTH__ALIGN_EXTEND]);

@@ -27,7 +27,6 @@ struct Alignment {
 
 struct LaJob : Pairs {
     uint32_t lanes;
-    uint32_t shift; // columns are taken up at another place in each row, so that no group has the long ones alone
     double theta[LTH__ALIGN_PARAMS];
     double open, extend;    // factors
     uint64_t letters;       // bits of those that there are: they are numbered by these
@@ -272,11 +271,6 @@ __device__ double finish(const LaJob &job, const Pair &x, const Total<SUMS> &tot
     return k;
 }
 
-inline __device__ Pair find_shifted(const LaJob &job, uint64_t p) {
-    uint64_t row = p / job.cols, col = p % job.cols;
-    return find_pair(job, p < job.pairs ? row * job.cols + (col + row * job.shift) % job.cols : p);
-}
-
 // All rows of one pass: `used` columns to a lane.
 template <int SUMS, int C>
 __device__ void run_pass(const LaJob &job, const double *table, const Pair &pair, uint32_t rows, uint32_t pass, bool last,
@@ -348,7 +342,7 @@ template <int SUMS, int C> __global__ void __launch_bounds__(la_threads, SUMS > 
     const Boundary<SUMS> boundary{job.boundary + group * job.longest_row * Boundary<SUMS>::each};
     double pulled[LTH__ALIGN_PARAMS] = {};
     for (uint64_t turn = 0; turn < turns; turn++) {
-        Pair pair = find_shifted(job, turn * groups + group);
+        Pair pair = find_pair(job, turn * groups + group);
         double k, slope[LTH__ALIGN_PARAMS] = {};
         const bool known = is_known(pair, lane, lanes, &k);
         if (known) pair.rows = pair.cols = 0;

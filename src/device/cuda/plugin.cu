@@ -132,6 +132,8 @@ extern "C" __attribute__((visibility("default"))) const lth__device_table *lth__
     table.ssk = luthier::on<luthier::ssk>;
     table.la = luthier::on<luthier::la>;
     luthier::set_trees(&table);
+    luthier::set_sparse(&table);
+    luthier::set_ordered(&table);
     luthier::set_elementwise(&table);
     luthier::set_linear_algebra(&table);
     return &table;

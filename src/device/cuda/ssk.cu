@@ -59,7 +59,6 @@ class Launcher {
     std::vector<uint32_t> rows; // of the panel, by length
     uint32_t longest_row = 0;
     std::map<Shape, std::vector<uint32_t>> classes; // columns, by the shape that suits their length
-    Room<uint32_t> row_list;
 
     bool pulls() const { return job.W || job.tangents; }
 
@@ -97,6 +96,7 @@ class Launcher {
         double mean = rows.empty() ? 0 : units / double(rows.size());
         std::vector<uint32_t> cols = job.only_diagonal ? rows : by_length(job.cols, p.first_col, p.cols);
         double pairs = double(rows.size()) * (job.only_diagonal ? 1 : double(cols.size()));
+        if (p.symmetric && !job.only_diagonal) pairs -= double(p.rows) * double(p.rows) / 2;
         uint32_t last = UINT32_MAX;
         std::vector<uint32_t> *to = nullptr;
         for (uint32_t c : cols) {
@@ -105,18 +105,17 @@ class Launcher {
             last = length;
             to->push_back(c);
         }
-        return row_list.put(rows.data(), rows.size(), err);
+        return LTH_OK;
     }
 
     template <typename T> lth_status launch(const Shape &shape, const std::vector<uint32_t> &cols) {
-        Room<uint32_t> col_list;
-        LTH_DO(col_list.put(cols.data(), cols.size(), err));
+        PairLists lists;
+        LTH_DO(lists.make(job, job.only_diagonal ? cols : rows, cols, err));
         Job<T> j{};
-        static_cast<Pairs &>(j) = pairs_of(job, row_list, rows.size(), col_list, cols.size());
+        static_cast<Pairs &>(j) = lists.pairs_of(job);
         if (job.only_diagonal) {
             j.only_diagonal = true;
             j.symmetric = false;
-            j.row_list = col_list;
             j.pairs = cols.size();
             j.ld = 1;
         }
@@ -178,14 +177,13 @@ lth_status make_strings(lth__device *, const uint32_t *symbols, const size_t *st
     for (size_t i = 0; i < count; i++) s->length.push_back(uint32_t(begin[i + 1] - begin[i]));
     for (size_t k = start[0]; k < start[count]; k++)
         if (symbols[k] < 64) s->letters |= uint64_t(1) << symbols[k];
-    std::vector<uint32_t> rank(count);
     for (size_t i = 0; i < count; i++) s->order.push_back(uint32_t(i));
     std::stable_sort(s->order.begin(), s->order.end(),
                      [s](uint32_t a, uint32_t b) { return s->length[a] > s->length[b]; });
-    for (size_t i = 0; i < count; i++) rank[s->order[i]] = uint32_t(i);
+    s->place.resize(count);
+    for (size_t i = 0; i < count; i++) s->place[s->order[i]] = uint32_t(i);
     lth_status status = s->symbols.put(symbols + start[0], begin[count], err);
     if (status == LTH_OK) status = s->start.put(begin.data(), count + 1, err);
-    if (status == LTH_OK) status = s->rank.put(rank.data(), count, err);
     if (status != LTH_OK) {
         delete s;
         return status;

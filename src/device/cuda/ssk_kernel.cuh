@@ -126,13 +126,13 @@ __global__ void __launch_bounds__(block_threads) ssk_kernel(const Job<T> job) {
         const uint32_t width = lanes * C;
         const uint32_t passes = __reduce_max_sync(all, (pair.cols + width - 1) / width);
         double value[N] = {}, slope[tangent ? N : 1] = {};
+        x.clear_sums();
         for (uint32_t pass = 0; pass < passes; pass++) {
             for (int c = 0; c < C; c++) {
                 uint32_t k = (pass * lanes + lane) * C + uint32_t(c);
                 columns[c][me] = k < pair.cols ? pair.t[k] : SOFT ? job.stride - 1 : no_column;
             }
             x.clear_state();
-            x.clear_sums();
             uint32_t symbol = SOFT ? job.stride - 1 : no_row;
             uint32_t coming = pair.rows > 0 && lane == 0 ? pair.s[0] : symbol;
             const bool continues = pass > 0 && lane == 0;
@@ -211,8 +211,8 @@ __global__ void __launch_bounds__(block_threads) ssk_kernel(const Job<T> job) {
                 }
             }
             __syncwarp(); // the first lane reads in the next pass what the last one wrote
-            flush(x, value, slope);
         }
+        flush(x, value, slope);
         for (uint32_t other = 1; other < lanes; other *= 2) {
 #pragma unroll
             for (int i = 0; i < N; i++) {

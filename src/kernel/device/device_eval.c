@@ -13,6 +13,8 @@ static void free_part(lth__device_eval *e, lth__device_part *part) {
     for (int i = 0; i < 3; i++)
         if (part->table[i]) e->t->release(e->d, part->table[i]);
     if (part->trees) e->t->trees_free(e->d, part->trees);
+    if (part->ordered) e->t->ordered_free(e->d, part->ordered);
+    if (part->features) e->t->features_free(e->d, part->features);
 }
 
 void lth__device_eval_free(lth__device_eval *e) {

@@ -16,7 +16,9 @@ typedef struct lth__device_part {
     void *table[3];                  /* of a node: similarities and their derivatives */
     double key[2];                   /* parameters that the tables were made for      */
     bool has_tables;
-    lth__device_trees *trees; /* of a node */
+    lth__device_trees *trees; /* of a node, as are */
+    lth__device_ordered *ordered;
+    lth__device_features *features; /* these */
 } lth__device_part;
 
 struct lth__device_eval {

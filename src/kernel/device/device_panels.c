@@ -199,9 +199,27 @@ static lth_status run_values(sharing *s, lth__device_eval *e, const lth__panel *
     return status;
 }
 
+/* Fresh memory gets its pages when it is first written to, which takes one thread several times as
+ * long as the way from the device. */
+static lth_status touch_rows(void *user, size_t index, unsigned worker, lth_error *err) {
+    (void)worker, (void)err;
+    enum { PAGE = 4096 / sizeof(double) };
+    const sharing *s = user;
+    const lth__eval *eval = s->first->eval;
+    size_t rows = s->planes * eval->rows->count, cols = eval->cols->count;
+    for (size_t r = index * MIRROR; r < rows && r < (index + 1) * MIRROR; r++) {
+        double *row = s->K + r * s->ld;
+        for (size_t c = 0; c < cols; c += PAGE) row[c] = 0;
+        row[cols - 1] = 0;
+    }
+    return LTH_OK;
+}
+
 static lth_status values(sharing *s, lth_error *err) {
     const lth__eval *eval = s->first->eval;
     size_t handles = count_handles(s->first);
+    size_t jobs = (s->planes * eval->rows->count + MIRROR - 1) / MIRROR;
+    LTH_TRY(lth__parallel_for(eval->ctx, NULL, jobs, NULL, touch_rows, s, err));
     s->run = run_values;
     choose_panels(s, matrices_needed(s->first) + s->planes, handles);
     LTH_TRY(share(s, handles, err));
@@ -253,16 +271,22 @@ static void gather_weights(const lth__panel *p, const double *W, size_t ld, size
     }
 }
 
+/* Many rows at a time: each way to the device takes as long as some thousand numbers. */
 static lth_status upload_weights(const sharing *s, lth__device_eval *e, const lth__panel *p,
                                  double *on_device, lth_error *err) {
-    double *row = lth__alloc(p->cols, sizeof *row);
-    if (!row) return lth__fail_memory(err, p->cols * sizeof *row);
+    enum { NUMBERS = 1 << 20 };
+    size_t some = NUMBERS / p->cols < p->rows ? NUMBERS / p->cols + 1 : p->rows;
+    double *room = lth__alloc(some * p->cols, sizeof *room);
+    if (!room) return lth__fail_memory(err, some * p->cols * sizeof *room);
     lth_status status = LTH_OK;
-    for (size_t r = 0; r < p->rows && status == LTH_OK; r++) {
-        gather_weights(p, s->W, s->ld, r, row);
-        status = e->t->upload(e->d, on_device + r * p->cols, row, p->cols * sizeof *row, err);
+    for (size_t r = 0; r < p->rows && status == LTH_OK; r += some) {
+        size_t end = r + some < p->rows ? r + some : p->rows;
+        for (size_t k = r; k < end; k++)
+            gather_weights(p, s->W, s->ld, k, room + (k - r) * p->cols);
+        status = e->t->upload(e->d, on_device + r * p->cols, room,
+                              (end - r) * p->cols * sizeof *room, err);
     }
-    lth__free(row);
+    lth__free(room);
     return status;
 }
 

@@ -45,6 +45,18 @@ lth_status lth__sparse_tile(const lth__node *node, const lth__eval *eval, const 
                             double *K, lth_error *err);
 size_t lth__sparse_memo_planes(const lth__node *node, const lth__eval *eval);
 
+/* The same on a device (sparse_device.c). Nothing is learned, so a pull-back has only values. */
+lth_status lth__sparse_device_tile(const lth__node *node, lth__device_eval *e,
+                                   const struct lth__panel *panel, double *K, lth_error *err);
+lth_status lth__sparse_device_pull(const lth__node *node, lth__device_eval *e,
+                                   const struct lth__panel *panel, double *W, double *K,
+                                   double *grad, lth_error *err);
+lth_status lth__intersection_device_tile(const lth__node *node, lth__device_eval *e,
+                                         const struct lth__panel *panel, double *K, lth_error *err);
+lth_status lth__intersection_device_pull(const lth__node *node, lth__device_eval *e,
+                                         const struct lth__panel *panel, double *W, double *K,
+                                         double *grad, lth_error *err);
+
 /* share[i] of the i-th feature of the tile's row (sparse_attribute.c). */
 lth_status lth__sparse_attribute(const lth__node *node, const lth__eval *eval,
                                  const lth__tile *tile, const double *W, double *share,
@@ -61,7 +73,8 @@ size_t lth__sparse_feature_units(const lth__node *node, const lth_encoder *encod
 
 #define LTH__SPARSE_FUNCTIONS                                                                      \
     .rule = LTH__RULE_FEATURES, .diagonal = lth__sparse_diagonal, .tile = lth__sparse_tile,        \
-    .memo_planes = lth__sparse_memo_planes, .attribute = lth__sparse_attribute
+    .memo_planes = lth__sparse_memo_planes, .attribute = lth__sparse_attribute,                    \
+    .device_tile = lth__sparse_device_tile, .device_pull = lth__sparse_device_pull
 
 /* ---- Arguments in manuals ---- */
 

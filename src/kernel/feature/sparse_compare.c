@@ -189,4 +189,6 @@ const lth__family lth__family_intersection = {
     .tile = tile_values,
     .memo_planes = lth__sparse_memo_planes,
     .attribute = lth__intersection_attribute,
+    .device_tile = lth__intersection_device_tile,
+    .device_pull = lth__intersection_device_pull,
 };

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "base/parallel.h"
+#include "kernel/tree/ptk_device.h"
 #include "kernel/tree/tree_field.h"
 
 typedef struct config {
@@ -486,6 +487,36 @@ static lth_status diagonal(const lth__node *node, const lth__eval *eval, const l
     return lth__parallel_for(eval->ctx, "self-similarities", jobs, NULL, fill_diagonal, &s, err);
 }
 
+/* ---- On a device ---- */
+
+static lth__ptk_terms terms_of(const lth__node *node, const lth__eval *eval) {
+    const state *st = eval->state[node->index];
+    bool soft = st->config->sim != LTH__SIM_EXACT;
+    return (lth__ptk_terms){.soft_leaves = soft,
+                            .soft_all = soft && st->config->soft_all,
+                            .decay = st->decay,
+                            .gap = st->gap,
+                            .similarity = st->similarity};
+}
+
+static bool device_able(const lth__node *node, const lth__eval *eval) {
+    lth__ptk_terms terms = terms_of(node, eval);
+    return lth__ptk_device_able(&terms);
+}
+
+static lth_status device_tile(const lth__node *node, lth__device_eval *e,
+                              const struct lth__panel *panel, double *K, lth_error *err) {
+    lth__ptk_terms terms = terms_of(node, e->eval);
+    return lth__ptk_device(node, e, &terms, panel, NULL, K, NULL, err);
+}
+
+static lth_status device_pull(const lth__node *node, lth__device_eval *e,
+                              const struct lth__panel *panel, double *W, double *K, double *grad,
+                              lth_error *err) {
+    lth__ptk_terms terms = terms_of(node, e->eval);
+    return lth__ptk_device(node, e, &terms, panel, W, K, grad + node->first_param, err);
+}
+
 /* ---- The family ---- */
 
 static const lth_argument arguments[] = {
@@ -552,4 +583,7 @@ const lth__family lth__family_ptk = {
     .pull = pull,
     .attribute = attribute,
     .fragments = lth__ptk_fragments,
+    .device_able = device_able,
+    .device_tile = device_tile,
+    .device_pull = device_pull,
 };

@@ -73,6 +73,12 @@ static lth__device_table table = {
     .sstk = lth__ref_sstk,
     .wrap = lth__ref_wrap,
     .wrap_pull = lth__ref_wrap_pull,
+    .features = lth__ref_features,
+    .features_free = lth__ref_features_free,
+    .sparse = lth__ref_sparse,
+    .ordered = lth__ref_ordered,
+    .ordered_free = lth__ref_ordered_free,
+    .ptk = lth__ref_ptk,
 };
 
 __attribute__((visibility("default"))) lth__device_table_fn lth__device_table_get;

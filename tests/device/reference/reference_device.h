@@ -86,6 +86,16 @@ lth_status lth__ref_wrap(lth__device *d, const lth__device_wrapper *w, double *K
                          lth_error *err);
 lth_status lth__ref_wrap_pull(lth__device *d, const lth__device_wrapper *w, double *K, double *W,
                               size_t ld, double *row, double *col, double *theta, lth_error *err);
+lth_status lth__ref_features(lth__device *d, const lth__device_bags *rows,
+                             const lth__device_bags *cols, lth__device_features **out,
+                             lth_error *err);
+void lth__ref_features_free(lth__device *d, lth__device_features *f);
+lth_status lth__ref_sparse(lth__device *d, const lth__device_sparse *job, lth_error *err);
+lth_status lth__ref_ordered(lth__device *d, const lth__device_nodes *rows,
+                            const lth__device_nodes *cols, lth__device_ordered **out,
+                            lth_error *err);
+void lth__ref_ordered_free(lth__device *d, lth__device_ordered *t);
+lth_status lth__ref_ptk(lth__device *d, const lth__device_ptk *job, lth_error *err);
 void lth__ref_set_matrices(lth__device_table *t);
 
 #endif
