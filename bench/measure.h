@@ -31,7 +31,7 @@ void measure_dropping(const plan *p, report *r);  /* row 9       */
 void measure_learning(const plan *p, report *r);
 void measure_fit_memory(const plan *p, report *r);
 
-void measure_trees(const plan *p, report *r); /* rows 16 to 18 */
+void measure_trees(const plan *p, report *r); /* rows 16 to 18, 29 and 30 */
 
 void measure_classification(const plan *p, report *r); /* row 19 */
 void measure_features(const plan *p, report *r);       /* row 20 */

@@ -2,6 +2,7 @@
 #include "kernel/tree/tree_room.h"
 
 #include <stdatomic.h>
+#include <string.h>
 
 struct lth__tree_rooms {
     size_t count;
@@ -21,6 +22,20 @@ void *lth__tree_room_get(lth__tree_room *room, size_t number, size_t count, size
     room->block[number] = lth__alloc(count, size);
     room->bytes[number] = bytes;
     return room->block[number];
+}
+
+void *lth__tree_room_zeros(lth__tree_room *room, size_t number, size_t count, size_t size) {
+    bool had = room->block[number] && room->bytes[number] >= count * size;
+    void *block = lth__tree_room_get(room, number, count, size);
+    if (block && !had) memset(block, 0, room->bytes[number]);
+    return block;
+}
+
+void *lth__tree_room_grow(lth__tree_room *room, size_t number, size_t count, size_t size) {
+    size_t bytes;
+    if (__builtin_mul_overflow(count, size, &bytes)) return NULL;
+    bool ok = lth__reserve(&room->block[number], &room->bytes[number], bytes + 1, 1);
+    return ok ? room->block[number] : NULL;
 }
 
 lth__tree_rooms *lth__tree_rooms_create(size_t threads) {

@@ -5,7 +5,7 @@
 
 #include "base/memory.h"
 
-enum { LTH__TREE_BLOCKS = 20 };
+enum { LTH__TREE_BLOCKS = 34 };
 
 /* Blocks by number, each as large as the largest wish so far. */
 typedef struct lth__tree_room {
@@ -15,6 +15,10 @@ typedef struct lth__tree_room {
 
 /* count * size bytes, with what happens to be in them; NULL = out of memory. */
 void *lth__tree_room_get(lth__tree_room *room, size_t number, size_t count, size_t size);
+/* The same with zeros in it: who takes it puts the zeros back before the tile is done. */
+void *lth__tree_room_zeros(lth__tree_room *room, size_t number, size_t count, size_t size);
+/* The same with what it had, and with some room to go on. */
+void *lth__tree_room_grow(lth__tree_room *room, size_t number, size_t count, size_t size);
 
 /* Rooms that wait for a tile. */
 typedef struct lth__tree_rooms lth__tree_rooms;
