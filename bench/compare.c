@@ -132,6 +132,7 @@ static void measure_all(const plan *p, const char *part, report *r) {
         {"long strings", measure_long},
         {"dropping", measure_dropping},
         {"learning", measure_learning},
+        {"folds", measure_folds},
         {"trees", measure_trees},
         {"inducing rows", measure_inducing},
         {"conjugate gradients", measure_cg},

@@ -42,6 +42,7 @@ void measure_store(const plan *p, report *r);     /* row 24 */
 void measure_targets(const plan *p, report *r);   /* rows 25 and 26 */
 void measure_sequences(const plan *p, report *r); /* row 27 */
 void measure_aligned(const plan *p, report *r);   /* row 28 */
+void measure_folds(const plan *p, report *r);     /* rows 29 and 30 */
 
 /* Speeds of instruction sets, lengths and orders, and of other programs. */
 void measure_speeds(const plan *p, report *r);
