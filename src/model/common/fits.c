@@ -34,7 +34,8 @@ typedef struct group {
     pthread_mutex_t lock; /* of all that follows            */
     bool canceled;
     size_t finished;
-    lth__string *log; /* of each fit, until all before it have told theirs */
+    lth__string
+        *log; /* of each fit, until all before it have told theirs: by the caller's thread */
     bool *ended;
     size_t logged;
 } group;
@@ -42,7 +43,7 @@ typedef struct group {
 /* What a fit has in the place of the caller: its level and text for each line. */
 typedef struct line {
     group *g;
-    lth__string *log; /* NULL = told at once */
+    lth__string *log;
 } line;
 
 /* Fits only ask: what each is at, side by side, would tell nothing. */
@@ -59,33 +60,30 @@ static int ask(void *user, const char *what, double done, double total) {
 
 static void note(void *user, lth_log_level level, const char *text) {
     line *l = user;
-    if (l->log) {
-        char first = (char)('0' + (int)level);
-        lth__string_append(l->log, &first, 1);
-        lth__string_append(l->log, text, strlen(text) + 1);
-        return;
-    }
+    char first = (char)('0' + (int)level);
     pthread_mutex_lock(&l->g->lock);
-    l->g->told.log(l->g->told.user, level, text);
+    lth__string_append(l->log, &first, 1);
+    lth__string_append(l->log, text, strlen(text) + 1);
     pthread_mutex_unlock(&l->g->lock);
 }
 
-/* With the lock held: of every fit before which all have ended. One that ran out of memory for its
- * lines has none. */
+/* One that ran out of memory for its lines has none. */
+static void tell_log(const group *g, lth__string *log) {
+    for (size_t at = 0; !log->failed && at < log->length; at += strlen(log->bytes + at) + 1)
+        g->told.log(g->told.user, (lth_log_level)(log->bytes[at] - '0'), log->bytes + at + 1);
+    lth__string_free(log);
+    *log = (lth__string){0};
+}
+
+/* With the lock held, by the caller's thread: of every fit before which all have ended. */
 static void tell_logs(group *g) {
-    for (; g->logged < g->fits->count && g->ended[g->logged]; g->logged++) {
-        lth__string *log = &g->log[g->logged];
-        for (size_t at = 0; !log->failed && at < log->length; at += strlen(log->bytes + at) + 1)
-            g->told.log(g->told.user, (lth_log_level)(log->bytes[at] - '0'), log->bytes + at + 1);
-        lth__string_free(log);
-        *log = (lth__string){0};
-    }
+    for (; g->logged < g->fits->count && g->ended[g->logged]; g->logged++)
+        tell_log(g, &g->log[g->logged]);
 }
 
 /* With the lock held. */
 static lth_status tell_end(group *g, size_t index, lth_status status, lth_error *err) {
     g->ended[index] = true;
-    if (g->told.log) tell_logs(g);
     if (status == LTH_OK) {
         g->fits->done[index] = true;
         g->finished++;
@@ -98,7 +96,6 @@ static lth_status tell_end(group *g, size_t index, lth_status status, lth_error 
 }
 
 static lth_status run_one(void *user, size_t index, unsigned worker, lth_error *err) {
-    (void)worker;
     group *g = user;
     line own = {.g = g, .log = &g->log[index]};
     lth_ctx ctx = *g->fits->ctx;
@@ -106,13 +103,15 @@ static lth_status run_one(void *user, size_t index, unsigned worker, lth_error *
     lth_status status = g->fits->fit(g->fits->user, index, &ctx, err);
     pthread_mutex_lock(&g->lock);
     status = tell_end(g, index, status, err);
+    if (worker == 0) tell_logs(g); /* the thread that made the call */
     pthread_mutex_unlock(&g->lock);
     return status;
 }
 
 static lth_status run_group(group *g, lth_error *err) {
     const lth__fits *f = g->fits;
-    line all = {.g = g};
+    lth__string rest = {0}; /* of what is done for all */
+    line all = {.g = g, .log = &rest};
     lth_ctx_options *options = &f->ctx->options;
     if (g->told.log) options->log = note;
     options->progress = ask;
@@ -121,6 +120,8 @@ static lth_status run_group(group *g, lth_error *err) {
     lth_status status = lth__parallel_by(f->ctx, f->workers, NULL, f->count, NULL, run_one, g, err);
     lth__memory_divide(1 - (int)f->workers);
     *options = g->told;
+    tell_logs(g);
+    tell_log(g, &rest);
     return status;
 }
 

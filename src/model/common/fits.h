@@ -22,8 +22,9 @@ typedef struct lth__fits {
 unsigned lth__fits_workers(const lth_ctx *ctx, size_t count, size_t rows, size_t bytes);
 
 /* All of them. After each the callback is told how many are finished; it is never called by two
- * threads at once, and what fits log comes in their order. Who says no, or the `step` of a search,
- * stops all: LTH_ECANCELED. Of failures that with the lowest index is returned. */
+ * threads at once, and what fits log comes in their order, from the thread that made the call. Who
+ * says no, or the `step` of a search, stops all: LTH_ECANCELED. Of failures that with the lowest
+ * index is returned. */
 lth_status lth__fits_run(const lth__fits *fits, lth_error *err);
 
 #endif
