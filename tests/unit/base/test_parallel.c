@@ -148,7 +148,7 @@ typedef struct helped {
     atomic_bool met;
 } helped;
 
-static lth_status meet(void *user, size_t index, unsigned worker, lth_error *err) {
+static lth_status meet_inside(void *user, size_t index, unsigned worker, lth_error *err) {
     (void)index, (void)worker, (void)err;
     helped *h = user;
     if (atomic_fetch_add(&h->inside, 1) > 0) atomic_store(&h->met, true);
@@ -162,7 +162,7 @@ static lth_status loop_until_helped(void *user, size_t index, unsigned worker, l
     helped *h = user;
     double began = seconds_now();
     while (index == 0 && !atomic_load(&h->met) && seconds_now() - began < 20)
-        LTH_TRY(lth__parallel_for(h->ctx, "inside", 2, NULL, meet, h, err));
+        LTH_TRY(lth__parallel_for(h->ctx, "inside", 2, NULL, meet_inside, h, err));
     return LTH_OK;
 }
 
@@ -179,14 +179,14 @@ static void test_idle_threads_help_inside(void **state) {
     }
 }
 
-typedef struct crowd {
+typedef struct throng {
     lth_ctx *ctx;
     atomic_uint inside, most;
-} crowd;
+} throng;
 
 static lth_status count_crowd(void *user, size_t index, unsigned worker, lth_error *err) {
     (void)index, (void)worker, (void)err;
-    crowd *c = user;
+    throng *c = user;
     unsigned now = atomic_fetch_add(&c->inside, 1) + 1, most = atomic_load(&c->most);
     while (now > most && !atomic_compare_exchange_weak(&c->most, &most, now)) continue;
     pause_for(200000);
@@ -196,7 +196,7 @@ static lth_status count_crowd(void *user, size_t index, unsigned worker, lth_err
 
 static lth_status gather_crowd(void *user, size_t index, unsigned worker, lth_error *err) {
     (void)worker;
-    crowd *c = user;
+    throng *c = user;
     for (size_t i = 0; i < 10 + index; i++)
         LTH_TRY(lth__parallel_for(c->ctx, "inside", 9, NULL, count_crowd, c, err));
     return LTH_OK;
@@ -207,7 +207,7 @@ static void test_no_more_threads_than_asked_for(void **state) {
     (void)state;
     for (unsigned threads = 1; threads <= 5; threads++) {
         lth_ctx ctx = with_threads(threads);
-        crowd c = {.ctx = &ctx};
+        throng c = {.ctx = &ctx};
         assert_int_equal(lth__parallel_for(&ctx, "outside", 4, NULL, gather_crowd, &c, NULL),
                          LTH_OK);
         assert_true(atomic_load(&c.most) <= threads);
