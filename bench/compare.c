@@ -134,6 +134,7 @@ static void measure_all(const plan *p, const char *part, report *r) {
         {"few strings", measure_few},
         {"dropping", measure_dropping},
         {"learning", measure_learning},
+        {"folds", measure_folds},
         {"trees", measure_trees},
         {"inducing rows", measure_inducing},
         {"conjugate gradients", measure_cg},

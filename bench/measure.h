@@ -44,6 +44,7 @@ void measure_sequences(const plan *p, report *r); /* row 27 */
 void measure_aligned(const plan *p, report *r);   /* row 28 */
 void measure_orders(const plan *p, report *r);    /* row 31 */
 void measure_few(const plan *p, report *r);       /* row 32 */
+void measure_folds(const plan *p, report *r);     /* rows 33 and 34 */
 
 /* Speeds of instruction sets, lengths and orders, and of other programs. */
 void measure_speeds(const plan *p, report *r);

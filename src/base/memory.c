@@ -260,11 +260,18 @@ void lth__memory_share(unsigned processes) {
     atomic_store(&sharers, processes > 0 ? processes : 1);
 }
 
+static atomic_int parts = 1; /* of what this process can have */
+
+void lth__memory_divide(int more) {
+    atomic_fetch_add(&parts, more);
+}
+
 /* The address space is a process's own. */
 size_t lth__memory_available(void) {
     size_t shared = least(container_available(), machine_available());
     if (shared != SIZE_MAX) shared /= atomic_load(&sharers);
-    return least(address_space_available(), shared);
+    size_t all = least(address_space_available(), shared);
+    return all == SIZE_MAX ? all : all / (size_t)atomic_load(&parts);
 }
 
 void lth__print_size(double value, char out[16]) {

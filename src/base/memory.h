@@ -29,6 +29,8 @@ void lth__space_free(void *space, size_t bytes);
  * equal part, where so many processes of the machine do one job together. */
 size_t lth__memory_available(void);
 void lth__memory_share(unsigned processes);
+/* Tasks of this process that each count on what is available become so many more, or fewer. */
+void lth__memory_divide(int more);
 
 /* "3.2 GB" */
 void lth__print_size(double bytes, char out[16]);

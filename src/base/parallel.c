@@ -214,8 +214,9 @@ lth_status lth__parallel_by(lth_ctx *ctx, size_t workers, const char *what, size
               .count = count,
               .total = sum_of_costs(cost, count),
               .lock = PTHREAD_MUTEX_INITIALIZER};
+    unsigned members = team_size(workers, count), most = team_size(ctx->options.threads, SIZE_MAX);
     enter(&l);
-    lth__team_run(team_size(workers, count), work, &l);
+    lth__team_run(members, most > members ? most - members : 0, work, &l);
     pthread_mutex_destroy(&l.lock);
     leave(&l);
     if (l.failure == LTH_OK) return LTH_OK;

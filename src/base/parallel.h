@@ -13,7 +13,8 @@ typedef lth_status lth__job_fn(void *user, size_t index, unsigned worker, lth_er
  * early when a job fails (the failure with the lowest index is returned, and its reason: the same
  * for any number of threads) or when the progress callback cancels. `cost[i]` (NULL = all equal)
  * measures progress. `what` names the work; NULL = it is too small to be told of: then, in a quiet
- * context, and in a loop inside of another's jobs, the callback is only asked whether to go on. */
+ * context, and in a loop inside of another's jobs, the callback is only asked whether to go on.
+ * Such a loop has the job's own thread, and those for which there are no jobs left. */
 lth_status lth__parallel_for(lth_ctx *ctx, const char *what, size_t count, const double *cost,
                              lth__job_fn *job, void *user, lth_error *err);
 

@@ -14,7 +14,8 @@
 typedef struct team {
     lth__team_fn *fn;
     void *user;
-    atomic_uint running; /* members besides the one that called */
+    atomic_uint running; /* members besides the one that called                         */
+    atomic_uint spare;   /* threads without work here, for teams inside of its members' */
 } team;
 
 typedef struct worker {
@@ -35,7 +36,8 @@ static struct pool {
     unsigned generation; /* see lth__team_generation() */
 } pool = {.lock = PTHREAD_MUTEX_INITIALIZER, .finished = PTHREAD_COND_INITIALIZER};
 
-static _Thread_local bool in_a_team;
+/* The one that this thread is in, or NULL. */
+static _Thread_local team *inside;
 
 enum { LOOKS = 2000 };
 
@@ -45,6 +47,23 @@ static void pause_a_little(void) {
 #elif defined(__aarch64__)
     __asm__ volatile("yield");
 #endif
+}
+
+/* ---- Spare threads: relaxed, so that they put nothing in order but by accident ---- */
+
+static void give_spare(team *t, unsigned count) {
+    atomic_fetch_add_explicit(&t->spare, count, memory_order_relaxed);
+}
+
+/* So many of them at most, beside the thread that calls, for a team inside. */
+static unsigned take_spare(team *t, unsigned wanted) {
+    unsigned spare = atomic_load_explicit(&t->spare, memory_order_relaxed), taken;
+    do {
+        taken = spare < wanted ? spare : wanted;
+    } while (taken > 0 &&
+             !atomic_compare_exchange_weak_explicit(&t->spare, &spare, spare - taken,
+                                                    memory_order_relaxed, memory_order_relaxed));
+    return taken;
 }
 
 /* ---- Workers ---- */
@@ -64,11 +83,11 @@ static team *wait_for_team(worker *w) {
 
 static void *work_for_ever(void *p) {
     worker *w = p;
-    in_a_team = true;
     for (;;) {
-        team *t = wait_for_team(w);
+        team *t = inside = wait_for_team(w);
         t->fn(t->user, w->member);
         atomic_store(&w->team, NULL);
+        give_spare(t, 1);
         /* From here on the team may be gone: whoever sleeps is woken through the pool. */
         if (atomic_fetch_sub(&t->running, 1) == 1) {
             pthread_mutex_lock(&pool.lock);
@@ -139,7 +158,7 @@ static void lay_threads_down(void) {
                          .finished = PTHREAD_COND_INITIALIZER,
                          .ghosts = pool.ghosts,
                          .generation = pool.generation + 1};
-    in_a_team = false;
+    inside = NULL;
 }
 
 static void watch_for_forks(void) {
@@ -189,30 +208,44 @@ static void wait_for_members(team *t) {
     pthread_mutex_unlock(&pool.lock);
 }
 
-void lth__team_run(unsigned members, lth__team_fn *fn, void *user) {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, watch_for_forks);
-    team t = {.fn = fn, .user = user};
-    worker *called = NULL;
-    unsigned count = 1;
-    while (!in_a_team && count < members) {
+/* Returns how many were called. */
+static unsigned call(unsigned wanted, worker **called) {
+    unsigned count = 0;
+    for (*called = NULL; count < wanted; count++) {
         worker *w = take_idle();
         if (!w) w = new_worker();
         if (!w) break;
-        w->next = called;
-        called = w;
-        count++;
+        w->next = *called;
+        *called = w;
     }
+    return count;
+}
+
+void lth__team_run(unsigned members, unsigned spare, lth__team_fn *fn, void *user) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, watch_for_forks);
+    team t = {.fn = fn, .user = user}, *outer = inside;
+    worker *called;
+    unsigned wanted = members > 0 ? members - 1 : 0;
+    if (outer) wanted = take_spare(outer, wanted);
+    unsigned count = call(wanted, &called);
+    if (outer) give_spare(outer, wanted - count);
     if (!called) { /* no team: there may be one inside */
         fn(user, 0);
         return;
     }
-    atomic_store(&t.running, count - 1);
-    for (worker *w = called; w; w = w->next) call_up(w, &t, --count);
-    bool outer = in_a_team;
-    in_a_team = true;
+    atomic_store(&t.running, count);
+    atomic_store(&t.spare, outer ? 0 : spare); /* those of the outer one are its own */
+    unsigned member = count;
+    for (worker *w = called, *next; w; w = next) {
+        next = w->next;
+        call_up(w, &t, member--);
+    }
+    inside = &t;
     fn(user, 0);
-    in_a_team = outer;
+    inside = outer;
+    give_spare(&t, 1);
     wait_for_members(&t);
     give_back(called);
+    if (outer) give_spare(outer, count);
 }

@@ -14,7 +14,7 @@ static void close_lexicons(lth_encoder *e) {
     for (size_t f = 0; e->lexicons && f < e->kernel->field_count; f++) {
         lth__lexicon *l = &e->lexicons[f];
         if (l->own) e->kernel->fields[f].type->close(l);
-        lth__symbols_free(l->symbols);
+        if (!l->lent) lth__symbols_free(l->symbols);
         lth__free(l->own);
         *l = (lth__lexicon){0};
     }
@@ -94,6 +94,34 @@ lth_status lth__encoder_extend(const lth_encoder *base, lth_encoder **out, lth_e
     return LTH_OK;
 }
 
+static bool lend_lexicon(const lth__lexicon *from, lth__lexicon *to) {
+    *to = *from;
+    to->lent = true;
+    to->own = NULL;
+    return !from->own || from->def->type->lend(from, to);
+}
+
+lth_status lth__encoder_lend(const lth_encoder *of, const lth_kernel *kernel, lth_encoder **out,
+                             lth_error *err) {
+    lth_encoder *e = lth__alloc(1, sizeof *e);
+    if (!e) return lth__fail_memory(err, sizeof *e);
+    *e = *of;
+    e->lent = true;
+    e->kernel = kernel;
+    e->lexicons = lth__calloc(kernel->field_count, sizeof *e->lexicons);
+    e->spaces = lth__alloc(kernel->node_count, sizeof *e->spaces);
+    bool ok = e->lexicons && e->spaces;
+    if (ok) memcpy(e->spaces, of->spaces, kernel->node_count * sizeof *e->spaces);
+    for (size_t f = 0; ok && f < kernel->field_count; f++)
+        ok = lend_lexicon(&of->lexicons[f], &e->lexicons[f]);
+    if (ok) {
+        *out = e;
+        return LTH_OK;
+    }
+    lth_encoder_free(e);
+    return lth__fail_memory(err, 0);
+}
+
 static void free_space(lth__feature_space *space) {
     lth__free(space->seen);
     lth__free(space->rows_with);
@@ -104,11 +132,11 @@ static void free_space(lth__feature_space *space) {
 void lth_encoder_free(lth_encoder *e) {
     if (!e) return;
     close_lexicons(e);
-    for (size_t n = 0; e->spaces && n < e->kernel->node_count; n++) {
+    for (size_t n = 0; !e->lent && e->spaces && n < e->kernel->node_count; n++) {
         lth__symbols_free(e->spaces[n].grams);
         if (!e->base) free_space(&e->spaces[n]);
     }
-    lth__lookup_free(e->lookup);
+    if (!e->lent) lth__lookup_free(e->lookup);
     lth__free(e->lexicons);
     lth__free(e->spaces);
     lth__free(e);

@@ -65,6 +65,8 @@ typedef struct lth__lexicon {
     lth__symbols *symbols;           /* NULL for fields that have none         */
     size_t known;                    /* symbols of the first table encoded     */
     void *own;                       /* what the field's type keeps            */
+    bool
+        lent; /* symbols, and most of what `own` has, are those of another; see lth__encoder_lend */
 } lth__lexicon;
 
 /* The features of a node, and what the first table that was encoded says of them. That of an
@@ -92,6 +94,7 @@ struct lth_encoder {
     lth_ctx *ctx;
     lth_ctx own_ctx;                /* of an extension: a copy for the call */
     const struct lth_encoder *base; /* or NULL */
+    bool lent;                      /* its spaces, and what lexicons say, are another's */
     const lth_kernel *kernel;
     lth__lexicon *lexicons;     /* by field                          */
     lth__feature_space *spaces; /* by node                           */
@@ -106,6 +109,13 @@ lth_status lth__encoder_read(lth_encoder *encoder, lth__vector_source from, lth_
 /* One that goes on where `base` stands, and that is freed before it. Its items may be compared with
  * those of `base`. */
 lth_status lth__encoder_extend(const lth_encoder *base, lth_encoder **out, lth_error *err);
+
+/* One that stands for `of` in a fit beside others, whose kernel has values of its own: the same
+ * numbers and vectors, and a copy of what was learned from rows. While it is there `of` encodes
+ * nothing new, but may learn from other rows; what it has made of its vectors is used here too, and
+ * stays as it is where kernels learn nothing from rows. */
+lth_status lth__encoder_lend(const lth_encoder *of, const lth_kernel *kernel, lth_encoder **out,
+                             lth_error *err);
 
 /* What an evaluation of these items and others reports to. */
 static inline lth_ctx *lth__items_ctx(const lth_items *items) {

@@ -53,6 +53,9 @@ struct lth__field_type {
     /* What a lexicon of this type keeps; false = out of memory. NULL = nothing. */
     bool (*open)(lth__lexicon *l);
     void (*close)(lth__lexicon *l);
+    /* Where there is something: what `to` keeps while the rest is lent by `from`; what was learned
+     * from rows is copied. On failure nothing is left, or what close() frees. */
+    bool (*lend)(const lth__lexicon *from, lth__lexicon *to);
 
     /* The column of a table; `first` = of the first one. What it leaves in *out on failure is
      * freed with the items. Then, optional, what is to be known of all rows together; what is odd

@@ -347,6 +347,26 @@ void lth_kernel_free(lth_kernel *kernel) {
     lth__free(kernel);
 }
 
+lth_kernel *lth__kernel_copy(const lth_kernel *kernel) {
+    lth_kernel *copy = lth__alloc(1, sizeof *copy);
+    lth_param *params = lth__alloc(kernel->param_count, sizeof *params);
+    if (!copy || !params) {
+        lth__free(copy);
+        lth__free(params);
+        return NULL;
+    }
+    if (kernel->param_count > 0)
+        memcpy(params, kernel->params, kernel->param_count * sizeof *params);
+    *copy = *kernel;
+    copy->params = params;
+    return copy;
+}
+
+void lth__kernel_copy_free(lth_kernel *copy) {
+    if (copy) lth__free(copy->params);
+    lth__free(copy);
+}
+
 lth_kernel lth__kernel_of_noise(const lth_kernel *kernel) {
     lth_kernel noise = *kernel;
     noise.root = kernel->noise;

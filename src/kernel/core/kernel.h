@@ -366,6 +366,10 @@ struct lth__family {
                             lth_error *err);
 };
 
+/* The same nodes with values of its own, for as long as those of `kernel` last; NULL = out of
+ * memory. */
+lth_kernel *lth__kernel_copy(const lth_kernel *kernel);
+void lth__kernel_copy_free(lth_kernel *copy);
 /* The kernel of the noise as a kernel by itself, with the same nodes and parameters: for as long as
  * those of `kernel` last. */
 lth_kernel lth__kernel_of_noise(const lth_kernel *kernel);

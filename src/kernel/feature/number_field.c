@@ -146,6 +146,19 @@ static void close(lth__lexicon *l) {
     lth__free(m->sd);
 }
 
+static bool lend(const lth__lexicon *from, lth__lexicon *to) {
+    const lth__moments *lender = from->own;
+    lth__moments *m = to->own = lth__alloc(1, sizeof *m);
+    if (!m) return false;
+    *m = *lender;
+    m->mean = lth__alloc(m->width, sizeof *m->mean);
+    m->sd = lth__alloc(m->width, sizeof *m->sd);
+    if (!m->mean || !m->sd) return false;
+    if (m->width > 0) memcpy(m->mean, lender->mean, m->width * sizeof *m->mean);
+    if (m->width > 0) memcpy(m->sd, lender->sd, m->width * sizeof *m->sd);
+    return true;
+}
+
 static bool make_room(lth__moments *m, size_t width) {
     lth__free(m->mean); /* of other rows */
     lth__free(m->sd);
@@ -229,6 +242,7 @@ const lth__field_type lth__field_scaled = {
     .learns = true,
     .open = open,
     .close = close,
+    .lend = lend,
     .encode = encode,
     .finish = finish,
     .pick = pick,

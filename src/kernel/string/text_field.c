@@ -15,6 +15,11 @@ static void close(lth__lexicon *l) {
     lth__words_close(l->own);
 }
 
+static bool lend(const lth__lexicon *from, lth__lexicon *to) {
+    to->own = lth__calloc(1, sizeof(lth__words));
+    return to->own && lth__words_lend(from->own, from->known, to->own);
+}
+
 /* ---- Mutations of a wild type ---- */
 
 /* The sequence of the first record of a file. */
@@ -253,6 +258,7 @@ const lth__field_type lth__field_text = {
     .kind = LTH_COLUMN_TEXT,
     .open = open,
     .close = close,
+    .lend = lend,
     .encode = encode,
     .finish = finish,
     .read_vectors = lth__words_read_vectors,

@@ -17,8 +17,16 @@ static bool open(lth__lexicon *l) {
 static void close(lth__lexicon *l) {
     lth__trees *t = l->own;
     lth__words_close(&t->words);
+    if (l->lent) return;
     lth__forest_free(t->forest);
     lth__tree_index_free(t->own_index);
+}
+
+static bool lend(const lth__lexicon *from, lth__lexicon *to) {
+    const lth__trees *lender = from->own;
+    lth__trees *t = to->own = lth__alloc(1, sizeof *t);
+    if (t) *t = *lender;
+    return t && lth__words_lend(&lender->words, from->known, &t->words);
 }
 
 static lth_status encode(lth__lexicon *l, const lth_table *table, bool first, lth__sequences *out,
@@ -238,6 +246,7 @@ const lth__field_type lth__field_tree = {
     .kind = LTH_COLUMN_TREE,
     .open = open,
     .close = close,
+    .lend = lend,
     .encode = encode,
     .finish = finish,
     .read_vectors = lth__words_read_vectors,

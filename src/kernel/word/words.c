@@ -28,8 +28,18 @@ void lth__words_open(lth__words *w, const lth__lexicon *l) {
 
 void lth__words_close(lth__words *w) {
     free_similarities(w);
-    lth__vectors_free(&w->vectors);
+    if (!w->lender) lth__vectors_free(&w->vectors);
     lth__free(w->frequency);
+}
+
+bool lth__words_lend(const lth__words *from, size_t symbols, lth__words *to) {
+    *to = *from;
+    to->lender = from;
+    to->similarities = NULL;
+    if (!from->frequency) return true;
+    to->frequency = lth__alloc(symbols, sizeof *to->frequency);
+    if (to->frequency) memcpy(to->frequency, from->frequency, symbols * sizeof *to->frequency);
+    return to->frequency != NULL;
 }
 
 double *lth__words_frequency(lth__words *w, size_t symbols) {
@@ -191,12 +201,13 @@ static lth_status create(const lth__node *node, const lth__eval *eval, const lth
     return LTH_OK;
 }
 
-/* What the base has for these values, or NULL. */
+/* What the base, or the lender, has for these values, or NULL. */
 static const lth__similarity *find_base(const lth__node *node, const lth__eval *eval,
                                         const lth__lexicon *l, lth__matching matching) {
-    if (!l->base) return NULL;
+    const lth__lexicon *of = l->base ? l->base : l;
+    const lth__words *w = l->base ? lth__words_of(l->base) : lth__words_of(l)->lender;
     const lth__similarity *s =
-        find_similarity(node, eval, lth__words_of(l->base), lth__symbols_count(l->base->symbols));
+        w ? find_similarity(node, eval, w, lth__symbols_count(of->symbols)) : NULL;
     bool same =
         s && lth__similarity_is_at(s, matching.temperature, matching.rarity, matching.relevance);
     return same ? s : NULL;

@@ -8,7 +8,9 @@
 /* What a lexicon of words keeps, or what it keeps begins with. Similarities are kept from one
  * evaluation to the next. */
 typedef struct lth__words {
-    const struct lth__words *base; /* of an extension, which has vectors of new words alone */
+    const struct lth__words *base;   /* of an extension, which has vectors of new words alone */
+    const struct lth__words *lender; /* whose vectors these are, and whose similarities serve where
+                                        they are at the same values; NULL = its own */
     lth__vectors vectors;
     bool has_vectors;
     bool contextual; /* the column has vectors instead of texts: each unit is a symbol of its own,
@@ -27,6 +29,8 @@ static inline lth__words *lth__words_of(const lth__lexicon *l) {
 /* `w` is zero, and will be what `l` keeps. */
 void lth__words_open(lth__words *w, const lth__lexicon *l);
 void lth__words_close(lth__words *w);
+/* Frequencies are copied; false = out of memory. */
+bool lth__words_lend(const lth__words *from, size_t symbols, lth__words *to);
 /* Frequencies for all `symbols`, which are 0; what was made of others goes. NULL = out of memory.
  */
 double *lth__words_frequency(lth__words *w, size_t symbols);

@@ -124,7 +124,7 @@ static void crc_pieces(void *user, unsigned member) {
 static uLong crc_large(uLong crc, const void *data, size_t bytes) {
     pieces p = {.data = data, .bytes = bytes, .each = (bytes + PIECES - 1) / PIECES};
     unsigned members = lth__cpu_count();
-    lth__team_run(members < MOST_MEMBERS ? members : MOST_MEMBERS, crc_pieces, &p);
+    lth__team_run(members < MOST_MEMBERS ? members : MOST_MEMBERS, 0, crc_pieces, &p);
     for (size_t i = 0; i < PIECES; i++)
         crc = crc32_combine(crc, p.crc[i], (z_off_t)piece_bytes(&p, i));
     return crc;

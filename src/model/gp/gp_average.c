@@ -54,8 +54,8 @@ void lth__gp_copy_free(lth_gp *d) {
     if (d->solution) d->posterior->free(d->solution);
     lth__prepared_free(d->prepared);
     if (d->items) lth_encoder_free(d->items->encoder);
-    if (d->kernel) lth__free(d->kernel->params);
-    void *blocks[] = {d->items, d->kernel, d->y, d->unwarped, d->warp_by, d->targets, d};
+    lth__kernel_copy_free(d->kernel);
+    void *blocks[] = {d->items, d->y, d->unwarped, d->warp_by, d->targets, d};
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) lth__free(blocks[i]);
 }
 
@@ -63,16 +63,6 @@ static void *copy_of(const void *from, size_t count, size_t size) {
     void *to = lth__alloc(count, size);
     if (to && count > 0) memcpy(to, from, count * size);
     return to;
-}
-
-/* The same nodes, with values of its own. */
-static lth_kernel *copy_kernel(const lth_kernel *kernel) {
-    lth_kernel *copy = copy_of(kernel, 1, sizeof *copy);
-    if (!copy) return NULL;
-    copy->params = copy_of(kernel->params, kernel->param_count, sizeof *copy->params);
-    if (copy->params) return copy;
-    lth__free(copy);
-    return NULL;
 }
 
 /* The targets before the warp: the model has them after it. */
@@ -100,7 +90,7 @@ static bool copy_model(const lth_gp *gp, lth_gp *d) {
     d->intervals = NULL;
     d->draws = NULL;
     d->only_predicts = true;
-    d->kernel = copy_kernel(gp->kernel);
+    d->kernel = lth__kernel_copy(gp->kernel);
     d->y = copy_of(gp->y, gp->rows * gp->latents, sizeof *d->y);
     d->targets = copy_of(gp->targets, gp->target_count, sizeof *d->targets);
     return d->kernel && d->y && d->targets && (!gp->warp || unwarp(gp, d));

@@ -140,6 +140,80 @@ static void test_lowest_failure_is_returned(void **state) {
     }
 }
 
+/* ---- Loops inside of jobs: whoever has no job left helps ---- */
+
+typedef struct helped {
+    lth_ctx *ctx;
+    atomic_uint inside; /* at the same time */
+    atomic_bool met;
+} helped;
+
+static lth_status meet_inside(void *user, size_t index, unsigned worker, lth_error *err) {
+    (void)index, (void)worker, (void)err;
+    helped *h = user;
+    if (atomic_fetch_add(&h->inside, 1) > 0) atomic_store(&h->met, true);
+    pause_for(1000000);
+    atomic_fetch_sub(&h->inside, 1);
+    return LTH_OK;
+}
+
+static lth_status loop_until_helped(void *user, size_t index, unsigned worker, lth_error *err) {
+    (void)worker;
+    helped *h = user;
+    double began = seconds_now();
+    while (index == 0 && !atomic_load(&h->met) && seconds_now() - began < 20)
+        LTH_TRY(lth__parallel_for(h->ctx, "inside", 2, NULL, meet_inside, h, err));
+    return LTH_OK;
+}
+
+static void test_idle_threads_help_inside(void **state) {
+    (void)state;
+    const unsigned cases[][2] = {{2, 2}, {2, 5}, {4, 2}, {3, 1}}; /* threads and jobs */
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        lth_ctx ctx = with_threads(cases[i][0]);
+        helped h = {.ctx = &ctx};
+        assert_int_equal(
+            lth__parallel_for(&ctx, "outside", cases[i][1], NULL, loop_until_helped, &h, NULL),
+            LTH_OK);
+        assert_true(atomic_load(&h.met));
+    }
+}
+
+typedef struct throng {
+    lth_ctx *ctx;
+    atomic_uint inside, most;
+} throng;
+
+static lth_status count_crowd(void *user, size_t index, unsigned worker, lth_error *err) {
+    (void)index, (void)worker, (void)err;
+    throng *c = user;
+    unsigned now = atomic_fetch_add(&c->inside, 1) + 1, most = atomic_load(&c->most);
+    while (now > most && !atomic_compare_exchange_weak(&c->most, &most, now)) continue;
+    pause_for(200000);
+    atomic_fetch_sub(&c->inside, 1);
+    return LTH_OK;
+}
+
+static lth_status gather_crowd(void *user, size_t index, unsigned worker, lth_error *err) {
+    (void)worker;
+    throng *c = user;
+    for (size_t i = 0; i < 10 + index; i++)
+        LTH_TRY(lth__parallel_for(c->ctx, "inside", 9, NULL, count_crowd, c, err));
+    return LTH_OK;
+}
+
+/* But there are never more than the context has. */
+static void test_no_more_threads_than_asked_for(void **state) {
+    (void)state;
+    for (unsigned threads = 1; threads <= 5; threads++) {
+        lth_ctx ctx = with_threads(threads);
+        throng c = {.ctx = &ctx};
+        assert_int_equal(lth__parallel_for(&ctx, "outside", 4, NULL, gather_crowd, &c, NULL),
+                         LTH_OK);
+        assert_true(atomic_load(&c.most) <= threads);
+    }
+}
+
 /* Jobs from number 37 on fail and say why, except for one. */
 static lth_status fail_with_reason(void *user, size_t index, unsigned worker, lth_error *err) {
     (void)worker;
@@ -583,6 +657,8 @@ int main(void) {
         cmocka_unit_test(test_cancelling),
         cmocka_unit_test(test_many_short_loops_ask),
         cmocka_unit_test(test_cancelling_inside_a_job),
+        cmocka_unit_test(test_idle_threads_help_inside),
+        cmocka_unit_test(test_no_more_threads_than_asked_for),
         cmocka_unit_test(test_cancelling_a_model),
         cmocka_unit_test(test_denormals_are_flushed_in_jobs_only),
         cmocka_unit_test(test_threads_after_a_fork),
