@@ -38,5 +38,6 @@ lth_status la(lth__device *d, const lth__device_la *job, lth_error *err);
 void set_trees(lth__device_table *t);
 void set_elementwise(lth__device_table *t);
 void set_linear_algebra(lth__device_table *t);
+void set_smo(lth__device_table *t);
 
 } // namespace luthier
