@@ -1,4 +1,4 @@
-/* Inside support vector machines: the Gram matrix as LIBSVM reads it or features in its place,
+/* Inside support vector machines: the Gram matrix as the solver reads it or features in its place,
  * single problems, machines made of them, the grid of kernels, and the choice among its points. */
 #ifndef LTH_SVM_H
 #define LTH_SVM_H
@@ -10,8 +10,6 @@
 #include "model/common/basis.h"
 #include "model/common/labels.h"
 #include "model/common/source.h"
-
-struct svm_node;
 
 /* ---- Features (svm_features.c, svm_dense.c) ---- */
 
@@ -59,7 +57,9 @@ lth_status lth__svm_dense_unfold(const lth__svm_features *f, const double *w, do
 typedef struct lth__svm_gram {
     lth_ctx *ctx;
     size_t rows;
-    double *cells;
+    double *plain; /* while it is being computed; or:     */
+    float *cells;  /* rows x rows, times `scale` in value */
+    double scale;
     bool linear;  /* no cells; the features stand for them */
     size_t basis; /* rows that a basis may have; 0 = the kernel's own features */
     lth__svm_features features;
@@ -68,22 +68,15 @@ typedef struct lth__svm_gram {
 lth_status lth__svm_gram_create(lth_ctx *ctx, size_t rows, lth__svm_gram *out, lth_error *err);
 void lth__svm_gram_free(lth__svm_gram *g);
 
-/* Where to put the values, as an ordinary matrix with this distance between its rows; then weave it
- * into LIBSVM's form. */
-double *lth__svm_gram_plain(const lth__svm_gram *g, size_t *ld);
-lth_status lth__svm_gram_weave(const lth__svm_gram *g, lth_error *err);
-
-static inline size_t lth__svm_gram_offset(const lth__svm_gram *g, size_t row) {
-    return row / 2 * 2 * (g->rows + 1) + row % 2;
-}
+/* Where to put the values, as an ordinary matrix; what was there is gone. NULL = out of memory.
+ * Then they become cells. */
+double *lth__svm_gram_plain(lth__svm_gram *g);
+void lth__svm_gram_narrow(lth__svm_gram *g);
 
 /* The value of rows r and c. */
 static inline double lth__svm_gram_at(const lth__svm_gram *g, size_t r, size_t c) {
-    return g->cells[lth__svm_gram_offset(g, r) + 2 * c + 3];
+    return g->scale * (double)g->cells[r * g->rows + c];
 }
-
-/* The row as an array of LIBSVM's nodes. */
-struct svm_node *lth__svm_gram_row(const lth__svm_gram *g, size_t row);
 
 /* ---- One problem (svm_solve.c) ---- */
 
@@ -117,6 +110,9 @@ typedef struct lth__svm_solution {
 
 lth_status lth__svm_solve(const lth__svm_problem *problem, const lth__svm_setting *setting,
                           lth__svm_solution *out, lth_error *err);
+/* The same for settings that differ in C alone, in ascending order. */
+lth_status lth__svm_solve_all(const lth__svm_problem *problem, const lth__svm_setting *settings,
+                              size_t count, lth__svm_solution *out, lth_error *err);
 /* Room for `count` rows with their coefficients; all else is 0. */
 lth_status lth__svm_solution_create(size_t count, lth__svm_solution *out, lth_error *err);
 void lth__svm_solution_free(lth__svm_solution *s);
@@ -124,6 +120,10 @@ double lth__svm_decide(const lth__svm_solution *s, const lth__svm_gram *g, size_
 /* out[i * stride] for row rows[i], with a Gram matrix or with features. */
 lth_status lth__svm_decide_rows(const lth__svm_solution *s, const lth__svm_gram *g,
                                 const size_t *rows, size_t count, double *out, size_t stride);
+
+/* With a Gram matrix (svm_path.c), likewise. */
+lth_status lth__svm_path_solve(const lth__svm_problem *problem, const lth__svm_setting *settings,
+                               size_t count, lth__svm_solution *out, lth_error *err);
 
 /* Without a threshold (svm_origin.c). */
 lth_status lth__svm_origin_solve(const lth__svm_problem *problem, const lth__svm_setting *setting,
@@ -134,9 +134,6 @@ lth_status lth__svm_linear_solve(const lth__svm_problem *problem, const lth__svm
                                  lth__svm_solution *out, lth_error *err);
 lth_status lth__svm_linear_decide(const lth__svm_solution *s, const lth__svm_features *f,
                                   const size_t *rows, size_t count, double *out, size_t stride);
-
-/* Whether LIBSVM can be loaded. */
-lth_status lth__svm_available(lth_error *err);
 
 /* ---- Probabilities (svm_probability.c) ---- */
 

@@ -16,11 +16,9 @@
 #include "base/memory.h"
 #include "base/parallel.h"
 
-enum { WORKING = 256, NEW = WORKING / 2, STEPS_PER_ROW = 100 };
-#ifndef INNER
-#define INNER inner_share
-double inner_share=0.1;
-#endif
+enum { WORKING = 256, NEW = WORKING / 2, STEPS_PER_ROW = 100 }; /* rows taken out; new ones of them */
+/* How much of the violation a small problem may leave. */
+static const double inner_share = 0.1;
 /* Rounds after which it gives up. */
 enum { MOST_ROUNDS = 100000 };
 
@@ -296,7 +294,7 @@ static lth_status descend(decomposition *d, lth_error *err) {
         choose_rows(d);
         fill_small(d);
         bool whole = d->chosen_count == w->count;
-        d->small.tolerance = whole ? enough * 0.9 : fmax(enough / 2, widest * INNER);
+        d->small.tolerance = whole ? enough * 0.9 : fmax(enough / 2, widest * inner_share);
         d->small.most_steps = STEPS_PER_ROW * d->chosen_count;
         w->steps += w->engine->smo_solve(&d->small);
         update(d);
