@@ -150,7 +150,7 @@ double lth__sigmoid_at(lth__sigmoid s, double decision);
  * numbers. */
 void lth__couple(const double *r, size_t classes, double *p, double *room);
 
-/* ---- A machine: all problems of one target (svm_machine.c) ---- */
+/* ---- A machine: all problems of one target (svm_train.c, svm_machine.c) ---- */
 
 /* What is to be learned. */
 typedef struct lth__svm_target {
@@ -178,7 +178,27 @@ typedef struct lth__svm_machine {
     bool probability;
 } lth__svm_machine;
 
-/* Learn from rows[0 .. count-1]. A nu that cannot be met is LTH_EARG. */
+/* n classes make n (n - 1) / 2 pairs. */
+size_t lth__svm_paired_classes(const lth__svm_machine *m);
+
+/* What is to be learned from rows[0 .. count-1]: a machine for each setting. These differ in C
+ * alone, and come in ascending order. A nu that cannot be met is LTH_EARG, or is refused. */
+typedef struct lth__svm_lesson {
+    const lth__svm_target *target;
+    const size_t *rows;
+    size_t count;
+    const lth__svm_setting *settings;
+    size_t setting_count;
+    lth__svm_machine *machines;
+    bool *refused; /* by setting; NULL = that is an error */
+} lth__svm_lesson;
+
+/* All problems of all lessons side by side (svm_train.c); `what` as for lth__parallel_for(). */
+lth_status lth__svm_train_all(const lth__svm_gram *gram, const lth__svm_lesson *lessons,
+                              size_t count, const char *what, lth_error *err);
+/* Of problems that the solver gave up. */
+void lth__svm_warn_unfinished(const lth__svm_gram *gram, const lth__svm_machine *m);
+/* One lesson of one setting. */
 lth_status lth__svm_train(const lth__svm_target *target, const lth__svm_gram *gram,
                           const size_t *rows, size_t count, const lth__svm_setting *setting,
                           lth__svm_machine *out, lth_error *err);
@@ -242,7 +262,7 @@ lth_status lth__svm_kernels_learn(lth__svm_kernels *k, const size_t *row, size_t
 /* Makes the point's kernel, with its items, the current one. */
 lth_status lth__svm_kernels_take(lth__svm_kernels *k, size_t point, lth_error *err);
 
-/* ---- The choice (svm_grid.c) ---- */
+/* ---- The choice (svm_grid.c, svm_choose.c) ---- */
 
 typedef struct lth__svm_settings {
     lth__svm_setting *at;
@@ -278,13 +298,24 @@ typedef struct lth__svm_choice {
 /* The name of the score. */
 const char *lth__svm_score_name(const lth__svm_target *target);
 
-/* Judge all settings with this Gram matrix by inner folds of the rows (score[i], may be NULL); if
- * one of them is better than the choice so far, train it on all rows, and *better is true. With
- * `alone` there is just one point and one setting: it is trained without being judged. */
-lth_status lth__svm_choose(const lth__svm_target *target, const lth__svm_gram *gram,
-                           const size_t *rows, size_t count, size_t folds, size_t point,
-                           const lth__svm_settings *settings, bool alone, lth__svm_choice *choice,
-                           double *score, bool *better, lth_error *err);
+/* Rows of one target, among whose settings is chosen. */
+typedef struct lth__svm_search {
+    const lth__svm_target *target;
+    const size_t *rows;
+    size_t count;
+    const lth__svm_settings *settings;
+    lth__svm_choice *choice;
+    double *score; /* by setting; may be NULL */
+    bool alone;    /* just one point and one setting: it is trained without being judged */
+    bool better;   /* the choice is another */
+} lth__svm_search;
+
+/* Judge all settings of all searches with this Gram matrix by inner folds of the rows; if one of
+ * them is better than the choice so far, train it on all rows. `judging` and `training` name the work, as
+ * for lth__parallel_for(). */
+lth_status lth__svm_choose(const lth__svm_gram *gram, lth__svm_search *searches, size_t count,
+                           size_t folds, size_t point, const char *judging, const char *training,
+                           lth_error *err);
 
 /* ---- The model (svm.c, svm_file.c) ---- */
 
