@@ -1059,7 +1059,7 @@ LTH_API lth_status lth_gp_cv(lth_ctx *ctx, const char *expression, const lth_tab
 
 /* ---- Support vector machines ---------------------------------------------------------------- */
 
-/* A support vector machine, by LIBSVM: for labels (one problem for each class against the rest, or
+/* A support vector machine: for labels (one problem for each class against the rest, or
  * for each pair of classes; for several labels a row, one for each label) or for numbers. The
  * kernel's hyperparameters are not learned: they are as written, or from a grid. */
 typedef struct lth_svm lth_svm;
@@ -1070,7 +1070,7 @@ typedef struct lth_svm lth_svm;
  * ORIGIN, for labels, has no offset: f is 0 far from all rows. */
 typedef enum lth_svm_solver {
     LTH_SVM_AUTO,   /* LINEAR where it can be and there are more than 2,000 rows */
-    LTH_SVM_KERNEL, /* by LIBSVM, from the Gram matrix                          */
+    LTH_SVM_KERNEL, /* from the Gram matrix                                     */
     LTH_SVM_LINEAR,
     LTH_SVM_ORIGIN /* from the Gram matrix, without a threshold */
 } lth_svm_solver;

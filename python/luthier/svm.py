@@ -110,7 +110,7 @@ class _SVM(model.Model):
 
 
 class SVC(ClassifierMixin, model.Classes, _SVM):
-    """Support vector classification, by LIBSVM. A y of 0 and 1 in two dimensions is multi-label.
+    """Support vector classification. A y of 0 and 1 in two dimensions is multi-label.
 
     Parameters
     ----------
@@ -256,7 +256,7 @@ class SVC(ClassifierMixin, model.Classes, _SVM):
 
 
 class SVR(RegressorMixin, _SVM):
-    """Support vector regression, by LIBSVM.
+    """Support vector regression.
 
     Parameters
     ----------

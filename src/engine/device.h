@@ -177,6 +177,38 @@ typedef struct lth__device_wrapper {
     lth__panel panel;
 } lth__device_wrapper;
 
+/* Quadratic problems of engine/smo.h, any number of them, each of some rows of one matrix K. All
+ * but K is on the host. */
+enum { LTH__SMO_SIDES = 2, LTH__SMO_DEVICE_GROUPS = 2 };
+typedef struct lth__device_smo_problem {
+    size_t set, target, groups; /* its rows; their y */
+    double linear;              /* p = -linear y     */
+    /* By group and side: y > 0, and the others. */
+    double lo[LTH__SMO_DEVICE_GROUPS][LTH__SMO_SIDES], hi[LTH__SMO_DEVICE_GROUPS][LTH__SMO_SIDES];
+    double epsilon, tolerance;
+    bool relative;      /* the tolerance is in units of half the distance of the groups' levels */
+    const double *from; /* betas to begin with; NULL = 0                                        */
+    double *beta;       /* [group][row of the set]: the solution                                */
+    double level[LTH__SMO_DEVICE_GROUPS]; /* F at rows between their bounds */
+    size_t steps;
+    bool unfinished; /* it gave up */
+} lth__device_smo_problem;
+
+typedef struct lth__device_smo {
+    const float *K; /* rows x rows, on the device */
+    size_t rows, ld;
+    const uint32_t *const *set; /* ascending rows of each set */
+    const size_t *set_count;
+    size_t sets;
+    const double *y; /* [target][row of K] */
+    size_t targets;
+    lth__device_smo_problem *problem; /* dearest first */
+    size_t problems;
+    /* Asked several times a second whether to go on; NULL = yes. */
+    bool (*goes_on)(void *user);
+    void *user;
+} lth__device_smo;
+
 typedef struct lth__device_table {
     int version;
     const char *name; /* "cuda" */
@@ -275,6 +307,9 @@ typedef struct lth__device_table {
                           const lth__device_nodes *cols, lth__device_ordered **out, lth_error *err);
     void (*ordered_free)(lth__device *d, lth__device_ordered *t);
     lth_status (*ptk)(lth__device *d, const lth__device_ptk *job, lth_error *err);
+
+    /* LTH_ECANCELED when it is not to go on. NULL = the CPU solves them. */
+    lth_status (*smo)(lth__device *d, const lth__device_smo *job, lth_error *err);
 } lth__device_table;
 
 /* The one symbol that a plug-in exports, lth__device_table_get. */

@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "engine/smo.h"
 #include "luthier.h"
 
 #define LTH__PAD_S UINT32_MAX
@@ -193,6 +194,8 @@ typedef struct lth__engine {
     lth__gapped_weigh *gapped_weigh;
     lth__gapped_sum *gapped_sum; /* NULL = it has none that is faster */
     const lth__letters *letters;
+    lth__smo_solve *smo_solve;
+    lth__add_rows *add_rows;
 } lth__engine;
 
 /* The best engine of this CPU, or the one named; NULL if it is unknown or cannot run here. */

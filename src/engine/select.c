@@ -20,6 +20,8 @@ extern const lth__lanes lth__lanes_portable_f64, lth__lanes_portable_f32;
 extern lth__gapped_count lth__gapped_portable;
 extern lth__gapped_weigh lth__gapped_weigh_portable;
 extern const lth__letters lth__letters_portable;
+extern lth__smo_solve lth__smo_solve_portable;
+extern lth__add_rows lth__add_rows_portable;
 
 static bool always(void) {
     return true;
@@ -32,6 +34,8 @@ extern lth__gapped_count lth__gapped_avx2, lth__gapped_avx512;
 extern lth__gapped_weigh lth__gapped_weigh_avx2, lth__gapped_weigh_avx512;
 extern lth__gapped_sum lth__gapped_sum_avx2;
 extern const lth__letters lth__letters_avx2, lth__letters_avx512;
+extern lth__smo_solve lth__smo_solve_avx2, lth__smo_solve_avx512;
+extern lth__add_rows lth__add_rows_avx2, lth__add_rows_avx512;
 
 static bool has_avx2(void) {
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
@@ -72,14 +76,18 @@ static const lth__engine engines[] = {
      lth__gapped_avx512,
      lth__gapped_weigh_avx512,
      NULL,
-     &lth__letters_avx512},
+     &lth__letters_avx512,
+     lth__smo_solve_avx512,
+     lth__add_rows_avx512},
     {"avx2",
      has_avx2,
      {&lth__lanes_avx2_f64, &lth__lanes_avx2_f32},
      lth__gapped_avx2,
      lth__gapped_weigh_avx2,
      lth__gapped_sum_avx2,
-     &lth__letters_avx2},
+     &lth__letters_avx2,
+     lth__smo_solve_avx2,
+     lth__add_rows_avx2},
 #endif
 #ifdef LTH_SVE256
     {"sve256",
@@ -105,7 +113,9 @@ static const lth__engine engines[] = {
      lth__gapped_portable,
      lth__gapped_weigh_portable,
      NULL,
-     &lth__letters_portable},
+     &lth__letters_portable,
+     lth__smo_solve_portable,
+     lth__add_rows_portable},
 };
 enum { ENGINES = sizeof engines / sizeof *engines };
 

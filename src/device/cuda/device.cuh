@@ -40,5 +40,6 @@ void set_sparse(lth__device_table *t);
 void set_ordered(lth__device_table *t);
 void set_elementwise(lth__device_table *t);
 void set_linear_algebra(lth__device_table *t);
+void set_smo(lth__device_table *t);
 
 } // namespace luthier

@@ -136,5 +136,6 @@ extern "C" __attribute__((visibility("default"))) const lth__device_table *lth__
     luthier::set_ordered(&table);
     luthier::set_elementwise(&table);
     luthier::set_linear_algebra(&table);
+    luthier::set_smo(&table);
     return &table;
 }

@@ -156,12 +156,18 @@ static void log_scores(const fitting *f, size_t point) {
 }
 
 static lth_status search(fitting *f, lth_error *err) {
-    bool alone = f->kernels.count * f->settings.count == 1, better;
+    bool alone = f->kernels.count * f->settings.count == 1;
     for (size_t p = 0; p < f->kernels.count; p++) {
         LTH_TRY(lth__svm_kernels_gram(&f->kernels, p, &f->gram, err));
-        LTH_TRY(lth__svm_choose(&f->target, &f->gram, f->rows, f->gram.rows, f->options.inner_folds,
-                                p, &f->settings, alone, &f->choice,
-                                f->score + p * f->settings.count, &better, err));
+        lth__svm_search all = {.target = &f->target,
+                               .rows = f->rows,
+                               .count = f->gram.rows,
+                               .settings = &f->settings,
+                               .choice = &f->choice,
+                               .score = f->score + p * f->settings.count,
+                               .alone = alone};
+        LTH_TRY(lth__svm_choose(&f->gram, &all, 1, f->options.inner_folds, p, "grid",
+                                "support vectors", err));
         if (!alone) log_scores(f, p);
     }
     if (f->choice.made) return LTH_OK;

@@ -1,4 +1,4 @@
-/* Inside support vector machines: the Gram matrix as LIBSVM reads it or features in its place,
+/* Inside support vector machines: the Gram matrix as the solver reads it or features in its place,
  * single problems, machines made of them, the grid of kernels, and the choice among its points. */
 #ifndef LTH_SVM_H
 #define LTH_SVM_H
@@ -10,8 +10,6 @@
 #include "model/common/basis.h"
 #include "model/common/labels.h"
 #include "model/common/source.h"
-
-struct svm_node;
 
 /* ---- Features (svm_features.c, svm_dense.c) ---- */
 
@@ -59,7 +57,9 @@ lth_status lth__svm_dense_unfold(const lth__svm_features *f, const double *w, do
 typedef struct lth__svm_gram {
     lth_ctx *ctx;
     size_t rows;
-    double *cells;
+    double *plain; /* while it is being computed; or:     */
+    float *cells;  /* rows x rows, times `scale` in value */
+    double scale;
     bool linear;  /* no cells; the features stand for them */
     size_t basis; /* rows that a basis may have; 0 = the kernel's own features */
     lth__svm_features features;
@@ -68,22 +68,15 @@ typedef struct lth__svm_gram {
 lth_status lth__svm_gram_create(lth_ctx *ctx, size_t rows, lth__svm_gram *out, lth_error *err);
 void lth__svm_gram_free(lth__svm_gram *g);
 
-/* Where to put the values, as an ordinary matrix with this distance between its rows; then weave it
- * into LIBSVM's form. */
-double *lth__svm_gram_plain(const lth__svm_gram *g, size_t *ld);
-lth_status lth__svm_gram_weave(const lth__svm_gram *g, lth_error *err);
-
-static inline size_t lth__svm_gram_offset(const lth__svm_gram *g, size_t row) {
-    return row / 2 * 2 * (g->rows + 1) + row % 2;
-}
+/* Where to put the values, as an ordinary matrix; what was there is gone. NULL = out of memory.
+ * Then they become cells. */
+double *lth__svm_gram_plain(lth__svm_gram *g);
+void lth__svm_gram_narrow(lth__svm_gram *g);
 
 /* The value of rows r and c. */
 static inline double lth__svm_gram_at(const lth__svm_gram *g, size_t r, size_t c) {
-    return g->cells[lth__svm_gram_offset(g, r) + 2 * c + 3];
+    return g->scale * (double)g->cells[r * g->rows + c];
 }
-
-/* The row as an array of LIBSVM's nodes. */
-struct svm_node *lth__svm_gram_row(const lth__svm_gram *g, size_t row);
 
 /* ---- One problem (svm_solve.c) ---- */
 
@@ -117,6 +110,9 @@ typedef struct lth__svm_solution {
 
 lth_status lth__svm_solve(const lth__svm_problem *problem, const lth__svm_setting *setting,
                           lth__svm_solution *out, lth_error *err);
+/* The same for settings that differ in C alone, in ascending order. */
+lth_status lth__svm_solve_all(const lth__svm_problem *problem, const lth__svm_setting *settings,
+                              size_t count, lth__svm_solution *out, lth_error *err);
 /* Room for `count` rows with their coefficients; all else is 0. */
 lth_status lth__svm_solution_create(size_t count, lth__svm_solution *out, lth_error *err);
 void lth__svm_solution_free(lth__svm_solution *s);
@@ -124,6 +120,10 @@ double lth__svm_decide(const lth__svm_solution *s, const lth__svm_gram *g, size_
 /* out[i * stride] for row rows[i], with a Gram matrix or with features. */
 lth_status lth__svm_decide_rows(const lth__svm_solution *s, const lth__svm_gram *g,
                                 const size_t *rows, size_t count, double *out, size_t stride);
+
+/* With a Gram matrix (svm_path.c), likewise. */
+lth_status lth__svm_path_solve(const lth__svm_problem *problem, const lth__svm_setting *settings,
+                               size_t count, lth__svm_solution *out, lth_error *err);
 
 /* Without a threshold (svm_origin.c). */
 lth_status lth__svm_origin_solve(const lth__svm_problem *problem, const lth__svm_setting *setting,
@@ -134,9 +134,6 @@ lth_status lth__svm_linear_solve(const lth__svm_problem *problem, const lth__svm
                                  lth__svm_solution *out, lth_error *err);
 lth_status lth__svm_linear_decide(const lth__svm_solution *s, const lth__svm_features *f,
                                   const size_t *rows, size_t count, double *out, size_t stride);
-
-/* Whether LIBSVM can be loaded. */
-lth_status lth__svm_available(lth_error *err);
 
 /* ---- Probabilities (svm_probability.c) ---- */
 
@@ -153,7 +150,7 @@ double lth__sigmoid_at(lth__sigmoid s, double decision);
  * numbers. */
 void lth__couple(const double *r, size_t classes, double *p, double *room);
 
-/* ---- A machine: all problems of one target (svm_machine.c) ---- */
+/* ---- A machine: all problems of one target (svm_train.c, svm_machine.c) ---- */
 
 /* What is to be learned. */
 typedef struct lth__svm_target {
@@ -181,7 +178,27 @@ typedef struct lth__svm_machine {
     bool probability;
 } lth__svm_machine;
 
-/* Learn from rows[0 .. count-1]. A nu that cannot be met is LTH_EARG. */
+/* n classes make n (n - 1) / 2 pairs. */
+size_t lth__svm_paired_classes(const lth__svm_machine *m);
+
+/* What is to be learned from rows[0 .. count-1]: a machine for each setting. These differ in C
+ * alone, and come in ascending order. A nu that cannot be met is LTH_EARG, or is refused. */
+typedef struct lth__svm_lesson {
+    const lth__svm_target *target;
+    const size_t *rows;
+    size_t count;
+    const lth__svm_setting *settings;
+    size_t setting_count;
+    lth__svm_machine *machines;
+    bool *refused; /* by setting; NULL = that is an error */
+} lth__svm_lesson;
+
+/* All problems of all lessons side by side (svm_train.c); `what` as for lth__parallel_for(). */
+lth_status lth__svm_train_all(const lth__svm_gram *gram, const lth__svm_lesson *lessons,
+                              size_t count, const char *what, lth_error *err);
+/* Of problems that the solver gave up. */
+void lth__svm_warn_unfinished(const lth__svm_gram *gram, const lth__svm_machine *m);
+/* One lesson of one setting. */
 lth_status lth__svm_train(const lth__svm_target *target, const lth__svm_gram *gram,
                           const size_t *rows, size_t count, const lth__svm_setting *setting,
                           lth__svm_machine *out, lth_error *err);
@@ -245,7 +262,7 @@ lth_status lth__svm_kernels_learn(lth__svm_kernels *k, const size_t *row, size_t
 /* Makes the point's kernel, with its items, the current one. */
 lth_status lth__svm_kernels_take(lth__svm_kernels *k, size_t point, lth_error *err);
 
-/* ---- The choice (svm_grid.c) ---- */
+/* ---- The choice (svm_grid.c, svm_choose.c) ---- */
 
 typedef struct lth__svm_settings {
     lth__svm_setting *at;
@@ -281,13 +298,24 @@ typedef struct lth__svm_choice {
 /* The name of the score. */
 const char *lth__svm_score_name(const lth__svm_target *target);
 
-/* Judge all settings with this Gram matrix by inner folds of the rows (score[i], may be NULL); if
- * one of them is better than the choice so far, train it on all rows, and *better is true. With
- * `alone` there is just one point and one setting: it is trained without being judged. */
-lth_status lth__svm_choose(const lth__svm_target *target, const lth__svm_gram *gram,
-                           const size_t *rows, size_t count, size_t folds, size_t point,
-                           const lth__svm_settings *settings, bool alone, lth__svm_choice *choice,
-                           double *score, bool *better, lth_error *err);
+/* Rows of one target, among whose settings is chosen. */
+typedef struct lth__svm_search {
+    const lth__svm_target *target;
+    const size_t *rows;
+    size_t count;
+    const lth__svm_settings *settings;
+    lth__svm_choice *choice;
+    double *score; /* by setting; may be NULL */
+    bool alone;    /* just one point and one setting: it is trained without being judged */
+    bool better;   /* the choice is another */
+} lth__svm_search;
+
+/* Judge all settings of all searches with this Gram matrix by inner folds of the rows; if one of
+ * them is better than the choice so far, train it on all rows. `judging` and `training` name the work, as
+ * for lth__parallel_for(). */
+lth_status lth__svm_choose(const lth__svm_gram *gram, lth__svm_search *searches, size_t count,
+                           size_t folds, size_t point, const char *judging, const char *training,
+                           lth_error *err);
 
 /* ---- The model (svm.c, svm_file.c) ---- */
 

@@ -54,28 +54,74 @@ static void list_rows(const cv *c, size_t fold, bool inside, size_t *rows, size_
     }
 }
 
-static lth_status run_fold(void *user, size_t index, unsigned worker, lth_error *err) {
-    (void)worker;
-    cv *c = user;
-    size_t folds = c->end_fold - c->first_fold, count = 0;
-    size_t target = index / folds, fold = c->first_fold + index % folds;
+/* ---- Some folds of some targets ---- */
+
+/* Folds of targets that are searched together. */
+typedef struct wave {
+    cv *c;
+    size_t count, *target, *fold;
+    size_t **rows; /* of each, those of the fold last */
+    lth__svm_search *searches;
+} wave;
+
+static void close_wave(wave *w) {
+    for (size_t i = 0; w->rows && i < w->count; i++) lth__free(w->rows[i]);
+    void *blocks[] = {w->target, w->fold, (void *)w->rows, w->searches};
+    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) lth__free(blocks[i]);
+}
+
+static lth_status open_wave(cv *c, const size_t *jobs, size_t count, wave *w, lth_error *err) {
+    size_t folds = c->end_fold - c->first_fold;
+    *w = (wave){.c = c,
+                .count = count,
+                .target = lth__alloc(count, sizeof *w->target),
+                .fold = lth__alloc(count, sizeof *w->fold),
+                .rows = lth__calloc(count, sizeof *w->rows),
+                .searches = lth__calloc(count, sizeof *w->searches)};
+    if (!w->target || !w->fold || !w->rows || !w->searches) return lth__fail_memory(err, 0);
+    for (size_t i = 0; i < count; i++) {
+        size_t target = w->target[i] = jobs[i] / folds, others, inside;
+        size_t fold = w->fold[i] = c->first_fold + jobs[i] % folds;
+        size_t *rows = w->rows[i] = lth__alloc(c->rows, sizeof *rows);
+        if (!rows) return lth__fail_memory(err, c->rows * sizeof *rows);
+        list_rows(c, fold, false, rows, &others);
+        list_rows(c, fold, true, rows + others, &inside);
+        w->searches[i] = (lth__svm_search){.target = &c->targets[target],
+                                           .rows = rows,
+                                           .count = others,
+                                           .settings = &c->settings[target],
+                                           .choice = &c->choices[target * c->folds + fold],
+                                           .alone = c->kernels.count * c->settings[target].count == 1};
+    }
+    return LTH_OK;
+}
+
+static lth_status predict_one(void *user, size_t index, unsigned worker, lth_error *err) {
+    (void)worker, (void)err;
+    const wave *w = user;
+    const lth__svm_search *s = &w->searches[index];
+    if (!s->better) return LTH_OK;
+    return predict_fold(w->c, &s->choice->machine, w->target[index], s->rows + s->count,
+                        w->c->rows - s->count);
+}
+
+static lth_status run_wave(cv *c, const size_t *jobs, size_t count, lth_error *err) {
+    static const char name[] = "cross-validation";
     double began = lth__seconds();
-    if (!lth__cluster_owns(c->ctx->cluster, fold)) return LTH_OK;
-    size_t *rows = lth__alloc(c->rows, sizeof *rows);
-    if (!rows) return LTH_ENOMEM;
-    list_rows(c, fold, false, rows, &count);
-    const lth__svm_settings *settings = &c->settings[target];
-    lth__svm_choice *choice = &c->choices[target * c->folds + fold];
-    bool better = false, alone = c->kernels.count * settings->count == 1;
-    lth_status status =
-        lth__svm_choose(&c->targets[target], &c->gram, rows, count, c->options.inner_folds,
-                        c->point, settings, alone, choice, NULL, &better, err);
-    list_rows(c, fold, true, rows, &count);
-    if (status == LTH_OK && better) status = predict_fold(c, &choice->machine, target, rows, count);
-    lth__svm_machine_free(&choice->machine);
-    lth__free(rows);
-    c->validation->targets[target].seconds[fold] += lth__seconds() - began;
-    c->judged[target * c->folds + fold] = status == LTH_OK && c->point + 1 == c->kernels.count;
+    wave w;
+    lth_status status = open_wave(c, jobs, count, &w, err);
+    if (status == LTH_OK)
+        status = lth__svm_choose(&c->gram, w.searches, count, c->options.inner_folds, c->point,
+                                 name, name, err);
+    if (status == LTH_OK) status = lth__parallel_for(c->ctx, NULL, count, NULL, predict_one, &w, err);
+    double seconds = (lth__seconds() - began) / (double)count;
+    for (size_t i = 0; status == LTH_OK && i < count; i++) {
+        size_t at = w.target[i] * c->folds + w.fold[i];
+        lth__svm_machine_free(&c->choices[at].machine);
+        c->validation->targets[w.target[i]].seconds[w.fold[i]] += seconds;
+        c->judged[at] = c->point + 1 == c->kernels.count;
+    }
+    close_wave(&w);
     return status;
 }
 
@@ -134,16 +180,44 @@ static lth_status check_chosen(const cv *c, lth_error *err) {
     return LTH_OK;
 }
 
+/* So many problems keep all cores at work; what is finished is kept when the rest is canceled. */
+enum { WAVE = 64 };
+
+static size_t problems_of(const cv *c, size_t target) {
+    const lth__svm_target *t = &c->targets[target];
+    size_t classes = t->y ? 1 : t->labels.class_count;
+    bool alone = t->one_vs_rest || t->labels.multi || classes <= 2;
+    size_t problems = alone ? classes : classes * (classes - 1) / 2;
+    return problems * c->settings[target].count * c->options.inner_folds;
+}
+
+/* One wave after the other; those of this rank. */
+static lth_status run_waves(cv *c, lth_error *err) {
+    size_t folds = c->end_fold - c->first_fold, jobs = c->target_count * folds;
+    size_t *list = lth__alloc(jobs, sizeof *list), count = 0, problems = 0;
+    lth_status status = list ? LTH_OK : lth__fail_memory(err, jobs * sizeof *list);
+    for (size_t i = 0; status == LTH_OK && i < jobs; i++) {
+        if (lth__cluster_owns(c->ctx->cluster, c->first_fold + i % folds)) {
+            list[count++] = i;
+            problems += problems_of(c, i / folds);
+        }
+        if (count == 0 || (problems < WAVE && i + 1 < jobs)) continue;
+        status = run_wave(c, list, count, err);
+        count = problems = 0;
+    }
+    lth__free(list);
+    return status;
+}
+
 /* Every kernel, in the folds first .. end-1. */
 static lth_status run_folds(cv *c, size_t first, size_t end, lth_error *err) {
-    size_t jobs = c->target_count * (end - first);
     c->first_fold = first;
     c->end_fold = end;
     for (c->point = 0; c->point < c->kernels.count; c->point++) {
         double began = lth__seconds();
         LTH_TRY(lth__svm_kernels_gram(&c->kernels, c->point, &c->gram, err));
         share_seconds(c, lth__seconds() - began);
-        LTH_TRY(lth__parallel_for(c->ctx, "cross-validation", jobs, NULL, run_fold, c, err));
+        LTH_TRY(run_waves(c, err));
     }
     return LTH_OK;
 }
@@ -188,6 +262,8 @@ static void free_cv(cv *c) {
     for (size_t t = 0; c->settings && t < c->target_count; t++) lth__free(c->settings[t].at);
     lth__free(c->targets);
     lth__free(c->settings);
+    for (size_t i = 0; c->choices && i < c->target_count * c->folds; i++)
+        lth__svm_machine_free(&c->choices[i].machine);
     lth__free(c->choices);
     lth__free(c->judged);
     lth__svm_gram_free(&c->gram);

@@ -241,6 +241,5 @@ lth_status lth__svm_kernels_room(const lth__svm_kernels *k, const lth_svm_option
         *out = (lth__svm_gram){.ctx = k->ctx, .rows = rows, .linear = true};
         return LTH_OK;
     }
-    LTH_TRY(lth__svm_available(err));
     return lth__svm_gram_create(k->ctx, rows, out, err);
 }

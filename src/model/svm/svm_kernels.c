@@ -487,14 +487,16 @@ lth_status lth__svm_kernels_gram(lth__svm_kernels *k, size_t point, lth__svm_gra
             return lth__svm_dense_make(s->kernel, s->items, gram->basis, &gram->features, err);
         return lth__svm_features_make(s->kernel, s->items, &gram->features, err);
     }
-    size_t ld, group = point / k->orders;
-    double *K = lth__svm_gram_plain(gram, &ld);
+    size_t n = gram->rows, group = point / k->orders;
+    double *K = lth__svm_gram_plain(gram);
+    if (!K) return lth__fail_memory(err, n * n * sizeof *K);
     if (k->orders > 1 && k->planes_of != group + 1) LTH_TRY(fill_planes(k, group, err));
     if (k->orders > 1 && k->planes_of == group + 1) {
-        LTH_TRY(sum_planes(k, point, K, ld, err));
+        LTH_TRY(sum_planes(k, point, K, n, err));
     } else {
         LTH_TRY(lth__svm_kernels_take(k, point, err));
-        LTH_TRY(lth_gram(s->kernel, s->items, NULL, K, ld, err));
+        LTH_TRY(lth_gram(s->kernel, s->items, NULL, K, n, err));
     }
-    return lth__svm_gram_weave(gram, err);
+    lth__svm_gram_narrow(gram);
+    return LTH_OK;
 }

@@ -9,12 +9,11 @@
 #include <string.h>
 
 #include <cmocka.h>
-#include <libsvm/svm.h>
 
 #include "base/random.h"
 #include "gp_support.h"
+#include "libsvm_reference.h"
 #include "model/svm/svm.h"
-#include "model/svm/svm_library.h"
 
 enum { MOST = 41 };
 
@@ -69,11 +68,10 @@ static void make_data(data *d, size_t n, size_t classes, uint64_t seed) {
         }
     }
     lth_error err = {0};
-    size_t ld;
     support_ok(lth__svm_gram_create(ctx, n, &d->gram, &err), &err);
-    double *K = lth__svm_gram_plain(&d->gram, &ld);
-    for (size_t i = 0; i < n; i++) memcpy(K + i * ld, d->K[i], n * sizeof *K);
-    support_ok(lth__svm_gram_weave(&d->gram, &err), &err);
+    double *K = lth__svm_gram_plain(&d->gram);
+    for (size_t i = 0; i < n; i++) memcpy(K + i * n, d->K[i], n * sizeof *K);
+    lth__svm_gram_narrow(&d->gram);
     d->target.labels = (lth__labels){.rows = n,
                                      .class_count = classes,
                                      .name = class_names,
@@ -82,24 +80,30 @@ static void make_data(data *d, size_t n, size_t classes, uint64_t seed) {
                                      .of = d->of};
 }
 
+/* Whatever the size of the values: they are kept as multiples of a power of two. */
 static void test_gram(void **state) {
     (void)state;
+    const double sizes[] = {1, 1e-200, 3e250};
     for (size_t n = 1; n < 6; n++) {
-        data d;
-        make_data(&d, n, 1, n);
-        for (size_t r = 0; r < n; r++) {
-            const struct svm_node *row = lth__svm_gram_row(&d.gram, r);
-            assert_true(row[0].value == (double)(r + 1));
-            for (size_t c = 0; c < n; c++) {
-                assert_true(row[1 + c].value == d.K[r][c]);
-                assert_true(lth__svm_gram_at(&d.gram, r, c) == d.K[r][c]);
+        for (size_t k = 0; k < 3; k++) {
+            data d;
+            make_data(&d, n, 1, n);
+            double *K = lth__svm_gram_plain(&d.gram);
+            for (size_t i = 0; i < n * n; i++) K[i] = sizes[k] * d.K[i / n][i % n];
+            lth__svm_gram_narrow(&d.gram);
+            for (size_t i = 0; i < n * n; i++) {
+                double expected = sizes[k] * d.K[i / n][i % n];
+                support_near(lth__svm_gram_at(&d.gram, i / n, i % n) / expected, 1, 1e-7);
             }
+            lth__svm_gram_free(&d.gram);
         }
-        lth__svm_gram_free(&d.gram);
     }
 }
 
 /* ---- Against LIBSVM -------------------------------------------------------------------------- */
+
+#if HAS_LIBSVM
+static libsvm svm;
 
 typedef struct reference {
     struct svm_node node[MOST][MOST + 2];
@@ -116,9 +120,6 @@ static bool is_left_out(size_t row, size_t of) {
 /* An ordinary problem. */
 static void train_reference(const data *d, const lth__svm_setting *s, size_t left_out,
                             reference *r) {
-    const lth__libsvm *svm;
-    lth_error err = {0};
-    support_ok(lth__libsvm_get(&svm, &err), &err);
     size_t count = 0;
     for (size_t i = 0; i < d->n; i++) {
         r->node[i][0] = (struct svm_node){0, (double)(i + 1)};
@@ -136,21 +137,21 @@ static void train_reference(const data *d, const lth__svm_setting *s, size_t lef
     struct svm_parameter parameter = {.svm_type = type,
                                       .kernel_type = PRECOMPUTED,
                                       .cache_size = 10,
-                                      .eps = 1e-3,
+                                      .eps = 1e-7,
                                       .C = s->C,
                                       .nu = s->nu,
                                       .p = s->epsilon,
                                       .shrinking = 1};
-    r->model = svm->train(&problem, &parameter);
+    r->model = svm.train(&problem, &parameter);
 }
 
-/* Decision values of all rows, whether they were trained on or not. */
+/* Decision values of all rows, whether they were trained on or not. Ours are as exact as its
+ * tolerance; the reference is exact. */
+#define NEAR 5e-3
 static void compare(data *d, const lth__svm_setting *setting, size_t left_out) {
-    const lth__libsvm *svm;
     lth_error err = {0};
     static reference r;
     train_reference(d, setting, left_out, &r);
-    support_ok(lth__libsvm_get(&svm, &err), &err);
     size_t rows[MOST], count = 0;
     for (size_t i = 0; i < d->n; i++) {
         if (!is_left_out(i, left_out)) rows[count++] = i;
@@ -163,26 +164,30 @@ static void compare(data *d, const lth__svm_setting *setting, size_t left_out) {
     size_t support = 0;
     for (size_t i = 0; i < d->n; i++) {
         double expected[6], decision[6];
-        double label = svm->predict_values(r.model, r.node[i], expected);
+        double label = svm.predict_values(r.model, r.node[i], expected);
         for (size_t p = 0; p < m.part_count; p++) {
             decision[p] = lth__svm_decide(&m.parts[p].solution, &d->gram, i);
-            support_near(decision[p], expected[p], 1e-12);
+            support_near(decision[p], expected[p], NEAR);
         }
         bool has[4];
         size_t votes[4];
         if (!setting->regression) {
             lth__svm_classify(&m, decision, votes, has);
-            for (size_t c = 0; c < classes; c++) assert_int_equal(has[c], label == (double)c + 1);
+            bool clear = true; /* of rounding */
+            for (size_t p = 0; p < m.part_count; p++) clear = clear && fabs(expected[p]) > NEAR;
+            for (size_t c = 0; clear && c < classes; c++)
+                assert_int_equal(has[c], label == (double)c + 1);
         }
     }
     for (size_t p = 0; p < m.part_count; p++) support += m.parts[p].solution.count;
-    assert_true(support > 0 && support >= (size_t)r.model->l);
+    assert_true(support > 0);
     lth__svm_machine_free(&m);
-    svm->free_model(&r.model);
+    svm.free_model(&r.model);
 }
 
 static void test_against_libsvm(void **state) {
     (void)state;
+    if (!libsvm_load(&svm)) skip();
     const lth__svm_setting settings[] = {
         {.C = 1},
         {.C = 30},
@@ -201,6 +206,14 @@ static void test_against_libsvm(void **state) {
         }
     }
 }
+
+#else
+static void test_against_libsvm(void **state) {
+    (void)state;
+    print_message("LIBSVM is not installed: nothing is compared with it\n");
+    skip();
+}
+#endif
 
 /* ---- Other machines -------------------------------------------------------------------------- */
 
@@ -283,13 +296,13 @@ static void test_several_labels(void **state) {
     enum { N = 4 };
     lth_error err = {0};
     lth__svm_gram gram;
-    size_t ld, rows[N] = {0, 1, 2, 3};
+    size_t rows[N] = {0, 1, 2, 3};
     support_ok(lth__svm_gram_create(ctx, N, &gram, &err), &err);
-    double *K = lth__svm_gram_plain(&gram, &ld);
+    double *K = lth__svm_gram_plain(&gram);
     for (size_t i = 0; i < N; i++) {
-        for (size_t j = 0; j < N; j++) K[i * ld + j] = i == j;
+        for (size_t j = 0; j < N; j++) K[i * N + j] = i == j;
     }
-    support_ok(lth__svm_gram_weave(&gram, &err), &err);
+    lth__svm_gram_narrow(&gram);
     /* Row 0: a, b. Row 1: a. Row 2: none. Row 3: c, which the rows trained on do not have. */
     size_t start[] = {0, 2, 3, 3, 4}, of[] = {0, 1, 0, 2}, count[] = {2, 1, 1};
     lth__svm_target target = {.labels = {.rows = N,

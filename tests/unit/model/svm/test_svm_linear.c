@@ -247,19 +247,19 @@ static void check_gap(const spaces *s, const lth__svm_problem *p, const lth__svm
 static void check_libsvm(const spaces *s, const lth__svm_problem *p,
                          const lth__svm_setting *setting) {
     lth_error err = {0};
-    size_t n = p->count, ld, row[2 * ROWS];
+    size_t n = p->count, row[2 * ROWS];
     double y[2 * ROWS], decision[ROWS];
     lth__svm_gram mirrored;
     support_ok(lth__svm_gram_create(ctx, 2 * n, &mirrored, &err), &err);
-    double *K = lth__svm_gram_plain(&mirrored, &ld);
+    double *K = lth__svm_gram_plain(&mirrored);
     for (size_t i = 0; i < 2 * n; i++) {
         row[i] = i;
         y[i] = i < n ? p->y[i] : -p->y[i - n];
         for (size_t j = 0; j < 2 * n; j++)
-            K[i * ld + j] =
+            K[i * 2 * n + j] =
                 ((i < n) == (j < n) ? 1 : -1) * (s->K[p->row[i % n]][p->row[j % n]] + 1);
     }
-    support_ok(lth__svm_gram_weave(&mirrored, &err), &err);
+    lth__svm_gram_narrow(&mirrored);
     lth__svm_problem double_problem = {&mirrored, row, y, 2 * n, {1, 1}};
     lth__svm_setting half = *setting;
     half.C /= 2;

@@ -163,7 +163,7 @@ static void check_grid(const char *kernel, bool regression) {
     for (size_t i = 0; i < r.points; i++) {
         lth_svm_point p = *lth_svm_point_at(svm, i);
         double score = score_by_hand(rows, p.kernel, p.C, regression);
-        support_near(p.score, score, 1e-9);
+        support_near(p.score, score, 1e-6);
         if (best != LTH_NONE) {
             lth_svm_point b = *lth_svm_point_at(svm, best);
             bool better = regression ? p.score < b.score : p.score > b.score;
@@ -182,7 +182,7 @@ static void check_grid(const char *kernel, bool regression) {
     alone.C = &r.C;
     lth_svm *again = fit(ctx, text, table, regression ? "y" : "kind", &alone);
     double *a = decide(svm, table), *b = decide(again, table);
-    for (size_t i = 0; i < ROWS * r.problems; i++) support_near(a[i], b[i], 1e-9);
+    for (size_t i = 0; i < ROWS * r.problems; i++) support_near(a[i], b[i], 1e-6);
     free(a), free(b);
     lth_svm_free(svm);
     lth_svm_free(again);
@@ -503,7 +503,7 @@ static void check_cv(const char *target, bool regression) {
         for (size_t i = 0; i < ROWS; i++) {
             if (!inside[i]) continue;
             if (regression) {
-                support_near(lth_validation_value(v, 0, i), value[at], 1e-9);
+                support_near(lth_validation_value(v, 0, i), value[at], 1e-6);
                 squares += (value[at] - rows[i].y) * (value[at] - rows[i].y);
             } else {
                 const char *name = lth_svm_class_at(svm, label[at])->name;
@@ -524,7 +524,7 @@ static void check_cv(const char *target, bool regression) {
         lth_table_free(test);
     }
     if (regression) {
-        support_near(lth_validation_metrics(v, 0, LTH_NONE)->rmse, sqrt(squares / ROWS), 1e-9);
+        support_near(lth_validation_metrics(v, 0, LTH_NONE)->rmse, sqrt(squares / ROWS), 1e-6);
         assert_true(isnan(lth_validation_metrics(v, 0, LTH_NONE)->nlpd));
     } else {
         support_near(lth_validation_label_metrics(v, 0, LTH_NONE)->accuracy, right / ROWS, 1e-12);
