@@ -96,7 +96,9 @@ static const lth__engine engines[] = {
      lth__gapped_neon,
      lth__gapped_weigh_neon,
      lth__gapped_sum_neon,
-     &lth__letters_sve256},
+     &lth__letters_sve256,
+     lth__smo_solve_portable,
+     lth__add_rows_portable},
 #endif
 #ifdef LTH_ARM
     {"neon",
@@ -105,7 +107,9 @@ static const lth__engine engines[] = {
      lth__gapped_neon,
      lth__gapped_weigh_neon,
      lth__gapped_sum_neon,
-     &lth__letters_neon},
+     &lth__letters_neon,
+     lth__smo_solve_portable, /* whose vectors are those of NEON */
+     lth__add_rows_portable},
 #endif
     {"portable",
      always,
