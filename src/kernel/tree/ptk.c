@@ -206,13 +206,13 @@ static lth_status diagonal(const lth__node *node, const lth__eval *eval, const l
 /* ---- On a device ---- */
 
 static lth__ptk_terms terms_of(const lth__node *node, const lth__eval *eval) {
-    const state *st = eval->state[node->index];
-    bool soft = st->config->sim != LTH__SIM_EXACT;
+    const lth__ptk_plan *plan = eval->state[node->index];
+    bool soft = plan->similarity != NULL;
     return (lth__ptk_terms){.soft_leaves = soft,
-                            .soft_all = soft && st->config->soft_all,
-                            .decay = st->decay,
-                            .gap = st->gap,
-                            .similarity = st->similarity};
+                            .soft_all = soft && plan->soft_all,
+                            .decay = plan->decay,
+                            .gap = plan->gap,
+                            .similarity = plan->similarity};
 }
 
 static bool device_able(const lth__node *node, const lth__eval *eval) {
