@@ -21,18 +21,34 @@ static uint32_t band_of(const meeting *x, uint32_t subtree) {
     return x->band_of[lth__ptk_key(x->plan, subtree)] - 1; /* of a row: there is one */
 }
 
+/* The children of a production of the rows: a bit for each of their bands, more or less; and the
+ * bands themselves, unless there are too many. */
+typedef struct children {
+    size_t count;
+    uint64_t mask;
+    uint32_t band[LONGEST];
+} children;
+
+static void list_children(const meeting *x, uint32_t subtree, children *out) {
+    const uint32_t *child = lth__forest_children(x->plan->forest, subtree);
+    out->count = lth__forest_subtree(x->plan->forest, subtree)->children;
+    out->mask = 0;
+    for (size_t u = 0; u < out->count; u++) {
+        uint32_t number = band_of(x, child[u]);
+        out->mask |= (uint64_t)1 << number % 64;
+        if (u < LONGEST) out->band[u] = number;
+    }
+}
+
 /* The pairs of children with one band, by u, then v; LTH__PTK_MATCHES + 1 when there are more, or
  * may be. */
-static size_t match_children(const meeting *x, const uint32_t *child, size_t children,
-                             const group *g, match *out) {
+static size_t match_children(const meeting *x, const children *c, const group *g, match *out) {
     size_t count = 0;
-    if (children > LONGEST || g->children > LONGEST) return LTH__PTK_MATCHES + 1;
+    if (c->count > LONGEST || g->children > LONGEST) return LTH__PTK_MATCHES + 1;
     const uint32_t *kid_bands = x->kid_bands + g->first_band;
-    for (size_t u = 0; u < children; u++) {
-        uint32_t own = band_of(x, child[u]);
-        if (!(g->mask >> own % 64 & 1)) continue;
+    for (size_t u = 0; u < c->count; u++) {
         for (size_t v = 0; v < g->children; v++) {
-            if (kid_bands[v] != own) continue;
+            if (kid_bands[v] != c->band[u]) continue;
             if (count == LTH__PTK_MATCHES) return LTH__PTK_MATCHES + 1;
             out[count++] = (match){(uint8_t)u, (uint8_t)v};
         }
@@ -46,12 +62,12 @@ static bool is_for_loop(size_t matches, size_t cells) {
 }
 
 static lth_status add_entry(meeting *x, program *p, size_t number, const match *found, size_t count,
-                            size_t children, lth_error *err) {
+                            size_t length, lth_error *err) {
     const group *g = &x->groups[number];
     entry e = {.group = (uint32_t)number, .matches = (uint32_t)count, .match = x->match_count};
     LTH_TRY(GROW(x->entries, LTH__PTK_ENTRIES, x->entry_count));
     LTH_TRY(GROW(x->matches, LTH__PTK_MATCH_LISTS, x->match_count + LTH__PTK_MATCHES));
-    if (is_for_loop(count, children * g->children)) {
+    if (is_for_loop(count, length * g->children)) {
         e.matches = LTH__PTK_NONE;
     } else {
         for (size_t m = 0; m < count; m++) x->matches[x->match_count++] = found[m];
@@ -63,17 +79,14 @@ static lth_status add_entry(meeting *x, program *p, size_t number, const match *
 }
 
 static lth_status make_program(meeting *x, const row *r, program *p, lth_error *err) {
-    const lth__forest *f = x->plan->forest;
     const band *b = &x->bands[r->band];
-    const uint32_t *child = lth__forest_children(f, r->subtree);
-    size_t children = lth__forest_subtree(f, r->subtree)->children;
-    uint64_t mask = 0;
-    for (size_t u = 0; u < children; u++) mask |= (uint64_t)1 << band_of(x, child[u]) % 64;
-    for (size_t g = b->group; g < b->group + b->groups; g++) {
+    children c;
+    list_children(x, r->subtree, &c);
+    for (size_t g = b->group; c.count > 0 && g < b->group + b->groups; g++) {
         match found[LTH__PTK_MATCHES];
-        if (!(x->groups[g].mask & mask)) continue;
-        size_t count = match_children(x, child, children, &x->groups[g], found);
-        if (count > 0) LTH_TRY(add_entry(x, p, g, found, count, children, err));
+        if (!(x->groups[g].mask & c.mask)) continue;
+        size_t count = match_children(x, &c, &x->groups[g], found);
+        if (count > 0) LTH_TRY(add_entry(x, p, g, found, count, c.count, err));
     }
     return LTH_OK;
 }

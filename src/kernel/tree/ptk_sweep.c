@@ -71,9 +71,8 @@ typedef struct children {
     size_t count;
 } children;
 
-INLINE number load(const sweep *x, const ref *r, uint32_t column, bool slopes) {
-    number base = {r->soft ? 0 : x->base.value, r->soft ? 0 : x->base.by_decay,
-                   r->soft ? 0 : x->base.by_gap};
+INLINE number load(number c, const ref *r, uint32_t column, bool slopes) {
+    number base = {r->soft ? 0 : c.value, r->soft ? 0 : c.by_decay, r->soft ? 0 : c.by_gap};
     if (r->at) return sum_of(base, get(r->at + (slopes ? 3 : 1) * (size_t)column, slopes));
     return r->only == column ? sum_of(base, r->one) : base;
 }
@@ -108,7 +107,7 @@ static void make_chain(const sweep *x, const entry *e, const group *g, children 
 INLINE number follow(const sweep *x, const chain *c, size_t j, bool slopes) {
     number A[LTH__PTK_MATCHES], sum = {0, 0, 0};
     for (size_t t = 0; t < c->count; t++) {
-        A[t] = load(x, c->child[t], c->kid[t][j], slopes);
+        A[t] = load(x->base, c->child[t], c->kid[t][j], slopes);
         if (c->before[t] > 0) {
             number before = {1, 0, 0};
             for (size_t k = 0; k < c->before[t]; k++)
@@ -144,7 +143,7 @@ INLINE number loop_over(sweep *x, const group *g, children c, size_t j, bool slo
             if (kid_bands[v] == r->band) {
                 number before = P[v];
                 before.value += 1;
-                A = product(load(x, r, kid[v * g->width], slopes), before);
+                A = product(load(x->base, r, kid[v * g->width], slopes), before);
             }
             sum = sum_of(sum, A);
             P[v] = sum_of(skip(x->meeting.plan, P[v], 1), q);
@@ -169,10 +168,10 @@ INLINE void fill_entry(sweep *x, const entry *e, children c, double *out, bool s
     chain way;
     make_chain(x, e, g, c, &way);
     if (way.count == 1) { /* the usual case */
-        for (size_t j = 0; j < g->width; j++) {
-            number only = load(x, way.child[0], way.kid[0][j], slopes);
-            put(out + j * lanes, product(decay, only), slopes);
-        }
+        const ref child = *way.child[0];
+        const uint32_t *kid = way.kid[0];
+        for (size_t j = 0; j < g->width; j++)
+            put(out + j * lanes, product(decay, load(x->base, &child, kid[j], slopes)), slopes);
         return;
     }
     for (size_t j = 0; j < g->width; j++)

@@ -205,7 +205,8 @@ static lth_status prepare(const lth__node *node, lth__eval *eval, void **out, lt
     const lth__trees *trees = lth__trees_of(eval->rows->encoder, node->field);
     lth__tree_plan *plan = lth__calloc(1, sizeof *plan);
     if (!plan) return lth__fail_memory(err, sizeof *plan);
-    *plan = (lth__tree_plan){.forest = trees->forest,
+    *plan = (lth__tree_plan){.ctx = eval->ctx,
+                             .forest = trees->forest,
                              .index = trees->index,
                              .rows = side_of(node, eval->rows),
                              .cols = side_of(node, eval->cols),

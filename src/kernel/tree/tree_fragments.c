@@ -14,6 +14,7 @@
  */
 #include <stdlib.h>
 
+#include "base/parallel.h"
 #include "kernel/tree/tree_match.h"
 
 typedef struct node {
@@ -196,8 +197,18 @@ typedef struct comparison {
     lth__fragment_room *room;
     lth__tree_gradient gradient;
     double weight, value;
+    size_t work; /* since it was asked whether to go on */
     lth_error *err;
 } comparison;
+
+enum { WORK_TO_ASK = 1 << 20 };
+
+static lth_status note_work(comparison *x, size_t work) {
+    x->work += work;
+    if (x->work < WORK_TO_ASK) return LTH_OK;
+    x->work = 0;
+    return lth__parallel_ask(x->plan->ctx);
+}
 
 static lth_status reserve(comparison *x, size_t count) {
     if (count <= x->room->capacity ||
@@ -277,6 +288,7 @@ static lth_status compare_fragment(comparison *x, uint32_t a, uint32_t b, double
     x->room->pairs[0] = (pair){.a = a, .b = b};
     for (size_t k = 0; k < count; k++) LTH_TRY(add_children(x, k, &count));
     x->value += times * fill_delta(x, count);
+    LTH_TRY(note_work(x, count));
     if (!x->gradient.decay || x->weight == 0) return LTH_OK;
     for (size_t k = 0; k < count; k++) pull_pair(x, &x->room->pairs[k], times * x->weight);
     return LTH_OK;
@@ -317,6 +329,7 @@ static void count_meetings(comparison *x, size_t i, size_t from, size_t to) {
 static lth_status compare_kind(comparison *x, size_t i, size_t from, size_t to) {
     bool self = x->a == x->b;
     count_meetings(x, i, from, to);
+    LTH_TRY(note_work(x, to - from));
     for (size_t j = self ? i : from; j < to; j++) {
         double times = x->room->times[j - from] * (self && j > i ? 2 : 1);
         if (times > 0)

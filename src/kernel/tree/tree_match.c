@@ -16,6 +16,7 @@
  */
 #include <string.h>
 
+#include "base/parallel.h"
 #include "kernel/tree/tree_meeting.h"
 
 enum { MOST_NUMBERS = 1 << 21 }; /* of Delta */
@@ -286,6 +287,7 @@ static lth_status match_parts(const lth__tree_plan *plan, const lth__tile *tile,
         part p = waiting[--count];
         bool too_large = false;
         meeting x = {.plan = plan, .tile = tile, .part = p, .room = room};
+        LTH_TRY(lth__parallel_ask(plan->ctx));
         LTH_TRY(match_part(&x, W, K, gradient, &too_large, err));
         if (!too_large) continue;
         if (p.rows == 1 && p.cols == 1) {

@@ -20,6 +20,7 @@ typedef struct lth__tree_side {
 } lth__tree_side;
 
 typedef struct lth__tree_plan {
+    lth_ctx *ctx;
     const lth__forest *forest;
     const lth__tree_index *index;
     lth__tree_side rows, cols;

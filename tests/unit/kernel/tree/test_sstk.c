@@ -413,6 +413,34 @@ static void test_large_pairs(void **state) {
     lth__free(trees[1]);
 }
 
+/* Goes on a few times, then no more. */
+static int stop(void *user, const char *what, double done, double total) {
+    (void)what, (void)done, (void)total;
+    size_t *asked = user;
+    return ++*asked > 2;
+}
+
+/* A pair that would take hours. */
+static void test_cancel(void **state) {
+    (void)state;
+    enum { LARGE = 500000 };
+    char *trees[] = {chain(LARGE, 1, 0), chain(LARGE, 1, 1)};
+    size_t asked = 0;
+    lth_ctx_options options;
+    lth_ctx_options_init(&options);
+    options.threads = 1;
+    options.progress = stop;
+    options.user = &asked;
+    fixture f = fixture_open("sstk(text)", &options);
+    const lth_items *items = fixture_encode(&f, (const char *const *)trees, 2);
+    double K[4];
+    assert_int_equal(lth_gram(f.kernel, items, NULL, K, 2, NULL), LTH_ECANCELED);
+    assert_int_equal(lth_gram_diagonal(f.kernel, items, K, NULL), LTH_ECANCELED);
+    fixture_close(&f);
+    lth__free(trees[0]);
+    lth__free(trees[1]);
+}
+
 static char *wide(size_t children, const char *last) {
     lth__string text = {0};
     lth__string_format(&text, "(S");
@@ -490,12 +518,12 @@ static void test_penn_trees(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_known_values), cmocka_unit_test(test_small_cases),
-        cmocka_unit_test(test_fragments),    cmocka_unit_test(test_gradients),
-        cmocka_unit_test(test_two_tables),   cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_tiles),        cmocka_unit_test(test_large_tiles),
-        cmocka_unit_test(test_large_pairs),  cmocka_unit_test(test_deep_and_wide),
-        cmocka_unit_test(test_penn_trees),
+        cmocka_unit_test(test_known_values),  cmocka_unit_test(test_small_cases),
+        cmocka_unit_test(test_fragments),     cmocka_unit_test(test_gradients),
+        cmocka_unit_test(test_two_tables),    cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_tiles),         cmocka_unit_test(test_large_tiles),
+        cmocka_unit_test(test_large_pairs),   cmocka_unit_test(test_cancel),
+        cmocka_unit_test(test_deep_and_wide), cmocka_unit_test(test_penn_trees),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
