@@ -557,7 +557,8 @@ typedef enum lth_point { LTH_POINT_MEAN = 0, LTH_POINT_MEDIAN } lth_point;
  * start, the largest component of its gradient, and seconds since the fit began. `start` counts
  * from 0 (the informed one). Return non-zero to stop: the fit then ends well, with the best point
  * so far, marked as interrupted. After the search, what intervals and averages take tells the last
- * step again, with more evaluations; a model that is stopped then has neither. */
+ * step again, with more evaluations; a model that is stopped then has neither. Fits of a
+ * cross-validation tell it from any worker thread, one at a time. */
 typedef struct lth_gp_step {
     size_t start, iteration, evaluations;
     double evidence, gradient, seconds;
