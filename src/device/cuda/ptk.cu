@@ -19,8 +19,9 @@ constexpr size_t room_limit = size_t(8) << 30; // bytes for tables
 struct Forest {
     const uint64_t *start;             // of a tree: its nodes, and its children and buckets in arrays as long
     const uint32_t *buckets, *heights; // how many a tree has
-    const uint32_t *label, *key, *place;
+    const uint32_t *label, *key;
     const uint32_t *first, *children, *child; // of a node: its children, within the tree
+    const uint32_t *child_key, *child_place;
     const uint32_t *bucket_key, *bucket_start, *member;
     const uint32_t *level; // the first node of each height
 };
@@ -29,18 +30,21 @@ struct Side {
     size_t count = 0;
     uint32_t most_nodes = 0, most_children = 0;
     Room<uint64_t> start;
-    Room<uint32_t> buckets, heights, label, key, place, first, children, child, bucket_key, bucket_start, member, level;
+    Room<uint32_t> buckets, heights, label, key, first, children, child, child_key, child_place;
+    Room<uint32_t> bucket_key, bucket_start, member, level;
     std::vector<std::pair<uint32_t, uint32_t>> most; // by key: how many nodes a tree has of it at most
 
     Forest forest() const {
-        return {start, buckets, heights, label, key, place, first, children, child, bucket_key, bucket_start, member, level};
+        return {start,     buckets,     heights,    label,        key,    first, children, child,
+                child_key, child_place, bucket_key, bucket_start, member, level};
     }
 };
 
 // A tree's part of it. What has one entry more than nodes is kept one place further for each tree before.
 struct Tree {
     uint32_t nodes, buckets, heights;
-    const uint32_t *label, *key, *place, *first, *children, *child, *bucket_key, *bucket_start, *member, *level;
+    const uint32_t *label, *key, *first, *children, *child, *child_key, *child_place;
+    const uint32_t *bucket_key, *bucket_start, *member, *level;
 };
 
 __device__ Tree tree_of(const Forest &f, uint64_t item) {
@@ -50,10 +54,11 @@ __device__ Tree tree_of(const Forest &f, uint64_t item) {
             f.heights[item],
             f.label + at,
             f.key + at,
-            f.place + at,
             f.first + at,
             f.children + at,
             f.child + at,
+            f.child_key + at,
+            f.child_place + at,
             f.bucket_key + at,
             f.bucket_start + at + item,
             f.member + at,
@@ -173,24 +178,34 @@ template <bool TANGENT> struct Pairing {
         return first;
     }
 
+    __device__ bool has(const uint32_t *keys, uint32_t count, uint32_t key) const {
+        bool found = false;
+        for (uint32_t v = 0; v < count; v++) found |= keys[v] == key;
+        return found;
+    }
+
+    // P is 0 until a child matches, and only shrinks where none does.
     __device__ Number<TANGENT> compare_children(uint32_t i, uint32_t j) const {
         Number<TANGENT> sum;
         uint32_t m = a.children[i], n = b.children[j];
-        const uint32_t *s = a.child + a.first[i], *t = b.child + b.first[j];
+        const uint32_t *s = a.child + a.first[i], *keys = a.child_key + a.first[i];
+        const uint32_t *other_keys = b.child_key + b.first[j], *other_place = b.child_place + b.first[j];
+        bool begun = false;
         for (uint32_t u = 0; u < m; u++) {
-            Number<TANGENT> Q;
-            uint32_t key = a.key[s[u]], place = at[s[u]];
-            for (uint32_t v = 0; v < n; v++) {
+            Number<TANGENT> Q, none;
+            bool matches = has(other_keys, n, keys[u]);
+            uint32_t place = at[s[u]];
+            for (uint32_t v = 0; v < n && (matches || begun); v++) {
                 double *here = P + uint64_t(v) * 32 * (TANGENT ? 3 : 1);
-                Number<TANGENT> p, A;
-                if (u > 0) p = load<TANGENT>(here, 32);
-                if (b.key[t[v]] == key) {
-                    A = join(load<TANGENT>(delta + place + b.place[t[v]], job.table_size), p);
+                Number<TANGENT> p = begun ? load<TANGENT>(here, 32) : none, A;
+                if (other_keys[v] == keys[u]) {
+                    A = join(load<TANGENT>(delta + place + other_place[v], job.table_size), p);
                     add(sum, A);
                 }
                 keep(here, 32, skip(job.gap, p, Q));
                 Q = skip(job.gap, Q, A);
             }
+            begun |= matches;
         }
         return sum;
     }
@@ -278,7 +293,8 @@ class Builder {
 
     lth_status put(Side *to, lth_error *err) {
         size_t nodes = from.start[from.count] - from.start[0];
-        for (auto *x : {&label, &key, &place, &first, &children, &child, &bucket_key, &member}) x->resize(nodes);
+        for (auto *x : {&label, &key, &place, &first, &children, &child, &child_key, &child_place, &bucket_key, &member})
+            x->resize(nodes);
         for (auto *x : {&bucket_start, &level}) x->resize(nodes + from.count);
         for (size_t i = 0; i <= from.count; i++) start.push_back(from.start[i] - from.start[0]);
         for (size_t i = 0; i < from.count; i++) add_tree(i);
@@ -292,10 +308,11 @@ class Builder {
         LTH_DO(put(to->heights, heights, err));
         LTH_DO(put(to->label, label, err));
         LTH_DO(put(to->key, key, err));
-        LTH_DO(put(to->place, place, err));
         LTH_DO(put(to->first, first, err));
         LTH_DO(put(to->children, children, err));
         LTH_DO(put(to->child, child, err));
+        LTH_DO(put(to->child_key, child_key, err));
+        LTH_DO(put(to->child_place, child_place, err));
         LTH_DO(put(to->bucket_key, bucket_key, err));
         LTH_DO(put(to->bucket_start, bucket_start, err));
         LTH_DO(put(to->member, member, err));
@@ -306,7 +323,8 @@ class Builder {
     using Numbers = std::vector<uint32_t>;
     const lth__device_nodes &from;
     std::vector<uint64_t> start;
-    Numbers buckets, heights, label, key, place, first, children, child, bucket_key, bucket_start, member, level;
+    Numbers buckets, heights, label, key, place, first, children, child, child_key, child_place;
+    Numbers bucket_key, bucket_start, member, level;
     Numbers height, order, number, stack; // of one tree; number: of a node in post-order
     std::unordered_map<uint32_t, uint32_t> most;
     uint32_t most_nodes = 0, most_children = 0;
@@ -354,6 +372,10 @@ class Builder {
         heights.push_back(levels);
         most_nodes = std::max(most_nodes, nodes);
         fill_buckets(base, item, nodes);
+        for (uint32_t k = 0; k < used; k++) {
+            child_key[base + k] = key[base + child[base + k]];
+            child_place[base + k] = place[base + child[base + k]];
+        }
     }
 
     void fill_buckets(size_t base, size_t item, uint32_t nodes) {
