@@ -43,6 +43,9 @@ void measure_targets(const plan *p, report *r);   /* rows 25 and 26 */
 void measure_sequences(const plan *p, report *r); /* row 27 */
 void measure_aligned(const plan *p, report *r);   /* row 28 */
 
+/* Speeds of a prediction and an explanation of one row. */
+void measure_one_row(const plan *p, report *r);
+
 /* Speeds of instruction sets, lengths and orders, and of other programs. */
 void measure_speeds(const plan *p, report *r);
 
