@@ -143,6 +143,7 @@ static void measure_all(const plan *p, const char *part, report *r) {
         {"sequences", measure_sequences},
         {"aligned sequences", measure_aligned},
         {"instruction sets, lengths, orders", measure_speeds},
+        {"one row", measure_one_row},
     };
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         if (!strstr(parts[i].what, part)) continue;

@@ -46,6 +46,9 @@ void measure_orders(const plan *p, report *r);    /* row 31 */
 void measure_few(const plan *p, report *r);       /* row 32 */
 void measure_folds(const plan *p, report *r);     /* rows 33 and 34 */
 
+/* Speeds of a prediction and an explanation of one row. */
+void measure_one_row(const plan *p, report *r);
+
 /* Speeds of instruction sets, lengths and orders, and of other programs. */
 void measure_speeds(const plan *p, report *r);
 

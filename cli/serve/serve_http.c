@@ -2,6 +2,7 @@
  * headers; a request waits for a free context, and nobody else waits for a slow client. */
 #define _GNU_SOURCE 1 /* open_memstream */
 
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -126,6 +127,7 @@ static void make_answer(server *s, request *r, char **text, size_t *size) {
         set_problem(&r->problem, 503, "out of memory");
         return;
     }
+    __fsetlocking(out, FSETLOCKING_BYCALLER); /* no other thread writes to it */
     bool good = r->route->answer(s, r, out, &r->problem), lost = ferror(out) != 0;
     if (!good) note_patience(s, r);
     if ((fclose(out) != 0 || lost) && good) set_problem(&r->problem, 503, "out of memory");
