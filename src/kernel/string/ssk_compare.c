@@ -28,13 +28,13 @@ static void interleave(const uint32_t *symbols, size_t count, size_t length, con
 /* ---- Long pairs, one at a time ---- */
 
 /* Lanes of pairs would need as many long pairs; a pair by itself fills the lanes when it is long,
- * and loses a few of the hundred while they fill and empty. The rule looks at the pair alone: its
- * value must not depend on the tile it is in. With a table, each lane looks up its own row, which
- * is slower than four rows that all share. */
-enum { LONG = 1500, LONG_WITH_TABLE = 8000 };
+ * and loses less of them while they fill and empty than few pairs leave empty. The rule looks at
+ * the pair alone: its value must not depend on the tile it is in. With a table, each lane looks up
+ * its own row, which is slower than four rows that all share. */
+enum { LONG_FOR_A_LANE = 180, LONG_WITH_TABLE = 8000 };
 
 static bool is_long(const lth__ssk_plan *plan, size_t length) {
-    if (!plan->similarity) return length >= LONG;
+    if (!plan->similarity) return length >= LONG_FOR_A_LANE * plan->lanes->lanes;
     bool tabled = plan->similarity->table[LTH__SIM_VALUE];
     return tabled && plan->along <= LTH__ALONG_GAP && length >= LONG_WITH_TABLE;
 }
@@ -244,6 +244,8 @@ static lth_status allocate_rows(const lth__ssk_plan *plan, const lth__tile *tile
     return allocate_results(plan, &largest, w, err);
 }
 
+enum { ROWS_TO_ASK = 1 << 12 }; /* from one question whether to go on to the next */
+
 /* One part of the similarities of s, four positions at a time, with every symbol of the columns. */
 static lth_status load_quads(const lth__ssk_plan *plan, lth__sim_part part, const uint32_t *s,
                              size_t length, workspace *w, void *quads, lth_error *err) {
@@ -255,6 +257,7 @@ static lth_status load_quads(const lth__ssk_plan *plan, lth__sim_part part, cons
                                      w->row_table, w->slots, err));
     }
     for (size_t j = 0; j < length; j += LTH__ROW_STEP) {
+        if (j % ROWS_TO_ASK == 0) LTH_TRY(lth__parallel_ask(plan->ctx));
         const void *row[LTH__ROW_STEP];
         for (size_t r = 0; r < LTH__ROW_STEP; r++) {
             if (j + r >= length)
@@ -301,10 +304,12 @@ static lth_status compare_long_group(const lth__ssk_plan *plan, const lth__tile 
     return LTH_OK;
 }
 
-/* One row of the tile against all its columns. */
+/* One row of the tile against all its columns. It is loaded for lanes: long pairs do without. */
 static lth_status compare_row(const lth__ssk_plan *plan, const lth__tile *tile, size_t r,
                               workspace *w, lth__ssk_take *take, void *user, lth_error *err) {
+    const uint32_t *s = lth__sequence_symbols(plan->rows, tile->row[r]);
     size_t length = lth__sequence_length(plan->rows, tile->row[r]), count;
+    bool loaded = false;
     for (size_t first = 0; first < tile->cols; first += count) {
         size_t width = w->columns[first].length;
         count = w->t_count[first];
@@ -313,6 +318,8 @@ static lth_status compare_row(const lth__ssk_plan *plan, const lth__tile *tile, 
             LTH_TRY(compare_long_group(plan, tile, r, first, count, w, take, user, err));
             continue;
         }
+        if (!loaded) LTH_TRY(load_row(plan, s, length, w, err));
+        loaded = true;
         lth__ssk_job job = job_for(plan, w, length, width);
         job.t = w->t + w->t_start[first];
         if (!plan->lanes->ssk(&job, w->value, w->tangent)) return LTH_ECANCELED;
@@ -332,7 +339,6 @@ static lth_status compare_rows(const lth__ssk_plan *plan, const lth__tile *tile,
     for (size_t r = 0; r < tile->rows; r++) {
         size_t length = lth__sequence_length(plan->rows, tile->row[r]);
         if (length == 0) continue;
-        LTH_TRY(load_row(plan, lth__sequence_symbols(plan->rows, tile->row[r]), length, w, err));
         LTH_TRY(compare_row(plan, tile, r, w, take, user, err));
         LTH_TRY(lth__parallel_ask(plan->ctx));
     }
