@@ -137,6 +137,7 @@ static size_t sweep_chained(const scheme *c, const block *b, size_t j) {
     for (int group = 0, done = 0, levels; group < c->groups; group++, done += levels) {
         if (group > 0 && (size_t)done >= ends) break;
         int left = c->groups - group;
+        x.passes_on = left > 1;
         levels = (c->levels - done + left - 1) / left;
         (group == 0 ? c->copies->head : c->copies->tail)[levels].run(&x);
         x.P += levels * c->kinds;

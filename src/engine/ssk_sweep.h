@@ -46,6 +46,7 @@ typedef struct strip {
         *dsims;        /* and their slopes: [column][LTH__ROW_STEP], from the first of these rows */
     const real *quads; /* of these rows                                 */
     size_t slots;
+    bool passes_on;      /* another group follows */
     vec *total, *dtotal; /* k_i, from the first order whose A the group is given */
 } strip;
 
@@ -155,7 +156,7 @@ INLINE void sweep_rows(const int levels, const int rows, const source from, cons
             P[i * kinds] = p;
             if (tangent) P[i * kinds + 1] = dp;
         }
-        if (at != ALONE) {
+        if (at == HEAD || (at == TAIL && x->passes_on)) {
 #pragma GCC unroll 4
             for (int r = 0; r < rows; r++) {
                 link[r * kinds] = a[r];

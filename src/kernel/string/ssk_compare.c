@@ -189,6 +189,8 @@ static lth_status allocate_rows(const lth__ssk_plan *plan, const lth__tile *tile
     return allocate_results(plan, &largest, w, err);
 }
 
+enum { ROWS_TO_ASK = 1 << 12 }; /* from one question whether to go on to the next */
+
 /* One part of the similarities of s, four positions at a time, with every symbol of the columns. */
 static lth_status load_quads(const lth__ssk_plan *plan, lth__sim_part part, const uint32_t *s,
                              size_t length, workspace *w, void *quads, lth_error *err) {
@@ -200,6 +202,7 @@ static lth_status load_quads(const lth__ssk_plan *plan, lth__sim_part part, cons
                                      w->row_table, w->slots, err));
     }
     for (size_t j = 0; j < length; j += LTH__ROW_STEP) {
+        if (j % ROWS_TO_ASK == 0) LTH_TRY(lth__parallel_ask(plan->ctx));
         const void *row[LTH__ROW_STEP];
         for (size_t r = 0; r < LTH__ROW_STEP; r++) {
             if (j + r >= length)
@@ -263,10 +266,12 @@ static void take_group(const lth__ssk_plan *plan, const lth__tile *tile, size_t 
          w->tangent ? w->tangent + skipped : NULL);
 }
 
-/* One row of the tile against all its columns. */
+/* One row of the tile against all its columns. It is loaded for lanes: long pairs do without. */
 static lth_status compare_row(const lth__ssk_plan *plan, const lth__tile *tile, size_t r,
                               workspace *w, lth__ssk_take *take, void *user, lth_error *err) {
+    const uint32_t *s = lth__sequence_symbols(plan->rows, tile->row[r]);
     size_t length = lth__sequence_length(plan->rows, tile->row[r]);
+    bool loaded = false;
     for (size_t group = w->part.begin; group < w->part.end; group++) {
         size_t width = width_of(w, group);
         if (width == 0) continue;
@@ -274,6 +279,8 @@ static lth_status compare_row(const lth__ssk_plan *plan, const lth__tile *tile, 
             LTH_TRY(compare_long_group(plan, tile, r, group, w, take, user, err));
             continue;
         }
+        if (!loaded) LTH_TRY(load_row(plan, s, length, w, err));
+        loaded = true;
         lth__ssk_job job = job_for(plan, w, length, width);
         job.t = w->groups->t + w->groups->start[group];
         if (!plan->lanes->ssk(&job, w->value, w->tangent)) return LTH_ECANCELED;
@@ -289,7 +296,6 @@ static lth_status compare_rows(const lth__ssk_plan *plan, const lth__tile *tile,
     for (size_t r = 0; r < tile->rows; r++) {
         size_t length = lth__sequence_length(plan->rows, tile->row[r]);
         if (length == 0) continue;
-        LTH_TRY(load_row(plan, lth__sequence_symbols(plan->rows, tile->row[r]), length, w, err));
         LTH_TRY(compare_row(plan, tile, r, w, take, user, err));
         LTH_TRY(lth__parallel_ask(plan->ctx));
     }

@@ -3,12 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A pair by itself loses a few of the hundred lanes' steps while they fill and empty. With a table,
- * each lane looks up its own row, which is slower than four rows that all share. */
-enum { LONG = 1500, LONG_WITH_TABLE = 8000 };
+/* A pair by itself loses less of the lanes while they fill and empty than few pairs leave empty. With
+ * a table, each lane looks up its own row, which is slower than four rows that all share. */
+enum { LONG_FOR_A_LANE = 180, LONG_WITH_TABLE = 8000 };
 
 bool lth__ssk_is_long(const lth__ssk_plan *plan, size_t length) {
-    if (!plan->similarity) return length >= LONG;
+    if (!plan->similarity) return length >= LONG_FOR_A_LANE * plan->lanes->lanes;
     bool tabled = plan->similarity->table[LTH__SIM_VALUE];
     return tabled && plan->along <= LTH__ALONG_GAP && length >= LONG_WITH_TABLE;
 }
