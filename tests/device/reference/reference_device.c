@@ -73,6 +73,7 @@ static lth__device_table table = {
     .sstk = lth__ref_sstk,
     .wrap = lth__ref_wrap,
     .wrap_pull = lth__ref_wrap_pull,
+    .smo = lth__ref_smo,
 };
 
 __attribute__((visibility("default"))) lth__device_table_fn lth__device_table_get;
