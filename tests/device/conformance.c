@@ -375,6 +375,7 @@ static void run_checks(const conformance_options *o, const contexts *c) {
     if (!conformance_expect(conformance_tables_create(&t), "no temporary files")) return;
     check_kernels(c, o, &t);
     check_models(c, o, &t);
+    conformance_svm(c->cpu, c->device[F64], o, &t);
     conformance_tables_remove(&t);
     conformance_faults(o);
 }

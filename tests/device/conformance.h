@@ -63,6 +63,9 @@ void conformance_side_close(conformance_side *s);
 double conformance_worst(const double *want, const double *got, size_t count, double scale,
                          double floor);
 
+/* Support vector machines. */
+void conformance_svm(lth_ctx *cpu, lth_ctx *device, const conformance_options *o,
+                     const conformance_tables *t);
 /* What cancels, fails or runs beside others. */
 void conformance_faults(const conformance_options *o);
 /* How fast it is. */

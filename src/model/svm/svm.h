@@ -125,6 +125,28 @@ lth_status lth__svm_decide_rows(const lth__svm_solution *s, const lth__svm_gram 
 lth_status lth__svm_path_solve(const lth__svm_problem *problem, const lth__svm_setting *settings,
                                size_t count, lth__svm_solution *out, lth_error *err);
 
+/* Of C-SVC and epsilon-SVR, in units of the matrix: the largest beta of a side; and how exact. */
+double lth__svm_bound(const lth__svm_problem *p, const lth__svm_setting *s, bool positive);
+double lth__svm_tolerance(const lth__svm_problem *p, const lth__svm_setting *s);
+/* All rows are on one side: the solution is a function that says so. */
+bool lth__svm_is_one_sided(const lth__svm_problem *p, const lth__svm_setting *s);
+/* LTH_ENUMERIC when it is not finite. */
+lth_status lth__svm_check_solution(const lth__svm_solution *z, const lth__svm_setting *s,
+                                   lth_error *err);
+
+/* On a device (svm_device.c): a problem with settings that differ in C, and where their solutions
+ * go. *done = false when the device has too little memory. */
+typedef struct lth__svm_device_task {
+    lth__svm_problem problem;
+    size_t setting_count;
+    const lth__svm_setting *settings;
+    lth__svm_solution **solutions;
+} lth__svm_device_task;
+
+bool lth__svm_device_wants(const lth__svm_gram *g, size_t problems, const lth__svm_setting *s);
+lth_status lth__svm_device_solve(const lth__svm_gram *g, const lth__svm_device_task *tasks,
+                                 size_t count, const char *what, bool *done, lth_error *err);
+
 /* Without a threshold (svm_origin.c). */
 lth_status lth__svm_origin_solve(const lth__svm_problem *problem, const lth__svm_setting *setting,
                                  lth__svm_solution *out, lth_error *err);

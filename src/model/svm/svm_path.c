@@ -59,13 +59,18 @@ static double C_of(const path *t, const lth__svm_setting *s) {
     return fmin(s->C * t->problem->gram->scale, largest_C);
 }
 
+double lth__svm_bound(const lth__svm_problem *p, const lth__svm_setting *s, bool positive) {
+    double C = fmin(s->C * p->gram->scale, largest_C);
+    return s->regression ? C : fmin(C * p->weight[!positive], largest_C);
+}
+
 /* Numbers that are small want a smaller tolerance, and large ones cannot have this one. */
-static double tolerance_of(const path *t) {
-    if (!t->setting->regression) return tolerance;
+double lth__svm_tolerance(const lth__svm_problem *p, const lth__svm_setting *s) {
+    if (!s->regression) return tolerance;
     double least = INFINITY, most = -INFINITY;
-    for (size_t i = 0; i < t->problem->count; i++) {
-        least = fmin(least, t->problem->y[i]);
-        most = fmax(most, t->problem->y[i]);
+    for (size_t i = 0; i < p->count; i++) {
+        least = fmin(least, p->y[i]);
+        most = fmax(most, p->y[i]);
     }
     double spread = most - least;
     return spread > 0 ? fmax(tolerance * fmin(spread, 1), 1e-6 * spread) : tolerance;
@@ -78,8 +83,7 @@ static void set_bounds(path *t) {
     size_t n = p->count;
     for (size_t i = 0; i < n; i++) {
         bool positive = p->y[i] > 0;
-        double C = s->nu_svm && !s->regression ? 1 : C_of(t, s);
-        if (!s->regression && !s->nu_svm) C = fmin(C * p->weight[!positive], largest_C);
+        double C = s->nu_svm && !s->regression ? 1 : lth__svm_bound(p, s, positive);
         hi[i] = s->regression || positive ? C : 0;
         lo[i] = s->nu_svm || (!s->regression && positive) ? 0 : -C;
         if (!s->nu_svm) continue;
@@ -146,7 +150,7 @@ static lth_status go_to(path *t, const lth__svm_setting *s, lth_error *err) {
     const lth__svm_setting *last = t->setting;
     t->setting = s;
     w->epsilon = s->regression && !s->nu_svm ? s->epsilon : 0;
-    w->tolerance = tolerance_of(t);
+    w->tolerance = lth__svm_tolerance(t->problem, s);
     w->relative = s->nu_svm && !s->regression;
     w->unfinished = false;
     set_bounds(t);

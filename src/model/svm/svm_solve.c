@@ -5,8 +5,7 @@
 #include "engine/engine.h"
 #include "model/svm/svm.h"
 
-/* All rows on one side: a function that says so. */
-static bool is_one_sided(const lth__svm_problem *p, const lth__svm_setting *s) {
+bool lth__svm_is_one_sided(const lth__svm_problem *p, const lth__svm_setting *s) {
     if (s->regression) return false;
     for (size_t i = 1; i < p->count; i++) {
         if (p->y[i] != p->y[0]) return false;
@@ -18,10 +17,10 @@ static lth_status solve(const lth__svm_problem *p, const lth__svm_setting *s, si
                         lth__svm_solution *out, lth_error *err) {
     size_t done = 0;
     lth_status status = LTH_OK;
-    if (!is_one_sided(p, s) && !p->gram->linear && !s->origin)
+    if (!lth__svm_is_one_sided(p, s) && !p->gram->linear && !s->origin)
         return lth__svm_path_solve(p, s, count, out, err);
     for (; status == LTH_OK && done < count; done += status == LTH_OK) {
-        if (is_one_sided(p, s))
+        if (lth__svm_is_one_sided(p, s))
             out[done] = (lth__svm_solution){.rho = p->count > 0 ? -p->y[0] : 0};
         else if (p->gram->linear)
             status = lth__svm_linear_solve(p, &s[done], &out[done], err);
@@ -40,16 +39,22 @@ static bool is_finite(const lth__svm_solution *s) {
     return finite;
 }
 
+lth_status lth__svm_check_solution(const lth__svm_solution *z, const lth__svm_setting *s,
+                                   lth_error *err) {
+    if (is_finite(z)) return LTH_OK;
+    return lth__fail(err, LTH_ENUMERIC, "the solver found no finite weights: %s",
+                     s->nu_svm ? "take a smaller nu"
+                               : "take a smaller C, or check the numbers in the table");
+}
+
 lth_status lth__svm_solve_all(const lth__svm_problem *p, const lth__svm_setting *settings,
                               size_t count, lth__svm_solution *out, lth_error *err) {
-    bool finite = true;
+    lth_status status = LTH_OK;
     LTH_TRY(solve(p, settings, count, out, err));
-    for (size_t i = 0; i < count; i++) finite = finite && is_finite(&out[i]);
-    if (finite) return LTH_OK;
-    for (size_t i = 0; i < count; i++) lth__svm_solution_free(&out[i]);
-    return lth__fail(err, LTH_ENUMERIC, "the solver found no finite weights: %s",
-                     settings->nu_svm ? "take a smaller nu"
-                                      : "take a smaller C, or check the numbers in the table");
+    for (size_t i = 0; i < count && status == LTH_OK; i++)
+        status = lth__svm_check_solution(&out[i], &settings[i], err);
+    for (size_t i = 0; status != LTH_OK && i < count; i++) lth__svm_solution_free(&out[i]);
+    return status;
 }
 
 lth_status lth__svm_solve(const lth__svm_problem *p, const lth__svm_setting *s,

@@ -298,6 +298,64 @@ static lth_status train_part(void *user, size_t index, unsigned worker, lth_erro
     return status;
 }
 
+/* ---- By a device ---- */
+
+/* A job with its arrays: row and target of each row, then its settings and where they go. */
+static lth_status make_task(const job *j, lth__svm_device_task *out, lth_error *err) {
+    const trainer *t = j->trainer;
+    const lth__svm_lesson *l = t->lesson;
+    size_t *row = lth__alloc(t->count, sizeof *row);
+    double *y = lth__alloc(t->count, sizeof *y);
+    lth__svm_setting *settings = lth__alloc(l->setting_count, sizeof *settings);
+    lth__svm_solution **solutions = lth__alloc(l->setting_count, sizeof *solutions);
+    *out = (lth__svm_device_task){.problem = {.gram = t->gram, .row = row, .y = y},
+                                  .settings = settings,
+                                  .solutions = solutions};
+    if (!row || !y || !settings || !solutions) return lth__fail_memory(err, 0);
+    const lth__svm_part *part = &t->machine->parts[j->part];
+    out->problem.count = gather(t, part, row, y);
+    weigh(t, part, &out->problem);
+    for (size_t k = 0; k < l->setting_count; k++) {
+        if (l->refused && l->refused[k]) continue;
+        settings[out->setting_count] = l->settings[k];
+        solutions[out->setting_count++] = &t->machine[k].parts[j->part].solution;
+    }
+    if (!lth__svm_is_one_sided(&out->problem, t->setting)) return LTH_OK;
+    for (size_t k = 0; k < out->setting_count; k++)
+        LTH_TRY(lth__svm_solve(&out->problem, &settings[k], solutions[k], err));
+    out->setting_count = 0;
+    return LTH_OK;
+}
+
+static void free_task(lth__svm_device_task *t) {
+    lth__free((void *)t->problem.row);
+    lth__free((void *)t->problem.y);
+    lth__free((void *)t->settings);
+    lth__free((void *)t->solutions);
+}
+
+/* *done = false: it is for the CPU. */
+static lth_status train_on_device(const job *list, size_t jobs, const lth__svm_gram *gram,
+                                  const char *what, bool *done, lth_error *err) {
+    size_t problems = 0;
+    bool wanted = jobs > 0;
+    *done = false;
+    for (size_t i = 0; i < jobs; i++) problems += list[i].trainer->lesson->setting_count;
+    for (size_t i = 0; i < jobs && wanted; i++) {
+        const trainer *t = list[i].trainer;
+        wanted = !t->machine->probability && lth__svm_device_wants(gram, problems, t->setting);
+    }
+    if (!wanted) return LTH_OK;
+    lth__svm_device_task *tasks = lth__calloc(jobs, sizeof *tasks);
+    if (!tasks) return lth__fail_memory(err, jobs * sizeof *tasks);
+    lth_status status = LTH_OK;
+    for (size_t i = 0; status == LTH_OK && i < jobs; i++) status = make_task(&list[i], &tasks[i], err);
+    if (status == LTH_OK) status = lth__svm_device_solve(gram, tasks, jobs, what, done, err);
+    for (size_t i = 0; i < jobs; i++) free_task(&tasks[i]);
+    lth__free(tasks);
+    return status;
+}
+
 static lth_status run_jobs(const trainer *trainers, size_t count, const lth__svm_gram *gram,
                            const char *what, lth_error *err) {
     size_t jobs = 0, used = 0;
@@ -315,7 +373,10 @@ static lth_status run_jobs(const trainer *trainers, size_t count, const lth__svm
     if (status == LTH_OK) {
         qsort(list, jobs, sizeof *list, dearest_first);
         for (size_t i = 0; i < jobs; i++) cost[i] = list[i].cost;
-        status = lth__parallel_for(gram->ctx, what, jobs, cost, train_part, list, err);
+        bool done;
+        status = train_on_device(list, jobs, gram, what, &done, err);
+        if (status == LTH_OK && !done)
+            status = lth__parallel_for(gram->ctx, what, jobs, cost, train_part, list, err);
     }
     lth__free(list);
     lth__free(cost);

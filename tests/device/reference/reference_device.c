@@ -79,6 +79,7 @@ static lth__device_table table = {
     .ordered = lth__ref_ordered,
     .ordered_free = lth__ref_ordered_free,
     .ptk = lth__ref_ptk,
+    .smo = lth__ref_smo,
 };
 
 __attribute__((visibility("default"))) lth__device_table_fn lth__device_table_get;

@@ -77,6 +77,7 @@ lth_status lth__ref_strings(lth__device *d, const uint32_t *symbols, const size_
                             size_t count, lth__device_strings **out, lth_error *err);
 void lth__ref_strings_free(lth__device *d, lth__device_strings *s);
 lth_status lth__ref_ssk(lth__device *d, const lth__device_ssk *job, lth_error *err);
+lth_status lth__ref_smo(lth__device *d, const lth__device_smo *job, lth_error *err);
 lth_status lth__ref_la(lth__device *d, const lth__device_la *job, lth_error *err);
 lth_status lth__ref_trees(lth__device *d, const lth__device_forest *forest, lth__device_trees **out,
                           lth_error *err);
