@@ -4,16 +4,24 @@
 #include <string.h>
 
 #include "base/parallel.h"
+#include "kernel/string/ssk_brief.h"
+#include "kernel/string/ssk_quads.h"
 
 static size_t round_up(size_t value, size_t step) {
     return (value + step - 1) / step * step;
 }
 
-/* The part of the similarities along which the derivative goes, LTH__SIM_VALUE if it does not. */
-static lth__sim_part slope_part(const lth__ssk_plan *plan) {
-    if (plan->along == LTH__ALONG_TEMPERATURE) return LTH__SIM_BY_TEMPERATURE;
-    if (plan->along == LTH__ALONG_RARITY) return LTH__SIM_BY_RARITY;
-    return LTH__SIM_VALUE;
+/* Of the derivatives by gap and by parameters of the similarities the latter have tables. */
+static lth__sim_part part_along(lth__along along) {
+    return along == LTH__ALONG_TEMPERATURE ? LTH__SIM_BY_TEMPERATURE : LTH__SIM_BY_RARITY;
+}
+
+static bool goes_along(const lth__ssk_plan *plan, lth__along along) {
+    return plan->slopes && plan->by[along];
+}
+
+static bool goes_along_similarities(const lth__ssk_plan *plan) {
+    return goes_along(plan, LTH__ALONG_TEMPERATURE) || goes_along(plan, LTH__ALONG_RARITY);
 }
 
 /* Write one string into its lane, padded to `length`. `slot` maps symbols, NULL = as they are, each
@@ -33,7 +41,7 @@ enum { LONG = 8000 };
 
 static bool is_long(const lth__ssk_plan *plan, size_t length) {
     bool tabled = !plan->similarity || plan->similarity->table[LTH__SIM_VALUE];
-    return tabled && plan->along <= LTH__ALONG_GAP && length >= LONG;
+    return tabled && !goes_along_similarities(plan) && length >= LONG;
 }
 
 static bool is_canceled(const void *ctx) {
@@ -95,19 +103,18 @@ typedef struct workspace {
     uint32_t *s, *t;
     size_t *t_start, *t_count; /* of each group in t, and its columns, by the first of them */
     void *scratch;
-    double *value, *tangent;
+    double *value, *tangent, *slope; /* the last is [lth__along][lane] */
     size_t pair[LTH__MAX_LANES];
-    /* Matching by similarities: */
-    uint32_t *slot, *slot_symbols; /* symbol -> column of the row table; NULL = itself */
-    size_t slots;                  /* of a row table, with the one for padding           */
-    void *quads, *slope_quads, *row_table, *zeros;
+    lth__ssk_quads by;    /* where symbols match by similarities */
+    lth__ssk_brief brief; /* for pairs of short strings */
 } workspace;
 
 static void free_workspace(workspace *w) {
-    void *blocks[] = {w->columns,      w->s,         w->t,       w->t_start,    w->t_count,
-                      w->scratch,      w->value,     w->tangent, w->quads,      w->slot,
-                      w->slot_symbols, w->row_table, w->zeros,   w->slope_quads};
+    void *blocks[] = {w->columns, w->s,     w->t,       w->t_start, w->t_count,
+                      w->scratch, w->value, w->tangent, w->slope};
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) lth__free(blocks[i]);
+    lth__ssk_quads_free(&w->by);
+    lth__ssk_brief_close(&w->brief);
 }
 
 static lth_status sort_columns(const lth__ssk_plan *plan, const lth__tile *tile, workspace *w,
@@ -123,46 +130,20 @@ static lth_status sort_columns(const lth__ssk_plan *plan, const lth__tile *tile,
     return LTH_OK;
 }
 
-/* Number the symbols of the tile's columns 0, 1, 2, ...: the columns of a row table. */
-static lth_status number_slots(const lth__ssk_plan *plan, const lth__tile *tile, workspace *w,
-                               lth_error *err) {
-    if (plan->similarity->table[LTH__SIM_VALUE]) {
-        w->slots = plan->similarity->symbols + 1;
-        return LTH_OK;
-    }
-    size_t vocabulary = plan->vocabulary, units = 0, used = 0;
-    for (size_t c = 0; c < tile->cols; c++) units += lth__sequence_length(plan->cols, tile->col[c]);
-    size_t most = units < vocabulary ? units : vocabulary;
-    w->slot = lth__alloc(vocabulary, sizeof *w->slot);
-    w->slot_symbols = lth__alloc(most, sizeof *w->slot_symbols);
-    if (!w->slot || !w->slot_symbols) return lth__fail_memory(err, 0);
-    memset(w->slot, 0xff, vocabulary * sizeof *w->slot);
-    for (size_t c = 0; c < tile->cols; c++) {
-        const uint32_t *t = lth__sequence_symbols(plan->cols, tile->col[c]);
-        size_t length = lth__sequence_length(plan->cols, tile->col[c]);
-        for (size_t k = 0; k < length; k++) {
-            if (w->slot[t[k]] != UINT32_MAX) continue;
-            w->slot[t[k]] = (uint32_t)used;
-            w->slot_symbols[used++] = t[k];
-        }
-    }
-    w->slots = used + 1;
-    return LTH_OK;
-}
-
 /* The group of columns that begins at `first`, and its width (that of its longest string). Columns
  * share a group where their values are not changed by it, and long ones not with others. */
 static size_t group_size(const lth__ssk_plan *plan, const workspace *w, size_t cols, size_t first,
                          size_t *width) {
     size_t count = 1;
-    bool tangent = plan->along != LTH__ALONG_NOTHING;
     bool is_first_long = is_long(plan, w->columns[first].length);
+    bool is_first_brief = lth__ssk_is_brief(plan, w->columns[first].length);
     lth__ssk_job job = {.order = plan->order,
                         .match = plan->similarity ? LTH__MATCH_QUADS : LTH__MATCH_EXACT,
                         .cols = w->columns[first].length};
     while (count < plan->lanes->lanes && first + count < cols &&
            is_long(plan, w->columns[first + count].length) == is_first_long &&
-           plan->lanes->ssk_shares(&job, tangent, w->columns[first + count].length))
+           lth__ssk_is_brief(plan, w->columns[first + count].length) == is_first_brief &&
+           plan->lanes->ssk_shares(&job, plan->slopes, w->columns[first + count].length))
         count++;
     *width = job.cols;
     return count;
@@ -181,15 +162,15 @@ static lth_status interleave_columns(const lth__ssk_plan *plan, const lth__tile 
     }
     w->t = lth__alloc(total, sizeof *w->t);
     if (!w->t) return lth__fail_memory(err, total * sizeof *w->t);
-    uint32_t pad = plan->similarity ? (uint32_t)w->slots - 1 : LTH__PAD_T;
+    uint32_t pad = plan->similarity ? (uint32_t)w->by.slots - 1 : LTH__PAD_T;
     for (size_t first = 0; first < tile->cols; first += count) {
         count = w->t_count[first];
         width = w->columns[first].length;
         for (size_t lane = 0; lane < lanes; lane++) {
             const column *c = &w->columns[first + (lane < count ? lane : 0)];
             const uint32_t *symbols = lth__sequence_symbols(plan->cols, tile->col[c->index]);
-            interleave(symbols, lane < count ? c->length : 0, width, w->slot, 1, pad, lanes, lane,
-                       w->t + w->t_start[first]);
+            interleave(symbols, lane < count ? c->length : 0, width, w->by.slot_of, 1, pad, lanes,
+                       lane, w->t + w->t_start[first]);
         }
     }
     return LTH_OK;
@@ -215,87 +196,107 @@ static lth__ssk_job job_for(const lth__ssk_plan *plan, const workspace *w, size_
         .cols = cols,
         .s = w->s,
         .match = plan->similarity ? LTH__MATCH_QUADS : LTH__MATCH_EXACT,
-        .table = w->quads,
-        .slope = w->slope_quads,
-        .slots = w->slots,
+        .table = w->by.quads[LTH__SIM_VALUE],
+        .slots = w->by.slots,
         .scratch = w->scratch,
     };
 }
 
 static lth_status allocate_results(const lth__ssk_plan *plan, const lth__ssk_job *largest,
                                    workspace *w, lth_error *err) {
-    bool tangent = plan->along != LTH__ALONG_NOTHING;
-    size_t results = plan->order * plan->lanes->lanes;
-    w->scratch = lth__alloc(plan->lanes->ssk_scratch(largest, tangent), 1);
+    size_t results = plan->order * plan->lanes->lanes, slopes = LTH__ALONG * plan->lanes->lanes;
+    w->scratch = lth__alloc(plan->lanes->ssk_scratch(largest, plan->slopes), 1);
     w->value = lth__alloc(results, sizeof *w->value);
-    w->tangent = tangent ? lth__alloc(results, sizeof *w->tangent) : NULL;
-    if (!w->scratch || !w->value || (tangent && !w->tangent)) return lth__fail_memory(err, 0);
+    w->tangent = plan->slopes ? lth__alloc(results, sizeof *w->tangent) : NULL;
+    w->slope = plan->slopes ? lth__alloc(slopes, sizeof *w->slope) : NULL;
+    bool ok = w->scratch && w->value && (!plan->slopes || (w->tangent && w->slope));
+    return ok ? LTH_OK : lth__fail_memory(err, 0);
+}
+
+/* The tables that a row needs; of a row that is not short, or that meets columns that are not, also
+ * those of the values. */
+static bool needs_part(const lth__ssk_plan *plan, const workspace *w, bool brief_row,
+                       lth__sim_part part) {
+    size_t first = w->columns[0].length;
+    bool others = !brief_row || !lth__ssk_is_brief(plan, first);
+    if (part == LTH__SIM_BASIS) return brief_row;
+    if (part == LTH__SIM_BY_TEMPERATURE) return others && goes_along(plan, LTH__ALONG_TEMPERATURE);
+    if (part == LTH__SIM_BY_RARITY) return others && goes_along(plan, LTH__ALONG_RARITY);
+    return others;
+}
+
+static lth_status allocate_tables(const lth__ssk_plan *plan, const lth__tile *tile, size_t rows,
+                                  workspace *w, lth_error *err) {
+    bool needed[LTH__SIM_PARTS] = {0};
+    for (size_t r = 0; r < tile->rows; r++) {
+        bool brief = lth__ssk_is_brief(plan, lth__sequence_length(plan->rows, tile->row[r]));
+        for (int part = 0; part < LTH__SIM_PARTS; part++)
+            needed[part] |= needs_part(plan, w, brief, (lth__sim_part)part);
+    }
+    LTH_TRY(lth__ssk_quads_allocate(plan, rows, needed, &w->by, err));
+    w->brief.job.match = LTH__MATCH_QUADS;
+    w->brief.job.table = w->by.quads[LTH__SIM_BASIS];
+    w->brief.job.slots = w->by.slots;
     return LTH_OK;
 }
 
 static lth_status allocate_rows(const lth__ssk_plan *plan, const lth__tile *tile, workspace *w,
                                 lth_error *err) {
     size_t rows = round_up(longest_row(plan, tile), LTH__ROW_STEP);
-    size_t real = plan->lanes->real_size;
     if (plan->similarity) {
-        bool whole = plan->similarity->table[LTH__SIM_VALUE] != NULL;
-        bool slope = slope_part(plan) != LTH__SIM_VALUE;
-        w->quads = lth__alloc(rows * w->slots, real);
-        w->slope_quads = slope ? lth__alloc(rows * w->slots, real) : NULL;
-        w->zeros = lth__calloc(w->slots, real);
-        /* Zeroed, so that the slot for padding is 0. */
-        w->row_table = whole ? NULL : lth__calloc(rows * w->slots, real);
-        if (!w->quads || !w->zeros || (!whole && !w->row_table) || (slope && !w->slope_quads))
-            return lth__fail_memory(err, rows * w->slots * real);
+        LTH_TRY(allocate_tables(plan, tile, rows, w, err));
     } else {
         w->s = lth__alloc(rows * plan->lanes->lanes, sizeof *w->s);
         if (!w->s) return lth__fail_memory(err, rows * plan->lanes->lanes * sizeof *w->s);
     }
     lth__ssk_job largest = job_for(plan, w, rows, w->columns[0].length);
+    if (goes_along_similarities(plan)) largest.slope = w; /* there will be one */
     return allocate_results(plan, &largest, w, err);
 }
 
-/* One part of the similarities of s, four positions at a time, with every symbol of the columns. */
-static lth_status load_quads(const lth__ssk_plan *plan, lth__sim_part part, const uint32_t *s,
-                             size_t length, workspace *w, void *quads, lth_error *err) {
-    const lth__similarity *sim = plan->similarity;
-    size_t row_bytes = w->slots * plan->lanes->real_size;
-    const char *table = sim->table[part];
-    if (!table) {
-        LTH_TRY(lth__similarity_tile(sim, part, s, length, w->slot_symbols, w->slots - 1,
-                                     w->row_table, w->slots, err));
-    }
-    for (size_t j = 0; j < length; j += LTH__ROW_STEP) {
-        const void *row[LTH__ROW_STEP];
-        for (size_t r = 0; r < LTH__ROW_STEP; r++) {
-            if (j + r >= length)
-                row[r] = w->zeros;
-            else if (table)
-                row[r] = table + s[j + r] * row_bytes;
-            else
-                row[r] = (char *)w->row_table + (j + r) * row_bytes;
+/* What the columns of the tile need to meet short rows. */
+static lth_status open_brief(const lth__ssk_plan *plan, const lth__tile *tile, workspace *w,
+                             lth_error *err) {
+    size_t lanes = plan->lanes->lanes, positions = 0, count;
+    if (!plan->brief) return LTH_OK;
+    for (size_t first = 0; first < tile->cols; first += w->t_count[first])
+        positions = w->t_start[first] / lanes + w->columns[first].length;
+    LTH_TRY(lth__ssk_brief_open(plan, longest_row(plan, tile), w->columns[0].length, positions,
+                                &w->brief, err));
+    for (size_t first = 0; first < tile->cols; first += count) {
+        count = w->t_count[first];
+        for (size_t lane = 0; lane < count; lane++) {
+            const column *c = &w->columns[first + lane];
+            const uint32_t *symbols = lth__sequence_symbols(plan->cols, tile->col[c->index]);
+            lth__ssk_brief_weigh_col(&w->brief, symbols, c->length, w->t_start[first] / lanes,
+                                     lane);
         }
-        plan->lanes->make_quads(row, w->slots, (char *)quads + j * row_bytes);
     }
     return LTH_OK;
-}
-
-static lth_status load_row_quads(const lth__ssk_plan *plan, const uint32_t *s, size_t length,
-                                 workspace *w, lth_error *err) {
-    LTH_TRY(load_quads(plan, LTH__SIM_VALUE, s, length, w, w->quads, err));
-    if (!w->slope_quads) return LTH_OK;
-    return load_quads(plan, slope_part(plan), s, length, w, w->slope_quads, err);
 }
 
 static lth_status load_row(const lth__ssk_plan *plan, const uint32_t *s, size_t length,
                            workspace *w, lth_error *err) {
-    if (plan->similarity) return load_row_quads(plan, s, length, w, err);
     size_t lanes = plan->lanes->lanes, rows = round_up(length, LTH__ROW_STEP);
-    for (size_t j = 0; j < rows; j++) {
+    bool brief = lth__ssk_is_brief(plan, length);
+    if (brief) lth__ssk_brief_weigh_row(&w->brief, s, length);
+    for (int part = 0; plan->similarity && part < LTH__SIM_PARTS; part++) {
+        if (needs_part(plan, w, brief, (lth__sim_part)part))
+            LTH_TRY(lth__ssk_quads_load(plan, (lth__sim_part)part, s, length, &w->by, err));
+    }
+    for (size_t j = 0; !plan->similarity && j < rows; j++) {
         uint32_t symbol = j < length ? s[j] : LTH__PAD_S;
         for (size_t lane = 0; lane < lanes; lane++) w->s[j * lanes + lane] = symbol;
     }
     return LTH_OK;
+}
+
+/* By gap is all there is. */
+static void take_long(const lth__ssk_plan *plan, size_t pair, workspace *w, lth__ssk_take *take,
+                      void *user) {
+    if (plan->slopes)
+        w->slope[LTH__ALONG_GAP] = lth__ssk_weigh(plan->nu, plan->order, w->tangent, 1);
+    take(user, &pair, 1, 1, w->value, w->slope);
 }
 
 static lth_status compare_long_group(const lth__ssk_plan *plan, const lth__tile *tile, size_t r,
@@ -307,9 +308,40 @@ static lth_status compare_long_group(const lth__ssk_plan *plan, const lth__tile 
         LTH_TRY(compare_long_pair(plan, lth__sequence_symbols(plan->rows, tile->row[r]), p,
                                   lth__sequence_symbols(plan->cols, tile->col[c]),
                                   w->columns[i].length, w->value, w->tangent, err));
-        take(user, &pair, 1, 1, w->value, w->tangent);
+        take_long(plan, pair, w, take, user);
     }
     return LTH_OK;
+}
+
+/* Values, and slopes by all parameters, each in a pass of its own. `slope` has the tables. */
+static void compare_lanes(const lth__ssk_plan *plan, lth__ssk_job job, void *const *slope,
+                          workspace *w) {
+    size_t lanes = plan->lanes->lanes;
+    if (!plan->slopes) plan->lanes->ssk(&job, w->value, NULL);
+    for (int along = 0; along < LTH__ALONG; along++) {
+        if (!goes_along(plan, (lth__along)along)) continue;
+        job.slope = along == LTH__ALONG_GAP ? NULL : slope[part_along((lth__along)along)];
+        plan->lanes->ssk(&job, w->value, w->tangent);
+        for (size_t lane = 0; lane < lanes; lane++)
+            w->slope[(size_t)along * lanes + lane] =
+                lth__ssk_weigh(plan->nu, plan->order, w->tangent + lane, lanes);
+    }
+}
+
+/* A short row and a group of short columns. */
+static void compare_brief(size_t length, size_t first, workspace *w) {
+    lth__ssk_short *job = &w->brief.job;
+    job->rows = length;
+    job->cols = w->columns[first].length;
+    job->t = w->t + w->t_start[first];
+    lth__ssk_brief_run(&w->brief, w->t_start[first], w->value);
+}
+
+static lth__ssk_job job_at(const lth__ssk_plan *plan, const workspace *w, size_t length,
+                           size_t first) {
+    lth__ssk_job job = job_for(plan, w, length, w->columns[first].length);
+    job.t = w->t + w->t_start[first];
+    return job;
 }
 
 /* One row of the tile against all its columns. */
@@ -324,12 +356,14 @@ static lth_status compare_row(const lth__ssk_plan *plan, const lth__tile *tile, 
             LTH_TRY(compare_long_group(plan, tile, r, first, count, w, take, user, err));
             continue;
         }
-        lth__ssk_job job = job_for(plan, w, length, width);
-        job.t = w->t + w->t_start[first];
-        plan->lanes->ssk(&job, w->value, w->tangent);
+        bool brief = lth__ssk_is_brief(plan, length) && lth__ssk_is_brief(plan, width);
+        if (brief)
+            compare_brief(length, first, w);
+        else
+            compare_lanes(plan, job_at(plan, w, length, first), w->by.quads, w);
         for (size_t i = 0; i < count; i++)
             w->pair[i] = r * tile->cols + w->columns[first + i].index;
-        take(user, w->pair, count, plan->lanes->lanes, w->value, w->tangent);
+        take(user, w->pair, count, plan->lanes->lanes, w->value, brief ? w->brief.slope : w->slope);
         if (length >= LONG) LTH_TRY(lth__parallel_ask(plan->ctx));
     }
     return LTH_OK;
@@ -338,8 +372,9 @@ static lth_status compare_row(const lth__ssk_plan *plan, const lth__tile *tile, 
 static lth_status compare_rows(const lth__ssk_plan *plan, const lth__tile *tile, workspace *w,
                                lth__ssk_take *take, void *user, lth_error *err) {
     LTH_TRY(sort_columns(plan, tile, w, err));
-    if (plan->similarity) LTH_TRY(number_slots(plan, tile, w, err));
+    if (plan->similarity) LTH_TRY(lth__ssk_quads_number(plan, tile, &w->by, err));
     LTH_TRY(interleave_columns(plan, tile, w, err));
+    LTH_TRY(open_brief(plan, tile, w, err));
     LTH_TRY(allocate_rows(plan, tile, w, err));
     for (size_t r = 0; r < tile->rows; r++) {
         size_t length = lth__sequence_length(plan->rows, tile->row[r]);
@@ -379,21 +414,23 @@ static void interleave_self(const lth__ssk_plan *plan, const lth__sequences *seq
         const column *item = &items[lane < count ? lane : 0];
         const uint32_t *symbols = lth__sequence_symbols(sequences, item->index);
         size_t length = lane < count ? item->length : 0;
-        interleave(symbols, length, rows, NULL, stride, pad_s, lanes, lane, w->s);
-        interleave(symbols, length, job->cols, NULL, 1, pad_t, lanes, lane, w->t);
+        const uint32_t *slot = sim ? sim->slot : NULL;
+        interleave(symbols, length, rows, slot, stride, pad_s, lanes, lane, w->s);
+        interleave(symbols, length, job->cols, slot, 1, pad_t, lanes, lane, w->t);
+        if (!lth__ssk_is_brief(plan, job->cols)) continue;
+        lth__ssk_brief_weigh_lane(&w->brief, symbols, length, lane);
+        lth__ssk_brief_weigh_col(&w->brief, symbols, length, 0, lane);
     }
 }
 
 static lth_status allocate_self(const lth__ssk_plan *plan, size_t longest, workspace *w,
                                 lth__ssk_job *job, lth_error *err) {
     *job = job_for(plan, w, longest, longest);
-    if (plan->similarity) {
-        job->match = LTH__MATCH_TABLE;
-        job->table = plan->similarity->table[LTH__SIM_VALUE];
-        if (slope_part(plan) != LTH__SIM_VALUE)
-            job->slope = plan->similarity->table[slope_part(plan)];
-    }
+    if (plan->similarity) job->match = LTH__MATCH_TABLE;
+    if (goes_along_similarities(plan)) job->slope = w; /* there will be one */
     LTH_TRY(allocate_results(plan, job, w, err));
+    if (plan->brief) LTH_TRY(lth__ssk_brief_open(plan, longest, longest, longest, &w->brief, err));
+    if (plan->similarity) job->table = plan->similarity->table[LTH__SIM_VALUE];
     w->s = lth__alloc(round_up(job->rows, LTH__ROW_STEP) * plan->lanes->lanes, sizeof *w->s);
     w->t = lth__alloc(job->cols * plan->lanes->lanes, sizeof *w->t);
     if (!w->s || !w->t) return lth__fail_memory(err, 2 * job->rows * sizeof *w->s);
@@ -410,15 +447,27 @@ static lth_status compare_long_self(const lth__ssk_plan *plan, const lth__sequen
         const uint32_t *s = lth__sequence_symbols(sequences, items[i].index);
         LTH_TRY(compare_long_pair(plan, s, items[i].length, s, items[i].length, w->value,
                                   w->tangent, err));
-        take(user, &items[i].index, 1, 1, w->value, w->tangent);
+        take_long(plan, items[i].index, w, take, user);
     }
     return LTH_OK;
+}
+
+static void compare_brief_self(const lth__ssk_plan *plan, const lth__ssk_job *job, workspace *w) {
+    lth__ssk_short *own = &w->brief.job;
+    own->match = LTH__MATCH_TABLE;
+    own->table = plan->similarity->table[LTH__SIM_BASIS];
+    own->rows = job->rows;
+    own->cols = job->cols;
+    own->s = job->s;
+    own->t = job->t;
+    lth__ssk_brief_run(&w->brief, 0, w->value);
 }
 
 static lth_status compare_self(const lth__ssk_plan *plan, const lth__sequences *sequences,
                                size_t first, size_t last, workspace *w, lth__ssk_take *take,
                                void *user, lth_error *err) {
     size_t count = last - first;
+    void *const *tables = plan->similarity ? plan->similarity->table : NULL;
     w->columns = lth__alloc(count, sizeof *w->columns);
     if (!w->columns) return lth__fail_memory(err, count * sizeof *w->columns);
     for (size_t i = 0; i < count; i++)
@@ -435,9 +484,13 @@ static lth_status compare_self(const lth__ssk_plan *plan, const lth__sequences *
         }
         job.rows = job.cols;
         interleave_self(plan, sequences, w->columns + at, group, &job, w);
-        plan->lanes->ssk(&job, w->value, w->tangent);
+        bool brief = lth__ssk_is_brief(plan, job.cols);
+        if (brief)
+            compare_brief_self(plan, &job, w);
+        else
+            compare_lanes(plan, job, tables, w);
         for (size_t i = 0; i < group; i++) w->pair[i] = w->columns[at + i].index;
-        take(user, w->pair, group, plan->lanes->lanes, w->value, w->tangent);
+        take(user, w->pair, group, plan->lanes->lanes, w->value, brief ? w->brief.slope : w->slope);
     }
     return LTH_OK;
 }
@@ -460,7 +513,7 @@ lth_status lth__ssk_self_similarities(const lth__ssk_plan *plan, const lth__sequ
                                       size_t first, size_t last, lth__ssk_take *take, void *user,
                                       lth_error *err) {
     if (first == last) return LTH_OK;
-    if (!plan->similarity || plan->similarity->table[LTH__SIM_VALUE]) {
+    if (!plan->similarity || lth__ssk_has_tables(plan)) {
         workspace w = {0};
         lth_status status = compare_self(plan, sequences, first, last, &w, take, user, err);
         free_workspace(&w);

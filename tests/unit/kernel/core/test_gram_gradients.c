@@ -348,9 +348,10 @@ static void check_without_a_table(const char *kernel) {
     size_t cells = lth_kernel_params(f.kernel) * N * N;
     double *G = fixture_gradients(&f, f.items[0], NULL);
     lth__similarity *s = lth__words_of(&f.encoder->lexicons[0])->similarities;
-    assert_true(s && s->table[LTH__SIM_VALUE]);
+    assert_true(s && (s->table[LTH__SIM_VALUE] || s->table[LTH__SIM_BASIS]));
     lth__free(s->table[LTH__SIM_VALUE]);
-    s->table[LTH__SIM_VALUE] = NULL;
+    lth__free(s->table[LTH__SIM_BASIS]);
+    s->table[LTH__SIM_VALUE] = s->table[LTH__SIM_BASIS] = NULL;
     double *again = fixture_gradients(&f, f.items[0], NULL);
     fixture_check_near(again, G, cells, 1e-12, 1e-12);
     check_pull(&f, f.items[0], f.items[1], false);
