@@ -25,6 +25,7 @@ enum {
     LTH__MAX_LANES = 16,
     LTH__MAX_ORDER = 64,
     LTH__MOST_LEVELS = 8, /* of a sweep */
+    LTH__SHORT = 48,      /* symbols of a string that is short */
     LTH__ROW_STEP = 4, /* rows done at once, at most: s and quads are padded to a multiple of it */
 };
 
@@ -84,6 +85,30 @@ typedef struct lth__ssk_wave {
     const void *user;
 } lth__ssk_wave;
 
+/* A group of pairs of short strings, LTH__SHORT symbols at most, with S = D w_s w_t for
+ * similarities, or exp(-decay D) w_s w_t. `table` has D, as it is looked up for lth__ssk_job; with
+ * QUADS it begins at row 0. Weights and their slopes are reals of the precision at hand,
+ * [position][lane]. */
+typedef struct lth__ssk_short {
+    size_t order;
+    double gap;
+    size_t rows,
+        cols; /* longest s and longest t; tables and weights of s are padded to LTH__ROW_STEP */
+    const uint32_t *s, *t;
+    lth__match match; /* TABLE or QUADS */
+    const void *table;
+    size_t slots;
+    bool decays;
+    double decay;
+    const void *row_weight, *col_weight; /* w; NULL = 1                        */
+    const void *row_slope, *col_slope;   /* dlog w / drarity; NULL = none wanted */
+    const double *nu;                    /* [order]; for slopes                  */
+    void *scratch;                       /* ssk_short_scratch() bytes            */
+} lth__ssk_short;
+
+/* Derivatives of sum_i nu_i k_i. */
+enum { LTH__SHORT_BY_GAP, LTH__SHORT_BY_DECAY, LTH__SHORT_BY_RARITY, LTH__SHORT_SLOPES };
+
 /* Receives d/dS of row j: row[k * lanes + lane], as double. */
 typedef void lth__ssk_emit(void *user, size_t j, const double *row);
 
@@ -98,6 +123,11 @@ typedef struct lth__lanes {
      * its derivative by gap, or along job->slope. A pair gets the same bits whatever is in the
      * other lanes. False when it was told to stop. */
     bool (*ssk)(const lth__ssk_job *job, double *value, double *tangent);
+
+    /* The same for short strings, with slope[d * lanes + lane] or NULL. A string gets the same bits
+     * whatever longer ones are beside it. */
+    size_t (*ssk_short_scratch)(const lth__ssk_short *job, bool slopes);
+    void (*ssk_short)(const lth__ssk_short *job, double *value, double *slope);
 
     /* value[i * lanes + lane] = k_n of pattern i with that text, by exact matching and for match =
      * 1, where n is its number of symbols: the same bits as from ssk(). */

@@ -1,8 +1,10 @@
 /* Makes the table of one instruction set at one precision. A stub includes its vector vocabulary,
  * defines LANES_TABLE, and includes this. */
+#include "engine/simd_exp.h"
 #include "engine/ssk_lanes.h"
 #include "engine/ssk_patterns.h"
 #include "engine/ssk_reverse.h"
+#include "engine/ssk_short.h"
 #include "engine/ssk_wave.h"
 
 static void make_quads(const void *const row[LTH__ROW_STEP], size_t slots, void *out) {
@@ -79,6 +81,8 @@ const lth__lanes LANES_TABLE = {
     .ssk = ssk,
     .patterns_scratch = patterns_scratch,
     .patterns = patterns,
+    .ssk_short_scratch = ssk_short_scratch,
+    .ssk_short = ssk_short,
     .wave_scratch = wave_scratch,
     .ssk_wave = ssk_wave,
     .make_quads = make_quads,

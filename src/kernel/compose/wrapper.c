@@ -191,7 +191,7 @@ static lth__wrapper_row row_part(const state *st, const lth__tile *tile, size_t 
     return (lth__wrapper_row){.theta = st->theta,
                               .a = st->rows.self[tile->row[r]],
                               .b = b + first,
-                              .k = k + pair,
+                              .k = k ? k + pair : NULL,
                               .aid = aid ? aid + pair : NULL,
                               .count = last - first};
 }
@@ -331,13 +331,10 @@ static void pull_sides(const lth__node *node, const state *st, const lth__tile *
 static void weigh_linear(const state *st, const lth__tile *tile, const double *W, const double *b,
                          double *out) {
     for (size_t r = 0; r < tile->rows; r++) {
-        size_t self = find_self(st, tile, r);
-        double a = st->rows.self[tile->row[r]];
-        for (size_t c = 0; c < tile->cols; c++) {
-            size_t pair = r * tile->cols + c;
-            double dk = c == self ? 0 : st->wrapper->at(st->theta, 0, a, b[c]).dk;
-            out[pair] = W[pair] * dk;
-        }
+        size_t self = find_self(st, tile, r), first = r * tile->cols;
+        lth__wrapper_row row = row_part(st, tile, r, 0, tile->cols, b, NULL, NULL);
+        st->wrapper->weigh(&row, W + first, out + first);
+        if (self < tile->cols) out[first + self] = 0;
     }
 }
 

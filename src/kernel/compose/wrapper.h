@@ -31,6 +31,8 @@ typedef struct lth__wrapper {
     /* At (k_ab, k_aa, k_bb), once or for a row. */
     lth__wrapper_value (*at)(const double *theta, double k, double a, double b);
     void (*values)(const lth__wrapper_row *row);
+    /* to_k = w dk, of one that is linear: k is not read. */
+    void (*weigh)(const lth__wrapper_row *row, const double *w, double *to_k);
     /* The pull-back of weights w: to_k = w dk, to_b += w db. */
     void (*pull)(const lth__wrapper_row *row, const double *w, double *to_k, double *to_b,
                  lth__wrapper_sums *sums);
@@ -64,7 +66,8 @@ typedef struct lth__wrapper {
                                       __VA_ARGS__}
 
 #define LTH__WRAPPER_FIELDS(name, self_)                                                           \
-    .at = name##_at, .values = name##_values, .pull = name##_pull, .self = self_
+    .at = name##_at, .values = name##_values, .weigh = name##_weigh, .pull = name##_pull,          \
+    .self = self_
 
 #define LTH__WRAPPER_LOOPS(name, aid_of, at_)                                                      \
     static lth__wrapper_value name##_at(const double *theta, double k, double a, double b) {       \
@@ -76,6 +79,11 @@ typedef struct lth__wrapper {
             if (x->aid) x->aid[c] = aid_;                                                          \
             x->k[c] = at_(x->theta, x->k[c], x->a, x->b[c], aid_).value;                           \
         }                                                                                          \
+    }                                                                                              \
+    static void name##_weigh(const lth__wrapper_row *x, const double *w, double *to_k) {           \
+        const double *theta_ = x->theta, *b_ = x->b, a_ = x->a;                                    \
+        for (size_t c = 0; c < x->count; c++)                                                      \
+            to_k[c] = w[c] * at_(theta_, 0, a_, b_[c], aid_of(theta_, 0, a_, b_[c])).dk;           \
     }                                                                                              \
     static void name##_pull(const lth__wrapper_row *x, const double *w, double *to_k,              \
                             double *to_b, lth__wrapper_sums *sums) {                               \

@@ -173,7 +173,7 @@ typedef struct lth__memo {
     double *key; /* [tile][LTH__MEMO_KEYS]: what the planes were made for; NaN = nothing yet */
 } lth__memo;
 
-enum { LTH__MEMO_KEYS = 4 };
+enum { LTH__MEMO_KEYS = 5 };
 
 /* What is soon computed again is kept of so many rows at most: beyond, a model spends its time on
  * the matrix as a whole, and a plane takes as much memory as that. */

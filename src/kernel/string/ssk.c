@@ -37,6 +37,10 @@ static void read_parameters(const lth__node *node, const lth__eval *eval, lth__s
     const lth__ssk_config *c = node->config;
     double match = lth__node_value(node, eval, LTH__SSK_MATCH);
     st->plan.order = c->order;
+    st->plan.nu = st->nu;
+    st->plan.by[LTH__ALONG_GAP] = true;
+    st->plan.by[LTH__ALONG_TEMPERATURE] = c->temperature && !c->dimensions;
+    st->plan.by[LTH__ALONG_RARITY] = c->rarity && !c->dimensions;
     st->plan.gap = lth__node_value(node, eval, LTH__SSK_GAP);
     for (size_t i = 0; i < c->order; i++) {
         double weight = lth__node_value(node, eval, LTH__SSK_WEIGHTS + i),
@@ -45,6 +49,14 @@ static void read_parameters(const lth__node *node, const lth__eval *eval, lth__s
         st->nu[i] = weight * st->match_power[i];
         st->dnu[i] = weight * twice * pow(match, twice - 1);
     }
+}
+
+/* Short strings are matched by what similarities are made of, which does not change; a device, long
+ * strings, and what weighs dimensions read the similarities themselves. */
+static unsigned kept_tables(const lth__eval *eval, const lth__ssk_state *st) {
+    bool brief = st->plan.rows->longest <= LTH__SHORT && st->plan.cols->longest <= LTH__SHORT;
+    if (st->relevance || eval->device) return LTH__KEEPS_VALUES;
+    return brief ? LTH__KEEPS_BASIS : LTH__KEEPS_BASIS | LTH__KEEPS_VALUES;
 }
 
 /* Left as it is where units must be equal. */
@@ -59,6 +71,7 @@ static lth_status find_similarity(const lth__node *node, const lth__eval *eval, 
                               .temperature = 1,
                               .relevance = st->relevance,
                               .dimensions = c->dimensions};
+    matching.keeps = kept_tables(eval, st);
     if (c->temperature) matching.temperature = lth__node_value(node, eval, c->temperature);
     if (c->rarity) matching.rarity = lth__node_value(node, eval, c->rarity);
     uint32_t *number = NULL;
@@ -66,6 +79,7 @@ static lth_status find_similarity(const lth__node *node, const lth__eval *eval, 
         LTH_TRY(lth__ssk_letters(node, eval, &number, &matching.letters, err));
     lth_status status = lth__words_similarity(node, eval, matching, &st->plan.similarity, err);
     lth__free(number);
+    st->plan.brief = !st->relevance && !eval->device;
     return status;
 }
 
@@ -145,10 +159,10 @@ static lth_status prepare(const lth__node *node, lth__eval *eval, void **out, lt
     return status;
 }
 
-/* ---- Derivatives: gap with the values, and each parameter of the similarities in a pass of its
- * own, unless they are so many that a reverse pass serves them all (ssk_relevance.c) ---- */
+/* ---- Derivatives: by gap and by each parameter of the similarities, unless these are so many that
+ * a reverse pass over all of W serves them better (ssk_relevance.c) ---- */
 
-size_t lth__ssk_directions(const lth__ssk_config *c, lth__ssk_direction out[LTH__SSK_DIRECTIONS]) {
+size_t lth__ssk_directions(const lth__ssk_config *c, lth__ssk_direction out[LTH__ALONG]) {
     size_t count = 0;
     out[count++] = (lth__ssk_direction){LTH__ALONG_GAP, LTH__SSK_GAP};
     if (c->dimensions) return count;
@@ -157,9 +171,9 @@ size_t lth__ssk_directions(const lth__ssk_config *c, lth__ssk_direction out[LTH_
     return count;
 }
 
-static lth__ssk_plan plan_along(const lth__ssk_plan *plan, lth__along along) {
+static lth__ssk_plan plan_with_slopes(const lth__ssk_plan *plan, bool slopes) {
     lth__ssk_plan p = *plan;
-    p.along = along;
+    p.slopes = slopes;
     return p;
 }
 
@@ -173,15 +187,9 @@ typedef struct target {
     const lth__sink *sink; /* pull                     */
     double *slope;         /* diagonal: derivatives    */
     size_t pairs;          /* in the tile or diagonal  */
-    size_t param;          /* of the tangent, from the node's first */
-    bool first;            /* the direction that also gives values */
+    size_t count;          /* of the directions        */
+    lth__ssk_direction direction[LTH__ALONG];
 } target;
-
-static double weigh(const double *nu, size_t order, const double *x, size_t stride) {
-    double sum = 0;
-    for (size_t i = 0; i < order; i++) sum += nu[i] * x[i * stride];
-    return sum;
-}
 
 /* Where the results of the n-th pair begin, and how far apart they are. */
 static const double *results_at(const double *x, size_t n, size_t stride) {
@@ -193,21 +201,22 @@ static size_t step_of(size_t stride) {
 }
 
 static void take_values(void *user, const size_t *pair, size_t count, size_t stride,
-                        const double *value, const double *tangent) {
-    (void)tangent;
+                        const double *value, const double *slope) {
+    (void)slope;
     const target *t = user;
+    const double *nu = t->st->nu;
     if (stride == 0) {
-        double same = weigh(t->st->nu, t->st->plan.order, value, 1);
+        double same = lth__ssk_weigh(nu, t->st->plan.order, value, 1);
         for (size_t n = 0; n < count; n++) t->K[pair[n]] = same;
         return;
     }
     for (size_t n = 0; n < count; n++)
-        t->K[pair[n]] = weigh(t->st->nu, t->st->plan.order, value + n, stride);
+        t->K[pair[n]] = lth__ssk_weigh(nu, t->st->plan.order, value + n, stride);
 }
 
 static void take_orders(void *user, const size_t *pair, size_t count, size_t stride,
-                        const double *value, const double *tangent) {
-    (void)tangent;
+                        const double *value, const double *slope) {
+    (void)slope;
     const target *t = user;
     for (size_t n = 0; n < count; n++) {
         const double *x = results_at(value, n, stride);
@@ -217,18 +226,20 @@ static void take_orders(void *user, const size_t *pair, size_t count, size_t str
 }
 
 static void take_pull(void *user, const size_t *pair, size_t count, size_t stride,
-                      const double *value, const double *tangent) {
+                      const double *value, const double *slope) {
     const target *t = user;
     const lth__ssk_state *st = t->st;
     size_t order = st->plan.order, first = t->node->first_param, step = step_of(stride);
     for (size_t n = 0; n < count; n++) {
         double w = t->W[pair[n]];
-        const double *x = results_at(value, n, stride), *dx = results_at(tangent, n, stride);
-        if (t->first && t->K) t->K[pair[n]] = weigh(st->nu, order, x, step);
+        const double *x = results_at(value, n, stride), *dx = results_at(slope, n, stride);
+        if (t->K) t->K[pair[n]] = lth__ssk_weigh(st->nu, order, x, step);
         if (w == 0) continue;
-        lth__sink_add(t->sink, first + t->param, pair[n], w * weigh(st->nu, order, dx, step));
-        if (!t->first) continue;
-        lth__sink_add(t->sink, first + LTH__SSK_MATCH, pair[n], w * weigh(st->dnu, order, x, step));
+        for (size_t d = 0; d < t->count; d++)
+            lth__sink_add(t->sink, first + t->direction[d].param, pair[n],
+                          w * dx[t->direction[d].along * step]);
+        lth__sink_add(t->sink, first + LTH__SSK_MATCH, pair[n],
+                      w * lth__ssk_weigh(st->dnu, order, x, step));
         for (size_t i = 0; i < order; i++) {
             lth__sink_add(t->sink, first + LTH__SSK_WEIGHTS + i, pair[n],
                           w * st->match_power[i] * x[i * step]);
@@ -237,43 +248,49 @@ static void take_pull(void *user, const size_t *pair, size_t count, size_t strid
 }
 
 static void take_diagonal(void *user, const size_t *pair, size_t count, size_t stride,
-                          const double *value, const double *tangent) {
+                          const double *value, const double *slope) {
     const target *t = user;
     const lth__ssk_state *st = t->st;
     size_t order = st->plan.order;
     for (size_t n = 0; n < count; n++) {
         size_t item = pair[n];
-        if (t->first) t->K[item] = weigh(st->nu, order, value + n, stride);
+        t->K[item] = lth__ssk_weigh(st->nu, order, value + n, stride);
         if (!t->slope) continue;
-        double *slope = t->slope + t->node->first_param * t->pairs + item;
-        slope[t->param * t->pairs] = weigh(st->nu, order, tangent + n, stride);
-        if (!t->first) continue;
-        slope[LTH__SSK_MATCH * t->pairs] = weigh(st->dnu, order, value + n, stride);
+        double *own = t->slope + t->node->first_param * t->pairs + item;
+        for (size_t d = 0; d < t->count; d++)
+            own[t->direction[d].param * t->pairs] = slope[t->direction[d].along * stride + n];
+        own[LTH__SSK_MATCH * t->pairs] = lth__ssk_weigh(st->dnu, order, value + n, stride);
         for (size_t i = 0; i < order; i++)
-            slope[(LTH__SSK_WEIGHTS + i) * t->pairs] = st->match_power[i] * value[i * stride + n];
+            own[(LTH__SSK_WEIGHTS + i) * t->pairs] = st->match_power[i] * value[i * stride + n];
     }
 }
 
-/* ---- The memo: k_i of every pair and its derivatives, which weights and match do not change ----
- */
+/* ---- The memo: k_i of every pair, which weights and match do not change, and the derivatives of K
+ * by the parameters that do ---- */
 
-/* Planes 0 .. n-1 are the values, then n for each direction; `param` counts the directions here. */
+static void copy_plane(const size_t *pair, size_t count, bool neighbours, const double *from,
+                       double *to) {
+    enum { USUAL = 8 };
+    if (neighbours && count == USUAL)
+        memcpy(to + pair[0], from, USUAL * sizeof *to);
+    else
+        for (size_t n = 0; n < count; n++) to[pair[n]] = from[n];
+}
+
+/* Planes 0 .. n-1 are the values, then one for each direction; K, if it is wanted now, after all.
+ */
 static void take_planes(void *user, const size_t *pair, size_t count, size_t stride,
-                        const double *value, const double *tangent) {
+                        const double *value, const double *slope) {
     const target *t = user;
-    size_t order = t->st->plan.order, plane = order * (1 + t->param), n = 1;
+    size_t order = t->st->plan.order, n = 1;
+    double *planes = t->slope, *slopes = planes + order * t->pairs;
     while (n < count && pair[n] == pair[0] + n) n++;
-    for (size_t i = 0; i < order && n == count; i++) { /* neighbours: the usual case */
-        double *K = t->K + pair[0];
-        if (t->first) memcpy(K + i * t->pairs, value + i * stride, count * sizeof *K);
-        memcpy(K + (plane + i) * t->pairs, tangent + i * stride, count * sizeof *K);
-    }
-    for (size_t i = 0; i < order && n < count; i++) {
-        for (size_t k = 0; k < count; k++) {
-            if (t->first) t->K[i * t->pairs + pair[k]] = value[i * stride + k];
-            t->K[(plane + i) * t->pairs + pair[k]] = tangent[i * stride + k];
-        }
-    }
+    for (size_t i = 0; i < order; i++)
+        copy_plane(pair, count, n == count, value + i * stride, planes + i * t->pairs);
+    for (size_t d = 0; d < t->count; d++)
+        copy_plane(pair, count, n == count, slope + t->direction[d].along * stride,
+                   slopes + d * t->pairs);
+    if (t->K) take_values(user, pair, count, stride, value, slope);
 }
 
 /* A number that tells weights of dimensions apart. */
@@ -283,8 +300,11 @@ static double hash_relevance(const lth__similarity *sim) {
     return (double)(hash >> 11); /* as many bits as a double has */
 }
 
-static void memo_key(const lth__ssk_state *st, double key[LTH__MEMO_KEYS]) {
+/* The derivatives depend on the orders' weights too. */
+static void memo_key(const lth__ssk_state *st, size_t directions, double key[LTH__MEMO_KEYS]) {
     const lth__similarity *sim = st->plan.similarity;
+    uint64_t weights = lth__hash(0, st->nu, st->plan.order * sizeof *st->nu);
+    key[4] = directions > 0 ? (double)(weights >> 11) : 0;
     key[0] = st->plan.gap;
     key[1] = sim ? sim->temperature : 0;
     key[2] = sim ? sim->rarity : 0;
@@ -301,40 +321,14 @@ static bool has_empty(const lth__ssk_plan *plan, const lth__tile *tile) {
     return empty;
 }
 
-/* The planes of a tile at the present values, or NULL when nothing is kept. */
-static lth_status find_planes(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
-                              const double **out, lth_error *err) {
-    const lth__ssk_state *st = eval->state[node->index];
-    lth__memo *memo = eval->memo ? &eval->memo[node->index] : NULL;
-    *out = NULL;
-    if (!memo || !memo->planes) return LTH_OK;
-    double *planes = memo->planes + tile->first_pair * memo->plane_count;
-    double key[LTH__MEMO_KEYS], *kept = memo->key + tile->index * LTH__MEMO_KEYS;
-    memo_key(st, key);
-    if (memcmp(kept, key, sizeof key) != 0) {
-        target t = {.st = st, .K = planes, .pairs = tile->rows * tile->cols};
-        lth__ssk_direction directions[LTH__SSK_DIRECTIONS];
-        size_t count = lth__ssk_directions(node->config, directions);
-        kept[0] = NAN; /* should this fail */
-        if (has_empty(&st->plan, tile))
-            memset(planes, 0, memo->plane_count * t.pairs * sizeof *planes);
-        for (t.param = 0; t.param < count; t.param++) {
-            lth__ssk_plan plan = plan_along(&st->plan, directions[t.param].along);
-            t.first = t.param == 0;
-            LTH_TRY(lth__ssk_compare_tile(&plan, tile, take_planes, &t, err));
-        }
-        memcpy(kept, key, sizeof key);
-    }
-    *out = planes;
-    return LTH_OK;
-}
-
-/* Dropping positions is faster than reading the memo. */
-static size_t memo_planes(const lth__node *node, const lth__eval *eval) {
-    const lth__ssk_state *st = eval->state[node->index];
-    lth__ssk_direction directions[LTH__SSK_DIRECTIONS];
-    if (st->plan.dropping) return 0;
-    return st->plan.order * (1 + lth__ssk_directions(node->config, directions));
+/* The directions that the memo has: none where they are all held, as then nobody asks for them. */
+static size_t kept_directions(const lth__node *node, const lth__eval *eval,
+                              lth__ssk_direction out[LTH__ALONG]) {
+    size_t count = lth__ssk_directions(node->config, out);
+    bool held = true;
+    for (size_t d = 0; d < count; d++)
+        held = held && eval->kernel->params[node->first_param + out[d].param].held;
+    return held ? 0 : count;
 }
 
 /* K = sum_i nu_i planes_i */
@@ -343,6 +337,40 @@ static void weigh_planes(const lth__ssk_state *st, const double *planes, size_t 
     for (size_t i = 1; i < st->plan.order; i++) {
         for (size_t n = 0; n < pairs; n++) K[n] += st->nu[i] * planes[i * pairs + n];
     }
+}
+
+/* The planes of a tile at the present values, or NULL when nothing is kept; and K, if not NULL. */
+static lth_status find_planes(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
+                              double *K, const double **out, lth_error *err) {
+    const lth__ssk_state *st = eval->state[node->index];
+    lth__memo *memo = eval->memo ? &eval->memo[node->index] : NULL;
+    *out = NULL;
+    if (!memo || !memo->planes) return LTH_OK;
+    double *planes = memo->planes + tile->first_pair * memo->plane_count;
+    double key[LTH__MEMO_KEYS], *kept = memo->key + tile->index * LTH__MEMO_KEYS;
+    target t = {.st = st, .K = K, .slope = planes, .pairs = tile->rows * tile->cols};
+    t.count = kept_directions(node, eval, t.direction);
+    memo_key(st, t.count, key);
+    if (memcmp(kept, key, sizeof key) != 0) {
+        lth__ssk_plan plan = plan_with_slopes(&st->plan, t.count > 0);
+        bool empty = has_empty(&st->plan, tile);
+        kept[0] = NAN; /* should this fail */
+        if (empty) memset(planes, 0, memo->plane_count * t.pairs * sizeof *planes);
+        if (empty && K) memset(K, 0, t.pairs * sizeof *K);
+        LTH_TRY(lth__ssk_compare_tile(&plan, tile, take_planes, &t, err));
+        memcpy(kept, key, sizeof key);
+    } else if (K) {
+        weigh_planes(st, planes, t.pairs, K);
+    }
+    *out = planes;
+    return LTH_OK;
+}
+
+/* Dropping positions is faster than reading the memo. */
+static size_t memo_planes(const lth__node *node, const lth__eval *eval) {
+    const lth__ssk_state *st = eval->state[node->index];
+    lth__ssk_direction directions[LTH__ALONG];
+    return st->plan.dropping ? 0 : st->plan.order + kept_directions(node, eval, directions);
 }
 
 /* sum_n W_n x_n in eight interleaved sums: a fixed order that vectors can follow. */
@@ -357,21 +385,20 @@ static double dot(const double *W, const double *x, size_t count) {
     return rest;
 }
 
-static void pull_planes(const lth__node *node, const lth__ssk_state *st, const double *planes,
+static void pull_planes(const lth__node *node, const lth__eval *eval, const double *planes,
                         const double *W, const lth__sink *sink) {
+    const lth__ssk_state *st = eval->state[node->index];
     size_t order = st->plan.order, pairs = sink->pairs;
     double *sum = sink->sum + node->first_param;
-    lth__ssk_direction directions[LTH__SSK_DIRECTIONS];
-    size_t count = lth__ssk_directions(node->config, directions);
+    lth__ssk_direction directions[LTH__ALONG];
+    size_t count = kept_directions(node, eval, directions);
     for (size_t i = 0; i < order; i++) {
         double value = dot(W, planes + i * pairs, pairs);
         sum[LTH__SSK_MATCH] += st->dnu[i] * value;
         sum[LTH__SSK_WEIGHTS + i] += st->match_power[i] * value;
-        for (size_t d = 0; d < count; d++) {
-            const double *slope = planes + (order * (1 + d) + i) * pairs;
-            sum[directions[d].param] += st->nu[i] * dot(W, slope, pairs);
-        }
     }
+    for (size_t d = 0; d < count; d++)
+        sum[directions[d].param] += dot(W, planes + (order + d) * pairs, pairs);
 }
 
 /* ---- Tiles and diagonals ---- */
@@ -380,11 +407,8 @@ static lth_status tile_values(const lth__node *node, const lth__eval *eval, cons
                               double *K, lth_error *err) {
     target t = {.st = eval->state[node->index], .K = K};
     const double *planes;
-    LTH_TRY(find_planes(node, eval, tile, &planes, err));
-    if (planes) {
-        weigh_planes(t.st, planes, tile->rows * tile->cols, K);
-        return LTH_OK;
-    }
+    LTH_TRY(find_planes(node, eval, tile, K, &planes, err));
+    if (planes) return LTH_OK;
     memset(K, 0, tile->rows * tile->cols * sizeof *K);
     return lth__ssk_compare_tile(&t.st->plan, tile, take_values, &t, err);
 }
@@ -401,22 +425,15 @@ static lth_status pull_directions(const lth__node *node, const lth__eval *eval,
                                   const lth__sink *sink, lth_error *err) {
     target t = {.st = eval->state[node->index], .node = node, .W = W, .K = K, .sink = sink};
     const double *planes = NULL;
-    if (sink->sum) LTH_TRY(find_planes(node, eval, tile, &planes, err));
+    if (sink->sum) LTH_TRY(find_planes(node, eval, tile, K, &planes, err));
     if (planes) {
-        pull_planes(node, t.st, planes, W, sink);
-        if (K) weigh_planes(t.st, planes, tile->rows * tile->cols, K);
+        pull_planes(node, eval, planes, W, sink);
         return LTH_OK;
     }
     if (K) memset(K, 0, tile->rows * tile->cols * sizeof *K);
-    lth__ssk_direction directions[LTH__SSK_DIRECTIONS];
-    size_t count = lth__ssk_directions(node->config, directions);
-    for (size_t d = 0; d < count; d++) {
-        lth__ssk_plan plan = plan_along(&t.st->plan, directions[d].along);
-        t.first = d == 0;
-        t.param = directions[d].param;
-        LTH_TRY(lth__ssk_compare_tile(&plan, tile, take_pull, &t, err));
-    }
-    return LTH_OK;
+    lth__ssk_plan plan = plan_with_slopes(&t.st->plan, true);
+    t.count = lth__ssk_directions(node->config, t.direction);
+    return lth__ssk_compare_tile(&plan, tile, take_pull, &t, err);
 }
 
 static lth_status pull(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
@@ -452,17 +469,10 @@ static lth_status diagonal(const lth__node *node, const lth__eval *eval, const l
                       .sequences = &items->fields[node->field]};
     size_t jobs = (items->count + ITEMS_TO_A_JOB - 1) / ITEMS_TO_A_JOB;
     memset(a, 0, items->count * sizeof *a);
-    lth__ssk_direction directions[LTH__SSK_DIRECTIONS] = {{0}};
-    size_t count = slope ? lth__ssk_directions(node->config, directions) : 1;
+    s.t.count = lth__ssk_directions(node->config, s.t.direction);
+    s.plan = plan_with_slopes(&st->plan, slope != NULL);
     if (slope && st->relevance) LTH_TRY(lth__ssk_diagonal_relevance(node, eval, items, slope, err));
-    for (size_t d = 0; d < count; d++) {
-        s.plan = plan_along(&st->plan, slope ? directions[d].along : LTH__ALONG_NOTHING);
-        s.t.first = d == 0;
-        s.t.param = directions[d].param;
-        LTH_TRY(
-            lth__parallel_for(eval->ctx, "self-similarities", jobs, NULL, fill_diagonal, &s, err));
-    }
-    return LTH_OK;
+    return lth__parallel_for(eval->ctx, "self-similarities", jobs, NULL, fill_diagonal, &s, err);
 }
 
 /* mean[i] = the mean of match^(2i) k_i(x,x), which is the slope of the diagonal along weights_i. */

@@ -34,14 +34,13 @@ extern const lth_argument lth__ssk_arguments[];
 lth_status lth__ssk_configure(lth_kernel *kernel, lth__node *node, lth_error *err);
 double lth__ssk_penalty(const lth__node *node, const lth_kernel *kernel, double *gradient);
 
-/* A derivative that takes a pass of its own: by gap, and by each parameter of the similarities. */
+/* Derivatives that go with the values, and their parameters. */
 typedef struct lth__ssk_direction {
     lth__along along;
     size_t param; /* from the node's first */
 } lth__ssk_direction;
 
-enum { LTH__SSK_DIRECTIONS = 3 };
-size_t lth__ssk_directions(const lth__ssk_config *c, lth__ssk_direction out[LTH__SSK_DIRECTIONS]);
+size_t lth__ssk_directions(const lth__ssk_config *c, lth__ssk_direction out[LTH__ALONG]);
 
 /* Derivatives by all parameters of the similarities, where dimensions have relevances
  * (ssk_relevance.c). */

@@ -1,19 +1,24 @@
 #include "kernel/string/ssk_compare.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/parallel.h"
+#include "kernel/string/ssk_brief.h"
 #include "kernel/string/ssk_groups.h"
+#include "kernel/string/ssk_quads.h"
 
 static size_t round_up(size_t value, size_t step) {
     return (value + step - 1) / step * step;
 }
 
-/* The part of the similarities along which the derivative goes, LTH__SIM_VALUE if it does not. */
-static lth__sim_part slope_part(const lth__ssk_plan *plan) {
-    if (plan->along == LTH__ALONG_TEMPERATURE) return LTH__SIM_BY_TEMPERATURE;
-    if (plan->along == LTH__ALONG_RARITY) return LTH__SIM_BY_RARITY;
-    return LTH__SIM_VALUE;
+/* Of the derivatives by gap and by parameters of the similarities the latter have tables. */
+static lth__sim_part part_along(lth__along along) {
+    return along == LTH__ALONG_TEMPERATURE ? LTH__SIM_BY_TEMPERATURE : LTH__SIM_BY_RARITY;
+}
+
+static bool goes_along(const lth__ssk_plan *plan, lth__along along) {
+    return plan->slopes && plan->by[along];
 }
 
 /* ---- Long pairs, one at a time ---- */
@@ -57,53 +62,24 @@ typedef struct workspace {
     lth__ssk_part part; /* of these groups, for the tile */
     uint32_t *s, *t;
     void *scratch;
-    double *value, *tangent;
+    double *value, *tangent, *slope; /* the last is [lth__along][lane] */
     size_t pair[LTH__MAX_LANES];
-    /* Matching by similarities: */
-    uint32_t *slot, *slot_symbols; /* symbol -> column of the row table; NULL = itself */
-    size_t slots;                  /* of a row table, with the one for padding           */
-    void *quads, *slope_quads, *row_table, *zeros;
+    lth__ssk_quads by;    /* where symbols match by similarities */
+    lth__ssk_brief brief; /* for pairs of short strings */
 } workspace;
 
 static void free_workspace(workspace *w) {
-    void *blocks[] = {w->part.place,   w->s,         w->t,     w->scratch,
-                      w->value,        w->tangent,   w->quads, w->slot,
-                      w->slot_symbols, w->row_table, w->zeros, w->slope_quads};
-    lth__ssk_groups_free(&w->own);
+    void *blocks[] = {w->part.place, w->s, w->t, w->scratch, w->value, w->tangent, w->slope};
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) lth__free(blocks[i]);
-}
-
-/* Number the symbols of the tile's columns 0, 1, 2, ...: the columns of a row table. */
-static lth_status number_slots(const lth__ssk_plan *plan, const lth__tile *tile, workspace *w,
-                               lth_error *err) {
-    if (plan->similarity->table[LTH__SIM_VALUE]) {
-        w->slots = plan->similarity->symbols + 1;
-        return LTH_OK;
-    }
-    size_t vocabulary = plan->vocabulary, units = 0, used = 0;
-    for (size_t c = 0; c < tile->cols; c++) units += lth__sequence_length(plan->cols, tile->col[c]);
-    size_t most = units < vocabulary ? units : vocabulary;
-    w->slot = lth__alloc(vocabulary, sizeof *w->slot);
-    w->slot_symbols = lth__alloc(most, sizeof *w->slot_symbols);
-    if (!w->slot || !w->slot_symbols) return lth__fail_memory(err, 0);
-    memset(w->slot, 0xff, vocabulary * sizeof *w->slot);
-    for (size_t c = 0; c < tile->cols; c++) {
-        const uint32_t *t = lth__sequence_symbols(plan->cols, tile->col[c]);
-        size_t length = lth__sequence_length(plan->cols, tile->col[c]);
-        for (size_t k = 0; k < length; k++) {
-            if (w->slot[t[k]] != UINT32_MAX) continue;
-            w->slot[t[k]] = (uint32_t)used;
-            w->slot_symbols[used++] = t[k];
-        }
-    }
-    w->slots = used + 1;
-    return LTH_OK;
+    lth__ssk_groups_free(&w->own);
+    lth__ssk_quads_free(&w->by);
+    lth__ssk_brief_close(&w->brief);
 }
 
 static lth_status make_groups(const lth__ssk_plan *plan, const lth__tile *tile, workspace *w,
                               lth_error *err) {
-    uint32_t pad = plan->similarity ? (uint32_t)w->slots - 1 : LTH__PAD_T;
-    LTH_TRY(lth__ssk_groups_make(plan, tile->col, tile->cols, w->slot, pad, &w->own, err));
+    uint32_t pad = plan->similarity ? (uint32_t)w->by.slots - 1 : LTH__PAD_T;
+    LTH_TRY(lth__ssk_groups_make(plan, tile->col, tile->cols, w->by.slot_of, pad, &w->own, err));
     w->groups = &w->own;
     w->part.end = w->own.count;
     w->part.place = lth__alloc(tile->cols, sizeof *w->part.place);
@@ -115,8 +91,8 @@ static lth_status make_groups(const lth__ssk_plan *plan, const lth__tile *tile, 
 static lth_status find_groups(const lth__ssk_plan *plan, const lth__tile *tile, workspace *w,
                               lth_error *err) {
     bool found = false;
-    if (plan->similarity) LTH_TRY(number_slots(plan, tile, w, err));
-    if (plan->groups && plan->along == LTH__ALONG_NOTHING)
+    if (plan->similarity) LTH_TRY(lth__ssk_quads_number(plan, tile, &w->by, err));
+    if (plan->groups && !plan->slopes)
         LTH_TRY(lth__ssk_groups_find(plan->groups, plan->cols, tile, &found, &w->part, err));
     w->groups = plan->groups;
     return found ? LTH_OK : make_groups(plan, tile, w, err);
@@ -142,9 +118,8 @@ static lth__ssk_job job_for(const lth__ssk_plan *plan, const workspace *w, size_
         .cols = cols,
         .s = w->s,
         .match = plan->similarity ? LTH__MATCH_QUADS : LTH__MATCH_EXACT,
-        .table = w->quads,
-        .slope = w->slope_quads,
-        .slots = w->slots,
+        .table = w->by.quads[LTH__SIM_VALUE],
+        .slots = w->by.slots,
         .scratch = w->scratch,
         .stops = lth__ssk_canceled,
         .user = plan->ctx,
@@ -153,13 +128,13 @@ static lth__ssk_job job_for(const lth__ssk_plan *plan, const workspace *w, size_
 
 static lth_status allocate_results(const lth__ssk_plan *plan, const lth__ssk_job *largest,
                                    workspace *w, lth_error *err) {
-    bool tangent = plan->along != LTH__ALONG_NOTHING;
-    size_t results = plan->order * plan->lanes->lanes;
-    w->scratch = lth__alloc(plan->lanes->ssk_scratch(largest, tangent), 1);
+    size_t results = plan->order * plan->lanes->lanes, slopes = LTH__ALONG * plan->lanes->lanes;
+    w->scratch = lth__alloc(plan->lanes->ssk_scratch(largest, plan->slopes), 1);
     w->value = lth__alloc(results, sizeof *w->value);
-    w->tangent = tangent ? lth__alloc(results, sizeof *w->tangent) : NULL;
-    if (!w->scratch || !w->value || (tangent && !w->tangent)) return lth__fail_memory(err, 0);
-    return LTH_OK;
+    w->tangent = plan->slopes ? lth__alloc(results, sizeof *w->tangent) : NULL;
+    w->slope = plan->slopes ? lth__alloc(slopes, sizeof *w->slope) : NULL;
+    bool ok = w->scratch && w->value && (!plan->slopes || (w->tangent && w->slope));
+    return ok ? LTH_OK : lth__fail_memory(err, 0);
 }
 
 /* The longest of a group. */
@@ -167,72 +142,88 @@ static size_t width_of(const workspace *w, size_t group) {
     return w->groups->column[w->groups->first[group]].length;
 }
 
+/* The tables that a row needs; of a row that is not short, or that meets columns that are not, also
+ * those of the values. */
+static bool needs_part(const lth__ssk_plan *plan, const workspace *w, bool brief_row,
+                       lth__sim_part part) {
+    size_t first = width_of(w, w->part.begin);
+    bool others = !brief_row || !lth__ssk_is_brief(plan, first);
+    if (part == LTH__SIM_BASIS) return brief_row;
+    if (part == LTH__SIM_BY_TEMPERATURE) return others && goes_along(plan, LTH__ALONG_TEMPERATURE);
+    if (part == LTH__SIM_BY_RARITY) return others && goes_along(plan, LTH__ALONG_RARITY);
+    return others;
+}
+
+static lth_status allocate_tables(const lth__ssk_plan *plan, const lth__tile *tile, size_t rows,
+                                  workspace *w, lth_error *err) {
+    bool needed[LTH__SIM_PARTS] = {0};
+    for (size_t r = 0; r < tile->rows; r++) {
+        bool brief = lth__ssk_is_brief(plan, lth__sequence_length(plan->rows, tile->row[r]));
+        for (int part = 0; part < LTH__SIM_PARTS; part++)
+            needed[part] |= needs_part(plan, w, brief, (lth__sim_part)part);
+    }
+    LTH_TRY(lth__ssk_quads_allocate(plan, rows, needed, &w->by, err));
+    w->brief.job.match = LTH__MATCH_QUADS;
+    w->brief.job.table = w->by.quads[LTH__SIM_BASIS];
+    w->brief.job.slots = w->by.slots;
+    return LTH_OK;
+}
+
 static lth_status allocate_rows(const lth__ssk_plan *plan, const lth__tile *tile, workspace *w,
                                 lth_error *err) {
     size_t rows = round_up(longest_row(plan, tile), LTH__ROW_STEP);
-    size_t real = plan->lanes->real_size;
     if (plan->similarity) {
-        bool whole = plan->similarity->table[LTH__SIM_VALUE] != NULL;
-        bool slope = slope_part(plan) != LTH__SIM_VALUE;
-        w->quads = lth__alloc(rows * w->slots, real);
-        w->slope_quads = slope ? lth__alloc(rows * w->slots, real) : NULL;
-        w->zeros = lth__calloc(w->slots, real);
-        /* Zeroed, so that the slot for padding is 0. */
-        w->row_table = whole ? NULL : lth__calloc(rows * w->slots, real);
-        if (!w->quads || !w->zeros || (!whole && !w->row_table) || (slope && !w->slope_quads))
-            return lth__fail_memory(err, rows * w->slots * real);
+        LTH_TRY(allocate_tables(plan, tile, rows, w, err));
     } else {
         w->s = lth__alloc(rows * plan->lanes->lanes, sizeof *w->s);
         if (!w->s) return lth__fail_memory(err, rows * plan->lanes->lanes * sizeof *w->s);
     }
     lth__ssk_job largest = job_for(plan, w, rows, width_of(w, w->part.begin));
+    if (lth__ssk_along_similarities(plan)) largest.slope = w; /* there will be one */
     return allocate_results(plan, &largest, w, err);
 }
 
-enum { ROWS_TO_ASK = 1 << 12 }; /* from one question whether to go on to the next */
-
-/* One part of the similarities of s, four positions at a time, with every symbol of the columns. */
-static lth_status load_quads(const lth__ssk_plan *plan, lth__sim_part part, const uint32_t *s,
-                             size_t length, workspace *w, void *quads, lth_error *err) {
-    const lth__similarity *sim = plan->similarity;
-    size_t row_bytes = w->slots * plan->lanes->real_size;
-    const char *table = sim->table[part];
-    if (!table) {
-        LTH_TRY(lth__similarity_tile(sim, part, s, length, w->slot_symbols, w->slots - 1,
-                                     w->row_table, w->slots, err));
-    }
-    for (size_t j = 0; j < length; j += LTH__ROW_STEP) {
-        if (j % ROWS_TO_ASK == 0) LTH_TRY(lth__parallel_ask(plan->ctx));
-        const void *row[LTH__ROW_STEP];
-        for (size_t r = 0; r < LTH__ROW_STEP; r++) {
-            if (j + r >= length)
-                row[r] = w->zeros;
-            else if (table)
-                row[r] = table + s[j + r] * row_bytes;
-            else
-                row[r] = (char *)w->row_table + (j + r) * row_bytes;
+/* What the columns of the tile need to meet short rows. */
+static lth_status open_brief(const lth__ssk_plan *plan, const lth__tile *tile, workspace *w,
+                             lth_error *err) {
+    const lth__ssk_groups *g = w->groups;
+    size_t lanes = plan->lanes->lanes;
+    if (!plan->brief) return LTH_OK;
+    LTH_TRY(lth__ssk_brief_open(plan, longest_row(plan, tile), width_of(w, 0),
+                                g->start[g->count] / lanes, &w->brief, err));
+    for (size_t group = 0; group < g->count; group++) {
+        for (size_t i = g->first[group]; i < g->first[group + 1]; i++) {
+            const uint32_t *symbols =
+                lth__sequence_symbols(plan->cols, tile->col[g->column[i].index]);
+            lth__ssk_brief_weigh_col(&w->brief, symbols, g->column[i].length,
+                                     g->start[group] / lanes, i - g->first[group]);
         }
-        plan->lanes->make_quads(row, w->slots, (char *)quads + j * row_bytes);
     }
     return LTH_OK;
-}
-
-static lth_status load_row_quads(const lth__ssk_plan *plan, const uint32_t *s, size_t length,
-                                 workspace *w, lth_error *err) {
-    LTH_TRY(load_quads(plan, LTH__SIM_VALUE, s, length, w, w->quads, err));
-    if (!w->slope_quads) return LTH_OK;
-    return load_quads(plan, slope_part(plan), s, length, w, w->slope_quads, err);
 }
 
 static lth_status load_row(const lth__ssk_plan *plan, const uint32_t *s, size_t length,
                            workspace *w, lth_error *err) {
-    if (plan->similarity) return load_row_quads(plan, s, length, w, err);
     size_t lanes = plan->lanes->lanes, rows = round_up(length, LTH__ROW_STEP);
-    for (size_t j = 0; j < rows; j++) {
+    bool brief = lth__ssk_is_brief(plan, length);
+    if (brief) lth__ssk_brief_weigh_row(&w->brief, s, length);
+    for (int part = 0; plan->similarity && part < LTH__SIM_PARTS; part++) {
+        if (needs_part(plan, w, brief, (lth__sim_part)part))
+            LTH_TRY(lth__ssk_quads_load(plan, (lth__sim_part)part, s, length, &w->by, err));
+    }
+    for (size_t j = 0; !plan->similarity && j < rows; j++) {
         uint32_t symbol = j < length ? s[j] : LTH__PAD_S;
         for (size_t lane = 0; lane < lanes; lane++) w->s[j * lanes + lane] = symbol;
     }
     return LTH_OK;
+}
+
+/* By gap is all there is. */
+static void take_long(const lth__ssk_plan *plan, size_t pair, workspace *w, lth__ssk_take *take,
+                      void *user) {
+    if (plan->slopes)
+        w->slope[LTH__ALONG_GAP] = lth__ssk_weigh(plan->nu, plan->order, w->tangent, 1);
+    take(user, &pair, 1, 1, w->value, w->slope);
 }
 
 static lth_status compare_long_group(const lth__ssk_plan *plan, const lth__tile *tile, size_t r,
@@ -247,14 +238,14 @@ static lth_status compare_long_group(const lth__ssk_plan *plan, const lth__tile 
         LTH_TRY(compare_long_pair(plan, lth__sequence_symbols(plan->rows, tile->row[r]), p,
                                   lth__sequence_symbols(plan->cols, tile->col[c]),
                                   g->column[i].length, w->value, w->tangent, err));
-        take(user, &pair, 1, 1, w->value, w->tangent);
+        take_long(plan, pair, w, take, user);
     }
     return LTH_OK;
 }
 
 /* Those of a group that are in the tile, which are neighbours. */
 static void take_group(const lth__ssk_plan *plan, const lth__tile *tile, size_t r, size_t group,
-                       workspace *w, lth__ssk_take *take, void *user) {
+                       workspace *w, const double *slope, lth__ssk_take *take, void *user) {
     const lth__ssk_groups *g = w->groups;
     size_t count = g->first[group + 1] - g->first[group], skipped = 0, taken = 0;
     const uint32_t *place = w->part.place + (g->first[group] - g->first[w->part.begin]);
@@ -263,7 +254,33 @@ static void take_group(const lth__ssk_plan *plan, const lth__tile *tile, size_t 
         w->pair[taken++] = r * tile->cols + place[i];
     if (taken == 0) return;
     take(user, w->pair, taken, plan->lanes->lanes, w->value + skipped,
-         w->tangent ? w->tangent + skipped : NULL);
+         slope ? slope + skipped : NULL);
+}
+
+/* Values, and slopes by all parameters, each in a pass of its own. `slope` has the tables. */
+static lth_status compare_lanes(const lth__ssk_plan *plan, lth__ssk_job job, void *const *slope,
+                                workspace *w) {
+    size_t lanes = plan->lanes->lanes;
+    if (!plan->slopes && !plan->lanes->ssk(&job, w->value, NULL)) return LTH_ECANCELED;
+    for (int along = 0; along < LTH__ALONG; along++) {
+        if (!goes_along(plan, (lth__along)along)) continue;
+        job.slope = along == LTH__ALONG_GAP ? NULL : slope[part_along((lth__along)along)];
+        if (!plan->lanes->ssk(&job, w->value, w->tangent)) return LTH_ECANCELED;
+        for (size_t lane = 0; lane < lanes; lane++)
+            w->slope[(size_t)along * lanes + lane] =
+                lth__ssk_weigh(plan->nu, plan->order, w->tangent + lane, lanes);
+    }
+    return LTH_OK;
+}
+
+/* A short row and a group of short columns. */
+static void compare_brief(size_t length, size_t group, workspace *w) {
+    const lth__ssk_groups *g = w->groups;
+    lth__ssk_short *job = &w->brief.job;
+    job->rows = length;
+    job->cols = width_of(w, group);
+    job->t = g->t + g->start[group];
+    lth__ssk_brief_run(&w->brief, g->start[group], w->value);
 }
 
 /* One row of the tile against all its columns. It is loaded for lanes: long pairs do without. */
@@ -281,10 +298,14 @@ static lth_status compare_row(const lth__ssk_plan *plan, const lth__tile *tile, 
         }
         if (!loaded) LTH_TRY(load_row(plan, s, length, w, err));
         loaded = true;
+        bool brief = lth__ssk_is_brief(plan, length) && lth__ssk_is_brief(plan, width);
         lth__ssk_job job = job_for(plan, w, length, width);
         job.t = w->groups->t + w->groups->start[group];
-        if (!plan->lanes->ssk(&job, w->value, w->tangent)) return LTH_ECANCELED;
-        take_group(plan, tile, r, group, w, take, user);
+        if (brief)
+            compare_brief(length, group, w);
+        else
+            LTH_TRY(compare_lanes(plan, job, w->by.quads, w));
+        take_group(plan, tile, r, group, w, brief ? w->brief.slope : w->slope, take, user);
     }
     return LTH_OK;
 }
@@ -292,6 +313,7 @@ static lth_status compare_row(const lth__ssk_plan *plan, const lth__tile *tile, 
 static lth_status compare_rows(const lth__ssk_plan *plan, const lth__tile *tile, workspace *w,
                                lth__ssk_take *take, void *user, lth_error *err) {
     LTH_TRY(find_groups(plan, tile, w, err));
+    LTH_TRY(open_brief(plan, tile, w, err));
     LTH_TRY(allocate_rows(plan, tile, w, err));
     for (size_t r = 0; r < tile->rows; r++) {
         size_t length = lth__sequence_length(plan->rows, tile->row[r]);
@@ -330,21 +352,23 @@ static void interleave_self(const lth__ssk_plan *plan, const lth__sequences *seq
         const lth__ssk_column *item = &items[lane < count ? lane : 0];
         const uint32_t *symbols = lth__sequence_symbols(sequences, item->index);
         size_t length = lane < count ? item->length : 0;
-        lth__ssk_interleave(symbols, length, rows, NULL, stride, pad_s, lanes, lane, w->s);
-        lth__ssk_interleave(symbols, length, job->cols, NULL, 1, pad_t, lanes, lane, w->t);
+        const uint32_t *slot = sim ? sim->slot : NULL;
+        lth__ssk_interleave(symbols, length, rows, slot, stride, pad_s, lanes, lane, w->s);
+        lth__ssk_interleave(symbols, length, job->cols, slot, 1, pad_t, lanes, lane, w->t);
+        if (!lth__ssk_is_brief(plan, job->cols)) continue;
+        lth__ssk_brief_weigh_lane(&w->brief, symbols, length, lane);
+        lth__ssk_brief_weigh_col(&w->brief, symbols, length, 0, lane);
     }
 }
 
 static lth_status allocate_self(const lth__ssk_plan *plan, size_t longest, workspace *w,
                                 lth__ssk_job *job, lth_error *err) {
     *job = job_for(plan, w, longest, longest);
-    if (plan->similarity) {
-        job->match = LTH__MATCH_TABLE;
-        job->table = plan->similarity->table[LTH__SIM_VALUE];
-        if (slope_part(plan) != LTH__SIM_VALUE)
-            job->slope = plan->similarity->table[slope_part(plan)];
-    }
+    if (plan->similarity) job->match = LTH__MATCH_TABLE;
+    if (lth__ssk_along_similarities(plan)) job->slope = w; /* there will be one */
     LTH_TRY(allocate_results(plan, job, w, err));
+    if (plan->brief) LTH_TRY(lth__ssk_brief_open(plan, longest, longest, longest, &w->brief, err));
+    if (plan->similarity) job->table = plan->similarity->table[LTH__SIM_VALUE];
     w->s = lth__alloc(round_up(job->rows, LTH__ROW_STEP) * plan->lanes->lanes, sizeof *w->s);
     w->t = lth__alloc(job->cols * plan->lanes->lanes, sizeof *w->t);
     if (!w->s || !w->t) return lth__fail_memory(err, 2 * job->rows * sizeof *w->s);
@@ -361,15 +385,27 @@ static lth_status compare_long_self(const lth__ssk_plan *plan, const lth__sequen
         const uint32_t *s = lth__sequence_symbols(sequences, items[i].index);
         LTH_TRY(compare_long_pair(plan, s, items[i].length, s, items[i].length, w->value,
                                   w->tangent, err));
-        take(user, &items[i].index, 1, 1, w->value, w->tangent);
+        take_long(plan, items[i].index, w, take, user);
     }
     return LTH_OK;
+}
+
+static void compare_brief_self(const lth__ssk_plan *plan, const lth__ssk_job *job, workspace *w) {
+    lth__ssk_short *own = &w->brief.job;
+    own->match = LTH__MATCH_TABLE;
+    own->table = plan->similarity->table[LTH__SIM_BASIS];
+    own->rows = job->rows;
+    own->cols = job->cols;
+    own->s = job->s;
+    own->t = job->t;
+    lth__ssk_brief_run(&w->brief, 0, w->value);
 }
 
 static lth_status compare_self(const lth__ssk_plan *plan, const lth__sequences *sequences,
                                size_t first, size_t last, workspace *w, lth__ssk_take *take,
                                void *user, lth_error *err) {
     size_t count = last - first;
+    void *const *tables = plan->similarity ? plan->similarity->table : NULL;
     lth__ssk_column *column = w->own.column = lth__alloc(count, sizeof *column);
     if (!column) return lth__fail_memory(err, count * sizeof *column);
     for (size_t i = 0; i < count; i++)
@@ -386,9 +422,13 @@ static lth_status compare_self(const lth__ssk_plan *plan, const lth__sequences *
         }
         job.rows = job.cols;
         interleave_self(plan, sequences, column + at, group, &job, w);
-        if (!plan->lanes->ssk(&job, w->value, w->tangent)) return LTH_ECANCELED;
+        bool brief = lth__ssk_is_brief(plan, job.cols);
+        if (brief)
+            compare_brief_self(plan, &job, w);
+        else
+            LTH_TRY(compare_lanes(plan, job, tables, w));
         for (size_t i = 0; i < group; i++) w->pair[i] = column[at + i].index;
-        take(user, w->pair, group, plan->lanes->lanes, w->value, w->tangent);
+        take(user, w->pair, group, plan->lanes->lanes, w->value, brief ? w->brief.slope : w->slope);
     }
     return LTH_OK;
 }
@@ -411,7 +451,7 @@ lth_status lth__ssk_self_similarities(const lth__ssk_plan *plan, const lth__sequ
                                       size_t first, size_t last, lth__ssk_take *take, void *user,
                                       lth_error *err) {
     if (first == last) return LTH_OK;
-    if (!plan->similarity || plan->similarity->table[LTH__SIM_VALUE]) {
+    if (!plan->similarity || lth__ssk_has_tables(plan)) {
         workspace w = {0};
         lth_status status = compare_self(plan, sequences, first, last, &w, take, user, err);
         free_workspace(&w);

@@ -13,7 +13,7 @@ bool lth__ssk_device_able(const lth__node *node, const lth__eval *eval) {
 /* ---- Similarities ---- */
 
 static void drop_tables(lth__device_eval *e, lth__device_part *part) {
-    for (size_t i = 0; i < LTH__SIM_PARTS; i++) {
+    for (size_t i = 0; i < LTH__SIM_BASIS; i++) {
         if (part->table[i]) e->t->release(e->d, part->table[i]);
         part->table[i] = NULL;
     }
@@ -31,7 +31,7 @@ static lth_status find_tables(const lth__node *node, lth__device_eval *e,
     drop_tables(e, part);
     size_t real = sim->precision == LTH_F32 ? sizeof(float) : sizeof(double);
     size_t bytes = (sim->symbols + 1) * (sim->symbols + 1) * real;
-    for (size_t i = 0; i < LTH__SIM_PARTS; i++) {
+    for (size_t i = 0; i < LTH__SIM_BASIS; i++) {
         if (!sim->table[i]) continue;
         LTH_TRY(e->t->alloc(e->d, bytes, &part->table[i], err));
         LTH_TRY(e->t->upload(e->d, part->table[i], sim->table[i], bytes, err));
@@ -69,7 +69,7 @@ static lth_status make_job(const lth__node *node, lth__device_eval *e, const lth
 lth_status lth__ssk_device_tile(const lth__node *node, lth__device_eval *e, const lth__panel *panel,
                                 double *K, lth_error *err) {
     lth__device_ssk job;
-    LTH_TRY(make_job(node, e, panel, LTH__ALONG_NOTHING, &job, err));
+    LTH_TRY(make_job(node, e, panel, LTH__ALONG_GAP, &job, err));
     job.K = K;
     return e->t->ssk(e->d, &job, err);
 }
@@ -78,7 +78,7 @@ lth_status lth__ssk_device_orders(const lth__node *node, lth__device_eval *e,
                                   const lth__panel *panel, double *K, lth_error *err) {
     const lth__ssk_state *st = e->eval->state[node->index];
     lth__device_ssk job;
-    LTH_TRY(make_job(node, e, panel, LTH__ALONG_NOTHING, &job, err));
+    LTH_TRY(make_job(node, e, panel, LTH__ALONG_GAP, &job, err));
     job.planes = K;
     LTH_TRY(e->t->ssk(e->d, &job, err));
     size_t count = panel->rows * panel->cols;
@@ -90,7 +90,7 @@ lth_status lth__ssk_device_orders(const lth__node *node, lth__device_eval *e,
 lth_status lth__ssk_device_pull(const lth__node *node, lth__device_eval *e, const lth__panel *panel,
                                 double *W, double *K, double *grad, lth_error *err) {
     const lth__ssk_state *st = e->eval->state[node->index];
-    lth__ssk_direction directions[LTH__SSK_DIRECTIONS];
+    lth__ssk_direction directions[LTH__ALONG];
     size_t count = lth__ssk_directions(node->config, directions);
     double sums[LTH__DEVICE_ORDERS], tangent, *own = grad + node->first_param;
     for (size_t d = 0; d < count; d++) {
@@ -160,7 +160,7 @@ lth_status lth__ssk_device_diagonal(const lth__node *node, const lth__eval *eval
                                     lth_error *err) {
     lth__device_eval *e = eval->device;
     const lth__ssk_state *st = eval->state[node->index];
-    lth__ssk_direction directions[LTH__SSK_DIRECTIONS];
+    lth__ssk_direction directions[LTH__ALONG];
     size_t count = slope ? lth__ssk_directions(node->config, directions) : 1;
     if (!slope) directions[0] = (lth__ssk_direction){LTH__ALONG_GAP, LTH__SSK_GAP};
     diagonal_job s = {.count = items->count};

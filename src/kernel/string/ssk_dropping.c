@@ -28,14 +28,13 @@ typedef struct workspace {
     uint32_t *in_s, *in_t; /* by symbol: number of the pair in which it was last seen  */
     uint32_t pairs;        /* seen so far                                              */
     uint32_t *s_position, *s_symbol, *t_position, *t_symbol;
-    double *scratch, *value, *tangent;
+    double *scratch, *value;
 } workspace;
 
 static void free_workspace(workspace *w) {
     lth__ssk_postings_free(&w->own);
-    void *blocks[] = {w->matches, w->latest,     w->candidates, w->found,      w->in_s,
-                      w->in_t,    w->s_position, w->s_symbol,   w->t_position, w->t_symbol,
-                      w->scratch, w->value,      w->tangent};
+    void *blocks[] = {w->matches,    w->latest,   w->candidates, w->found,    w->in_s,    w->in_t,
+                      w->s_position, w->s_symbol, w->t_position, w->t_symbol, w->scratch, w->value};
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) lth__free(blocks[i]);
 }
 
@@ -59,15 +58,14 @@ static lth_status allocate_pair(const lth__ssk_plan *plan, bool tangent, workspa
 /* Pairs that match in one place are handed over together, up to so many. */
 enum { BATCH = 64 };
 
-static lth_status allocate_tile(const lth__ssk_plan *plan, const lth__tile *tile, bool tangent,
-                                workspace *w, lth_error *err) {
+static lth_status allocate_tile(const lth__ssk_plan *plan, const lth__tile *tile, workspace *w,
+                                lth_error *err) {
     size_t cols = tile->cols;
     w->matches = lth__calloc(cols, sizeof *w->matches);
     w->latest = lth__calloc(cols, sizeof *w->latest);
     w->candidates = lth__alloc(cols, sizeof *w->candidates);
     w->value = lth__calloc(plan->order, sizeof *w->value);
-    w->tangent = tangent ? lth__calloc(plan->order, sizeof *w->tangent) : NULL;
-    bool ok = w->matches && w->latest && w->candidates && w->value && (!tangent || w->tangent);
+    bool ok = w->matches && w->latest && w->candidates && w->value;
     return ok ? LTH_OK : lth__fail_memory(err, 0);
 }
 
@@ -216,30 +214,30 @@ static bool compare_pair(const lth__ssk_plan *plan, const lth__tile *tile, size_
 static lth_status compare_row(const lth__ssk_plan *plan, const lth__tile *tile, size_t r,
                               size_t candidates, workspace *w, lth__ssk_take *take, void *user) {
     /* Most candidates match in one place: k_1 = 1, and nothing else, as w->value has it. */
-    double value[LTH__MAX_ORDER], tangent[LTH__MAX_ORDER];
+    double value[LTH__MAX_ORDER], tangent[LTH__MAX_ORDER], none = 0, slope;
     size_t single[BATCH], singles = 0;
     for (size_t i = 0; i < candidates; i++) {
         uint32_t c = w->candidates[i];
         size_t pair = r * tile->cols + c;
         if (w->matches[c] == 1) {
             single[singles++] = pair;
-            if (singles == BATCH) take(user, single, singles, 0, w->value, w->tangent), singles = 0;
+            if (singles == BATCH) take(user, single, singles, 0, w->value, &none), singles = 0;
         } else {
-            if (!compare_pair(plan, tile, r, c, w, value, w->tangent ? tangent : NULL))
+            if (!compare_pair(plan, tile, r, c, w, value, plan->slopes ? tangent : NULL))
                 return LTH_ECANCELED;
-            take(user, &pair, 1, 1, value, w->tangent ? tangent : NULL);
+            slope = plan->slopes ? lth__ssk_weigh(plan->nu, plan->order, tangent, 1) : 0;
+            take(user, &pair, 1, 1, value, &slope);
         }
         w->matches[c] = w->latest[c] = 0;
     }
-    if (singles > 0) take(user, single, singles, 0, w->value, w->tangent);
+    if (singles > 0) take(user, single, singles, 0, w->value, &none);
     return LTH_OK;
 }
 
 lth_status lth__ssk_compare_dropping(const lth__ssk_plan *plan, const lth__tile *tile,
                                      lth__ssk_take *take, void *user, lth_error *err) {
-    bool tangent = plan->along != LTH__ALONG_NOTHING;
     workspace w = {0};
-    lth_status status = allocate_tile(plan, tile, tangent, &w, err);
+    lth_status status = allocate_tile(plan, tile, &w, err);
     if (status == LTH_OK) status = find_postings(plan, tile, &w, err);
     if (status == LTH_OK) w.value[0] = 1;
     for (size_t r = 0; r < tile->rows && status == LTH_OK; r++) {
@@ -247,7 +245,7 @@ lth_status lth__ssk_compare_dropping(const lth__ssk_plan *plan, const lth__tile 
         size_t candidates = 0, length = lth__sequence_length(plan->rows, tile->row[r]);
         bool crowded = false;
         status = find_matches(plan, s, length, tile->cols, &w, &candidates, &crowded, err);
-        if (status == LTH_OK && crowded) status = allocate_pair(plan, tangent, &w, err);
+        if (status == LTH_OK && crowded) status = allocate_pair(plan, plan->slopes, &w, err);
         if (status == LTH_OK) status = compare_row(plan, tile, r, candidates, &w, take, user);
         if (status == LTH_OK) status = lth__parallel_ask(plan->ctx);
     }

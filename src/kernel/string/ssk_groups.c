@@ -3,14 +3,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A pair by itself loses less of the lanes while they fill and empty than few pairs leave empty. With
- * a table, each lane looks up its own row, which is slower than four rows that all share. */
+#include "kernel/string/ssk_brief.h"
+
+/* A pair by itself loses less of the lanes while they fill and empty than few pairs leave empty.
+ * With a table, each lane looks up its own row, which is slower than four rows that all share. */
 enum { LONG_FOR_A_LANE = 180, LONG_WITH_TABLE = 8000 };
 
 bool lth__ssk_is_long(const lth__ssk_plan *plan, size_t length) {
     if (!plan->similarity) return length >= LONG_FOR_A_LANE * plan->lanes->lanes;
     bool tabled = plan->similarity->table[LTH__SIM_VALUE];
-    return tabled && plan->along <= LTH__ALONG_GAP && length >= LONG_WITH_TABLE;
+    return tabled && !lth__ssk_along_similarities(plan) && length >= LONG_WITH_TABLE;
 }
 
 /* Longest first, as the items of a tile are: so those of a group are mostly neighbours. */
@@ -31,7 +33,8 @@ size_t lth__ssk_group_size(const lth__ssk_plan *plan, const lth__ssk_column *col
     size_t taken = 1;
     *width = column[0].length;
     while (taken < plan->lanes->lanes && taken < count &&
-           lth__ssk_is_long(plan, column[taken].length) == lth__ssk_is_long(plan, *width))
+           lth__ssk_is_long(plan, column[taken].length) == lth__ssk_is_long(plan, *width) &&
+           lth__ssk_is_brief(plan, column[taken].length) == lth__ssk_is_brief(plan, *width))
         taken++;
     return taken;
 }

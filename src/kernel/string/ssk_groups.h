@@ -26,7 +26,7 @@ bool lth__ssk_is_long(const lth__ssk_plan *plan, size_t length);
 void lth__ssk_sort_columns(lth__ssk_column *column, size_t count);
 
 /* The group that begins with the first of these columns, and its width. Long ones do not share one
- * with others. */
+ * with others, nor do short ones where these have a pass of their own. */
 size_t lth__ssk_group_size(const lth__ssk_plan *plan, const lth__ssk_column *column, size_t count,
                            size_t *width);
 

@@ -38,31 +38,25 @@ static double shape(const lth__similarity *s, double dot, bool same) {
     return same ? 1 : 0;
 }
 
-/* Where a symbol is kept, and its place there. */
-static const lth__similarity *place_of(const lth__similarity *s, uint32_t *symbol) {
-    if (*symbol < s->first) return s->base;
-    *symbol -= (uint32_t)s->first;
-    return s;
-}
-
 static bool is_known(const lth__similarity *s, uint32_t symbol) {
-    const lth__similarity *at = place_of(s, &symbol);
+    const lth__similarity *at = lth__similarity_place(s, &symbol);
     return at->known[symbol];
 }
 
 static double weight_of(const lth__similarity *s, uint32_t symbol) {
-    const lth__similarity *at = place_of(s, &symbol);
+    const lth__similarity *at = lth__similarity_place(s, &symbol);
     return at->weight[symbol];
 }
 
 static double weight_slope_of(const lth__similarity *s, uint32_t symbol) {
-    const lth__similarity *at = place_of(s, &symbol);
+    const lth__similarity *at = lth__similarity_place(s, &symbol);
     return at->weight_slope[symbol];
 }
 
 static double distance_of(const lth__similarity *s, uint32_t a, uint32_t b) {
     if (!s->letter) return a != b;
-    const lth__similarity *left = place_of(s, &a), *right = place_of(s, &b);
+    const lth__similarity *left = lth__similarity_place(s, &a),
+                          *right = lth__similarity_place(s, &b);
     return s->letters.distance[left->letter[a] * s->letters.stride + right->letter[b]];
 }
 
@@ -74,6 +68,33 @@ static double similarity_of(const lth__similarity *s, double dot, uint32_t a, ui
     return s->weight ? x * weight_of(s, a) * weight_of(s, b) : x;
 }
 
+/* D, of which similarities are made. */
+static double basis_of(const lth__similarity *s, double dot, uint32_t a, uint32_t b) {
+    if (is_known(s, a) && is_known(s, b)) {
+        if (s->sim == LTH__SIM_EXP) return 1 - cosine_of(dot, a == b);
+        return s->sim == LTH__SIM_MATRIX ? dot : shape(s, dot, a == b);
+    }
+    if (a != b || s->oov == LTH__OOV_ZERO) return lth__similarity_nothing(s);
+    return lth__similarity_decays(s, NULL, NULL) ? 0 : 1;
+}
+
+bool lth__similarity_decays(const lth__similarity *s, double *decay, double *slope) {
+    double t = s->temperature;
+    if (decay) *decay = s->sim == LTH__SIM_EXP ? 1 / t : t;
+    if (slope) *slope = s->sim == LTH__SIM_EXP ? -1 / (t * t) : 1;
+    return s->sim == LTH__SIM_EXP || s->sim == LTH__SIM_MATRIX;
+}
+
+/* A decay times it is a number, also in single precision. */
+double lth__similarity_nothing(const lth__similarity *s) {
+    return lth__similarity_decays(s, NULL, NULL) ? 1e30 : 0;
+}
+
+double lth__similarity_weight(const lth__similarity *s, uint32_t symbol, double *slope) {
+    *slope = s->weight ? weight_slope_of(s, symbol) : 0;
+    return s->weight ? weight_of(s, symbol) : 1;
+}
+
 /* The same, or its derivative, from the similarity x. */
 static double part_of(const lth__similarity *s, lth__sim_part part, double x, double dot,
                       uint32_t a, uint32_t b) {
@@ -82,6 +103,12 @@ static double part_of(const lth__similarity *s, lth__sim_part part, double x, do
     if (!is_known(s, a) || !is_known(s, b)) return 0;
     double t = s->temperature;
     return s->sim == LTH__SIM_MATRIX ? -dot * x : x * (1 - cosine_of(dot, a == b)) / (t * t);
+}
+
+static double one_part(const lth__similarity *s, lth__sim_part part, double dot, uint32_t a,
+                       uint32_t b) {
+    if (part == LTH__SIM_BASIS) return basis_of(s, dot, a, b);
+    return part_of(s, part, similarity_of(s, dot, a, b), dot, a, b);
 }
 
 /* ---- Tiles ---- */
@@ -97,7 +124,7 @@ static void gather_vectors(const lth__similarity *s, const uint32_t *symbols, si
                            double *out) {
     for (size_t i = 0; i < count; i++) {
         uint32_t symbol = symbols[i];
-        const lth__similarity *at = place_of(s, &symbol);
+        const lth__similarity *at = lth__similarity_place(s, &symbol);
         memcpy(out + i * s->dimension, at->vectors + symbol * s->dimension,
                s->dimension * sizeof *out);
     }
@@ -132,151 +159,13 @@ lth_status lth__similarity_tile(const lth__similarity *s, lth__sim_part part, co
                 blas->gemm_nt(rows, cols, d, 1, left, d, right, d, 0, dots, width);
             for (size_t r = 0; r < rows; r++) {
                 for (size_t c = 0; c < cols; c++) {
-                    double dot = dots[r * width + c];
-                    double x = similarity_of(s, dot, a[i + r], b[j + c]);
                     store(s, out, (i + r) * ld + j + c,
-                          part_of(s, part, x, dot, a[i + r], b[j + c]));
+                          one_part(s, part, dots[r * width + c], a[i + r], b[j + c]));
                 }
             }
         }
     }
     lth__free(left);
-    return LTH_OK;
-}
-
-/* ---- The pull-back of a tile, dimensions being weighed ----
- *
- * With v = x / |sqrt(relevance) x|, the cosine c of a and b is sum_d relevance_d v_ad v_bd, and
- *
- *     dc/drelevance_d = v_ad v_bd - c (v_ad^2 + v_bd^2) / 2
- *
- * So with H_ab = G_ab dS_ab/dc the sums over all pairs are products of matrices. A dot product has
- * v = x and no second term.
- */
-
-/* What is needed of symbols on one side. */
-typedef struct pulled_side {
-    double *v;
-    double *weight; /* 0 without a vector                             */
-    double *slope;  /* by rarity, over the weight                     */
-    double *sum;    /* of H c over the symbols of the other side      */
-    const uint32_t *symbols;
-    size_t count;
-} pulled_side;
-
-/* Room for a square of it; H begins as the inner products. */
-typedef struct pulled {
-    pulled_side a, b;
-    double *product; /* relevance v of a; then H v of b */
-    double *H;
-    size_t width;
-} pulled;
-
-static void gather_side(const lth__similarity *s, const uint32_t *symbols, size_t count,
-                        pulled_side *out) {
-    out->symbols = symbols;
-    out->count = count;
-    for (size_t i = 0; i < count; i++) {
-        uint32_t symbol = symbols[i];
-        const lth__similarity *at = place_of(s, &symbol);
-        const double *x = at->plain + symbol * s->dimension;
-        double *v = out->v + i * s->dimension;
-        for (size_t d = 0; d < s->dimension; d++) v[d] = at->scale[symbol] * x[d];
-        out->weight[i] = !at->known[symbol] ? 0 : s->weight ? at->weight[symbol] : 1;
-        out->slope[i] = s->weight ? at->weight_slope[symbol] : 0;
-    }
-}
-
-static double load(const lth__similarity *s, const void *from, size_t at) {
-    return s->precision == LTH_F32 ? (double)((const float *)from)[at] : ((const double *)from)[at];
-}
-
-/* H of a pair with weight g and similarity x: g dx/dc. */
-static double slope_by_cosine(const lth__similarity *s, const pulled *p, size_t r, size_t c,
-                              double g, double x) {
-    double weight = p->a.weight[r] * p->b.weight[c];
-    if (s->sim == LTH__SIM_DOT) return g * weight;
-    if (weight == 0 || p->a.symbols[r] == p->b.symbols[c]) return 0;
-    return s->sim == LTH__SIM_EXP ? g * x / s->temperature : g * weight;
-}
-
-/* From inner products to H, and what temperature and rarity have of G. */
-static void fill_slopes(const lth__similarity *s, const void *S, const double *G, size_t first,
-                        size_t ld, pulled *p, lth__similarity_slopes *out) {
-    memset(p->a.sum, 0, p->a.count * sizeof *p->a.sum);
-    memset(p->b.sum, 0, p->b.count * sizeof *p->b.sum);
-    for (size_t r = 0; r < p->a.count; r++) {
-        double by_temperature = 0, by_rarity = 0;
-        for (size_t c = 0; c < p->b.count; c++) {
-            size_t at = first + r * ld + c;
-            double *cell = &p->H[r * p->width + c], dot = *cell, x = load(s, S, at);
-            *cell = slope_by_cosine(s, p, r, c, G[at], x);
-            by_temperature += *cell * (1 - dot);
-            by_rarity += G[at] * x * (p->a.slope[r] + p->b.slope[c]);
-            p->a.sum[r] += *cell * dot;
-            p->b.sum[c] += *cell * dot;
-        }
-        if (s->sim == LTH__SIM_EXP) out->temperature += by_temperature / s->temperature;
-        out->rarity += by_rarity;
-    }
-}
-
-/* by[d] -= sum_i sum[i] v_id^2 / 2 */
-static void subtract_squares(const pulled_side *x, size_t dimension, double *by) {
-    const double *v = x->v;
-    for (size_t i = 0; i < x->count; i++, v += dimension) {
-        for (size_t d = 0; d < dimension; d++) by[d] -= x->sum[i] * v[d] * v[d] / 2;
-    }
-}
-
-static void pull_square(const lth__similarity *s, const lth__blas *blas, const void *S,
-                        const double *G, size_t first, size_t ld, pulled *p,
-                        lth__similarity_slopes *out) {
-    size_t d = s->dimension, rows = p->a.count, cols = p->b.count;
-    for (size_t r = 0; r < rows * d; r += d) {
-        for (size_t i = 0; i < d; i++) p->product[r + i] = s->relevance[i] * p->a.v[r + i];
-    }
-    blas->gemm_nt(rows, cols, d, 1, p->product, d, p->b.v, d, 0, p->H, p->width);
-    fill_slopes(s, S, G, first, ld, p, out);
-    blas->gemm_nn(rows, d, cols, 1, p->H, p->width, p->b.v, d, 0, p->product, d);
-    for (size_t r = 0; r < rows * d; r += d) {
-        for (size_t i = 0; i < d; i++) out->relevance[i] += p->a.v[r + i] * p->product[r + i];
-    }
-    if (s->sim == LTH__SIM_DOT) return;
-    subtract_squares(&p->a, d, out->relevance);
-    subtract_squares(&p->b, d, out->relevance);
-}
-
-/* Its arrays from `at` on, for `count` symbols; returns their end. */
-static double *place_side(pulled_side *x, double *at, size_t count, size_t dimension) {
-    x->v = at;
-    x->weight = at + count * dimension;
-    x->slope = x->weight + count;
-    x->sum = x->slope + count;
-    return x->sum + count;
-}
-
-lth_status lth__similarity_pull(const lth__similarity *s, const uint32_t *a, size_t a_count,
-                                const uint32_t *b, size_t b_count, const void *S, const double *G,
-                                size_t ld, lth__similarity_slopes *out, lth_error *err) {
-    const lth__blas *blas;
-    LTH_TRY(lth__blas_get(&blas, err));
-    size_t d = s->dimension;
-    size_t height = a_count < TILE ? a_count : TILE, width = b_count < TILE ? b_count : TILE;
-    size_t need = (height + width) * (d + 3) + height * d + height * width;
-    double *room = lth__alloc(need, sizeof *room);
-    if (!room) return lth__fail_memory(err, need * sizeof *room);
-    pulled p = {.width = width};
-    p.product = place_side(&p.b, place_side(&p.a, room, height, d), width, d);
-    p.H = p.product + height * d;
-    for (size_t i = 0; i < a_count; i += TILE) {
-        gather_side(s, a + i, a_count - i < TILE ? a_count - i : TILE, &p.a);
-        for (size_t j = 0; j < b_count; j += TILE) {
-            gather_side(s, b + j, b_count - j < TILE ? b_count - j : TILE, &p.b);
-            pull_square(s, blas, S, G, i * ld + j, ld, &p, out);
-        }
-    }
-    lth__free(room);
     return LTH_OK;
 }
 
@@ -324,7 +213,7 @@ static lth_status fill_rows(void *user, size_t index, unsigned worker, lth_error
                 for (size_t c = left > r ? left : r; c < right; c++) {
                     double dot = s->dots[r * s->symbols + c];
                     double x = similarity_of(s, dot, (uint32_t)r, (uint32_t)c);
-                    for (int part = 0; part < LTH__SIM_PARTS; part++) {
+                    for (int part = 0; part < LTH__SIM_BASIS; part++) {
                         if (!s->table[part]) continue;
                         double y =
                             part_of(s, (lth__sim_part)part, x, dot, (uint32_t)r, (uint32_t)c);
@@ -349,11 +238,11 @@ static size_t count_jobs(const lth__similarity *s) {
     return (s->symbols + TILE - 1) / TILE;
 }
 
-static lth_status allocate_tables(lth__similarity *s, lth_error *err) {
+static lth_status allocate_values(lth__similarity *s, lth_error *err) {
     size_t side = s->symbols + 1;
     s->dots = lth__alloc(s->symbols * s->symbols, sizeof *s->dots);
     bool ok = s->dots != NULL;
-    for (int part = 0; ok && part < LTH__SIM_PARTS; part++) {
+    for (int part = 0; ok && part < LTH__SIM_BASIS; part++) {
         if (!s->wanted[part]) continue;
         s->table[part] = lth__calloc(side * side, real_size(s->precision));
         ok = s->table[part] != NULL;
@@ -361,12 +250,60 @@ static lth_status allocate_tables(lth__similarity *s, lth_error *err) {
     return ok ? LTH_OK : lth__fail_memory(err, side * side * real_size(s->precision));
 }
 
-/* Tables, where there shall be any, with the inner products of the vectors as they are now. */
-static lth_status make_tables(lth_ctx *ctx, lth__similarity *s, lth_error *err) {
+/* The inner products of the vectors as they are now. */
+static lth_status find_dots(lth_ctx *ctx, lth__similarity *s, lth_error *err) {
     table_job job = {.s = s};
     LTH_TRY(lth__blas_get(&job.blas, err));
-    if (!s->dots) LTH_TRY(allocate_tables(s, err));
+    if (!s->dots) LTH_TRY(allocate_values(s, err));
     return lth__parallel_for(ctx, "word similarities", count_jobs(s), NULL, fill_dots, &job, err);
+}
+
+/* ---- The table of D ---- */
+
+/* A square of it, as it is and transposed. */
+static void place_square(const lth__similarity *s, const void *from, size_t first, size_t rows,
+                         size_t left, size_t cols) {
+    size_t ld = s->symbols + 1, real = real_size(s->precision);
+    char *table = s->table[LTH__SIM_BASIS];
+    for (size_t r = 0; r < rows; r++)
+        memcpy(table + ((first + r) * ld + left) * real, (const char *)from + r * TILE * real,
+               cols * real);
+    for (size_t c = 0; c < cols; c++) {
+        size_t to = (left + c) * ld + first;
+        for (size_t r = 0; r < rows && s->precision == LTH_F32; r++)
+            ((float *)table)[to + r] = ((const float *)from)[r * TILE + c];
+        for (size_t r = 0; r < rows && s->precision == LTH_F64; r++)
+            ((double *)table)[to + r] = ((const double *)from)[r * TILE + c];
+    }
+}
+
+static lth_status fill_basis(void *user, size_t index, unsigned worker, lth_error *err) {
+    (void)worker;
+    const lth__similarity *s = user;
+    size_t first = index * TILE, rows = rows_of_job(s, index);
+    void *square = lth__alloc(TILE * TILE, real_size(s->precision));
+    lth_status status = square ? LTH_OK : lth__fail_memory(err, TILE * TILE * sizeof(double));
+    for (size_t left = first; left < s->symbols && status == LTH_OK; left += TILE) {
+        size_t cols = s->symbols - left < TILE ? s->symbols - left : TILE;
+        status = lth__similarity_tile(s, LTH__SIM_BASIS, s->symbol_at + first, rows,
+                                      s->symbol_at + left, cols, square, TILE, err);
+        if (status == LTH_OK) place_square(s, square, first, rows, left, cols);
+    }
+    lth__free(square);
+    return status;
+}
+
+/* Once: no parameter changes it. */
+static lth_status make_basis(lth_ctx *ctx, lth__similarity *s, lth_error *err) {
+    size_t side = s->symbols + 1, end = s->symbols;
+    double nothing = lth__similarity_nothing(s);
+    void *table = s->table[LTH__SIM_BASIS] = lth__alloc(side * side, real_size(s->precision));
+    if (!table) return lth__fail_memory(err, side * side * real_size(s->precision));
+    for (size_t i = 0; i < side; i++) {
+        store(s, table, i * side + end, nothing);
+        store(s, table, end * side + i, nothing);
+    }
+    return lth__parallel_for(ctx, "word similarities", count_jobs(s), NULL, fill_basis, s, err);
 }
 
 static void weigh_symbols(lth__similarity *s) {
@@ -409,22 +346,37 @@ static void drop_tables(lth__similarity *s) {
     }
 }
 
-/* `relevance` NULL = as before. */
-static lth_status update(lth_ctx *ctx, lth__similarity *s, const double *relevance,
-                         lth_error *err) {
-    if (s->weight) weigh_symbols(s);
-    if (relevance) LTH_TRY(weigh_dimensions(s, relevance, err));
-    if (s->by_tile) return LTH_OK;
-    if (!s->dots && !fits_in_tables(s)) return LTH_OK;
-    if (!s->dots || relevance) LTH_TRY(make_tables(ctx, s, err));
+/* The tables of the values; `relevance`: of other vectors than before. */
+static lth_status make_values(lth_ctx *ctx, lth__similarity *s, bool relevance, lth_error *err) {
+    if (!s->dots || relevance) LTH_TRY(find_dots(ctx, s, err));
     table_job job = {.s = s};
     LTH_TRY(lth__parallel_for(ctx, NULL, count_jobs(s), NULL, fill_rows, &job, err));
-    bool shaped = s->sim == LTH__SIM_EXP || s->sim == LTH__SIM_MATRIX;
-    if (!s->weight && !s->relevance && !shaped) { /* never computed again */
-        lth__free(s->dots);
+    if (!s->weight && !s->relevance && !lth__similarity_decays(s, NULL, NULL)) {
+        lth__free(s->dots); /* never computed again */
         s->dots = NULL;
     }
     return LTH_OK;
+}
+
+/* `relevance` NULL = as before. */
+static lth_status update(lth_ctx *ctx, lth__similarity *s, const double *relevance,
+                         lth_error *err) {
+    bool values = s->keeps & LTH__KEEPS_VALUES, basis = s->keeps & LTH__KEEPS_BASIS;
+    if (s->weight) weigh_symbols(s);
+    if (relevance) LTH_TRY(weigh_dimensions(s, relevance, err));
+    if (s->by_tile) return LTH_OK;
+    if (!s->table[LTH__SIM_VALUE] && !s->table[LTH__SIM_BASIS] && !fits_in_tables(s)) return LTH_OK;
+    if (basis && !s->table[LTH__SIM_BASIS]) LTH_TRY(make_basis(ctx, s, err));
+    return values ? make_values(ctx, s, relevance != NULL, err) : LTH_OK;
+}
+
+/* Both tables are in one order. */
+void lth__similarity_keep(lth__similarity *s, unsigned keeps) {
+    if ((s->keeps | keeps) == s->keeps) return;
+    s->keeps |= keeps;
+    s->temperature = NAN; /* so that they are made */
+    drop_tables(s);
+    for (size_t i = 0; i < s->symbols; i++) s->slot[i] = s->symbol_at[i] = (uint32_t)i;
 }
 
 static bool has_relevance(const lth__similarity *s, const double *relevance) {
@@ -516,7 +468,9 @@ static lth_status fill(lth__similarity *s, const lth__similarity_def *def, lth_e
     size_t n = s->symbols - s->first;
     s->vectors = lth__calloc(n * s->dimension, sizeof *s->vectors);
     s->known = lth__calloc(n, sizeof *s->known);
-    bool ok = s->vectors && s->known;
+    s->slot = lth__alloc(s->symbols, sizeof *s->slot);
+    s->symbol_at = lth__alloc(s->symbols, sizeof *s->symbol_at);
+    bool ok = s->vectors && s->known && s->slot && s->symbol_at;
     if (def->uses_rarity) {
         s->frequency = lth__calloc(n, sizeof *s->frequency);
         s->weight = lth__alloc(n, sizeof *s->weight);
@@ -533,6 +487,11 @@ static lth_status fill(lth__similarity *s, const lth__similarity_def *def, lth_e
     for (size_t d = 0; s->relevance && d < s->dimension; d++) s->relevance[d] = NAN; /* not yet */
     for (size_t i = s->first; s->frequency && i < s->symbols && i < def->frequencies; i++)
         s->frequency[i - s->first] = def->frequency[i];
+    bool ordered = def->symbol_at && s->keeps == LTH__KEEPS_BASIS;
+    for (size_t i = 0; i < s->symbols; i++) {
+        s->symbol_at[i] = ordered ? def->symbol_at[i] : (uint32_t)i;
+        s->slot[s->symbol_at[i]] = (uint32_t)i;
+    }
     if (def->sim == LTH__SIM_MATRIX) return copy_letters(s, &def->letters, err);
     return def->sim == LTH__SIM_EXACT ? LTH_OK : copy_vectors(s, def, err);
 }
@@ -553,6 +512,7 @@ lth_status lth__similarity_create(lth_ctx *ctx, const lth__similarity_def *def,
                            .dimension = dimension > 0 ? dimension : 1,
                            .temperature = NAN,
                            .by_tile = def->by_tile,
+                           .keeps = def->keeps ? def->keeps : LTH__KEEPS_VALUES,
                            .wanted = {true, def->learns_temperature && !def->weighs_dimensions,
                                       def->uses_rarity && !def->weighs_dimensions}};
     lth_status status = fill(s, def, err);
@@ -566,8 +526,8 @@ lth_status lth__similarity_create(lth_ctx *ctx, const lth__similarity_def *def,
 void lth__similarity_free(lth__similarity *s) {
     if (!s) return;
     drop_tables(s);
-    void *blocks[] = {s->vectors,      s->known,     s->frequency, s->weight, s->letter,
-                      s->weight_slope, s->relevance, s->plain,     s->scale};
+    void *blocks[] = {s->vectors,   s->known, s->frequency, s->weight, s->letter,   s->weight_slope,
+                      s->relevance, s->plain, s->scale,     s->slot,   s->symbol_at};
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) lth__free(blocks[i]);
     lth__free(s);
 }

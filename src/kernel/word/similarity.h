@@ -41,13 +41,18 @@ typedef struct lth__letter_distances {
  * settled when vectors are read; what then remains matches itself). */
 typedef enum lth__oov { LTH__OOV_EXACT, LTH__OOV_ZERO, LTH__OOV_PARTS } lth__oov;
 
-/* The similarities themselves, or their derivatives. */
+/* The similarities themselves, their derivatives, or what they are made of and no parameter changes
+ * (but relevance): D with S = D w_a w_b, or exp(-decay D) w_a w_b where sim is exp or matrix. */
 typedef enum lth__sim_part {
     LTH__SIM_VALUE,
     LTH__SIM_BY_TEMPERATURE,
     LTH__SIM_BY_RARITY,
+    LTH__SIM_BASIS,
     LTH__SIM_PARTS
 } lth__sim_part;
+
+/* Tables to keep: of values with their derivatives, of D, or both. */
+enum { LTH__KEEPS_VALUES = 1, LTH__KEEPS_BASIS = 2 };
 
 typedef struct lth__similarity {
     size_t owner; /* number of the node it belongs to */
@@ -69,14 +74,24 @@ typedef struct lth__similarity {
     double temperature, rarity;    /* at which the tables are; rarity 0 = all weigh 1. Of a matrix,
                                       temperature is its exponent                             */
     double *weight, *weight_slope; /* of each symbol: w, and its derivative over w            */
-    bool wanted[LTH__SIM_PARTS];   /* tables to keep                                          */
+    unsigned keeps;                /* LTH__KEEPS_...                                          */
+    uint32_t *slot, *symbol_at;    /* where each symbol is in the tables, and the inverse     */
+    bool wanted[LTH__SIM_PARTS];   /* of the values                                           */
     bool by_tile;                  /* no tables: too few pairs ask for them                   */
     double *dots;                  /* inner products, or how far letters are from each other, when
                                       the tables change with parameters                       */
-    void *table[LTH__SIM_PARTS];   /* (symbols + 1)^2 reals, the last row and column 0 for
-                                      padding; NULL where that is too large to keep           */
+    void *table[LTH__SIM_PARTS];   /* (symbols + 1)^2 reals, the last row and column similar to
+                                      nothing; NULL where that is too large to keep           */
     struct lth__similarity *next;
 } lth__similarity;
+
+/* Where a symbol is kept, and its place there. */
+static inline const lth__similarity *lth__similarity_place(const lth__similarity *s,
+                                                           uint32_t *symbol) {
+    if (*symbol < s->first) return s->base;
+    *symbol -= (uint32_t)s->first;
+    return s;
+}
 
 /* What a similarity is made from; vectors may be empty for exact matching. */
 typedef struct lth__similarity_def {
@@ -92,6 +107,8 @@ typedef struct lth__similarity_def {
     bool learns_temperature, uses_rarity;
     bool weighs_dimensions; /* then derivatives come from lth__similarity_pull(), not from tables */
     bool by_tile;
+    unsigned keeps;
+    const uint32_t *symbol_at;   /* the order in a table of D alone; NULL = as they are numbered */
     const lth__similarity *base; /* to stand on, by tile; or NULL */
 } lth__similarity_def;
 
@@ -114,6 +131,16 @@ bool lth__similarity_is_at(const lth__similarity *s, double temperature, double 
 lth_status lth__similarity_tile(const lth__similarity *s, lth__sim_part part, const uint32_t *a,
                                 size_t a_count, const uint32_t *b, size_t b_count, void *out,
                                 size_t ld, lth_error *err);
+
+/* Keep more tables from now on. */
+void lth__similarity_keep(lth__similarity *s, unsigned keeps);
+
+/* Whether S = exp(-decay D) w_a w_b, and with which decay; its derivative by the temperature. */
+bool lth__similarity_decays(const lth__similarity *s, double *decay, double *slope);
+/* D of what is similar to nothing. */
+double lth__similarity_nothing(const lth__similarity *s);
+/* w of a symbol, and dlog w / drarity; 1 and 0 where symbols are not weighed. */
+double lth__similarity_weight(const lth__similarity *s, uint32_t symbol, double *slope);
 
 /* Sums of derivatives by the parameters. */
 typedef struct lth__similarity_slopes {

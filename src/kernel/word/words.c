@@ -176,6 +176,33 @@ static bool table_pays(const lth__node *node, const lth__eval *eval, size_t symb
     return (double)symbols * (double)symbols <= (one_of_many ? 4 : 1) * pairs;
 }
 
+/* The symbols by the shortest sequence that has them, shortest first. Of a symmetric matrix long
+ * rows meet shorter columns, whose symbols are then at the beginning of a table in this order. */
+static uint32_t *order_symbols(const lth__sequences *x, size_t symbols) {
+    uint32_t *order = lth__alloc(symbols, sizeof *order);
+    bool *seen = lth__calloc(symbols, sizeof *seen);
+    size_t count = 0, next;
+    for (size_t length = 1; order && seen && length <= x->longest; length = next) {
+        next = SIZE_MAX;
+        for (size_t i = x->count; i-- > 0;) {
+            size_t own = lth__sequence_length(x, i);
+            const uint32_t *unit = lth__sequence_symbols(x, i);
+            if (own > length && own < next) next = own;
+            for (size_t k = 0; own == length && k < own; k++) {
+                if (!seen[unit[k]]) order[count++] = unit[k];
+                seen[unit[k]] = true;
+            }
+        }
+    }
+    for (size_t i = 0; order && seen && i < symbols; i++) {
+        if (!seen[i]) order[count++] = (uint32_t)i;
+    }
+    lth__free(seen);
+    if (count == symbols) return order;
+    lth__free(order);
+    return NULL;
+}
+
 static lth_status create(const lth__node *node, const lth__eval *eval, const lth__lexicon *l,
                          lth__matching matching, bool by_tile, const lth__similarity *base,
                          lth__similarity **out, lth_error *err) {
@@ -194,8 +221,14 @@ static lth_status create(const lth__node *node, const lth__eval *eval, const lth
                                .uses_rarity = matching.uses_rarity,
                                .weighs_dimensions = matching.relevance != NULL,
                                .by_tile = by_tile,
+                               .keeps = matching.keeps,
                                .base = base};
-    LTH_TRY(lth__similarity_create(eval->ctx, &def, out, err));
+    uint32_t *order = NULL;
+    if (matching.keeps == LTH__KEEPS_BASIS && eval->rows == eval->cols)
+        def.symbol_at = order = order_symbols(&eval->rows->fields[node->field], def.symbols);
+    lth_status status = lth__similarity_create(eval->ctx, &def, out, err);
+    lth__free(order);
+    if (status != LTH_OK) return status;
     (*out)->next = w->similarities;
     w->similarities = *out;
     return LTH_OK;
@@ -233,7 +266,8 @@ lth_status lth__words_similarity(const lth__node *node, const lth__eval *eval,
     size_t symbols = lth__symbols_count(l->symbols);
     bool by_tile = (l->base || !w->tables) && !table_pays(node, eval, symbols);
     const lth__similarity *base = find_base(node, eval, l, matching);
-    if (base && base->symbols == symbols && (by_tile || !base->by_tile)) {
+    bool has_tables = base && !base->by_tile && !(matching.keeps & ~base->keeps);
+    if (base && base->symbols == symbols && (by_tile || has_tables)) {
         *out = base;
         return LTH_OK;
     }
@@ -244,6 +278,7 @@ lth_status lth__words_similarity(const lth__node *node, const lth__eval *eval,
         s->by_tile = false;
         s->temperature = NAN; /* so that the tables are made */
     }
+    lth__similarity_keep(s, matching.keeps);
     LTH_TRY(lth__similarity_set(eval->ctx, s, matching.temperature, matching.rarity,
                                 matching.relevance, err));
     *out = s;

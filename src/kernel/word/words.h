@@ -53,6 +53,7 @@ typedef struct lth__matching {
     const double *relevance;       /* of each dimension of the vectors; NULL = none is weighed */
     size_t dimensions;             /* that it has */
     lth__letter_distances letters; /* of sim=matrix; then temperature is its exponent */
+    unsigned keeps;                /* tables that will be read: LTH__KEEPS_... */
 } lth__matching;
 
 /* The similarities of the symbols of a node's field, made when they are first asked for. */

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "base/memory.h"
+#include "engine/engine.h"
 #include "fixture.h"
 #include "kernel/word/words.h"
 
@@ -145,6 +146,34 @@ static void test_differences(void **state) {
         fixture f = open_kernel(kernels[k], NULL, texts, N);
         check_differences(&f, f.items[0], NULL);
         check_differences(&f, f.items[0], f.items[1]);
+        fixture_close(&f);
+    }
+    fixture_free_texts(texts, N);
+}
+
+/* Short texts are compared in a way of their own, and meet others in one tile: the values of pairs
+ * are those that they have by themselves. */
+static void test_short_and_long_texts(void **state) {
+    (void)state;
+    static const char *const soft[] = {
+        "normalize(ssk(text, order=3, sim=exp, rarity=0.1))",
+        "ssk(text, order=2, sim=dot, weights=[1,0.01])",
+    };
+    lth__random random;
+    lth__random_seed(&random, 5);
+    char **texts = fixture_texts(&random, N, 2 * LTH__SHORT, 4, true);
+    for (size_t k = 0; k < sizeof soft / sizeof *soft; k++) {
+        fixture f = open_kernel(soft[k], NULL, texts, N);
+        check_differences(&f, f.items[0], NULL);
+        check_differences(&f, f.items[0], f.items[1]);
+        double *K = fixture_gram(&f, f.items[0], NULL);
+        for (size_t i = 3; i < 5; i++) {
+            const lth_items *one = fixture_encode(&f, (const char *const *)texts + i, 1);
+            double *row = fixture_gram(&f, one, f.items[0]);
+            fixture_check_near(row, K + i * N, N, 1e-13, 1e-13);
+            free(row);
+        }
+        free(K);
         fixture_close(&f);
     }
     fixture_free_texts(texts, N);
@@ -348,9 +377,10 @@ static void check_without_a_table(const char *kernel) {
     size_t cells = lth_kernel_params(f.kernel) * N * N;
     double *G = fixture_gradients(&f, f.items[0], NULL);
     lth__similarity *s = lth__words_of(&f.encoder->lexicons[0])->similarities;
-    assert_true(s && s->table[LTH__SIM_VALUE]);
+    assert_true(s && (s->table[LTH__SIM_VALUE] || s->table[LTH__SIM_BASIS]));
     lth__free(s->table[LTH__SIM_VALUE]);
-    s->table[LTH__SIM_VALUE] = NULL;
+    lth__free(s->table[LTH__SIM_BASIS]);
+    s->table[LTH__SIM_VALUE] = s->table[LTH__SIM_BASIS] = NULL;
     double *again = fixture_gradients(&f, f.items[0], NULL);
     fixture_check_near(again, G, cells, 1e-12, 1e-12);
     check_pull(&f, f.items[0], f.items[1], false);
@@ -383,6 +413,7 @@ static void test_known_values(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_differences),
+        cmocka_unit_test(test_short_and_long_texts),
         cmocka_unit_test(test_pull_is_the_contraction),
         cmocka_unit_test(test_pull_of_many_rows),
         cmocka_unit_test(test_pull_of_long_rows),
