@@ -41,8 +41,8 @@ typedef struct lth__smo {
 typedef size_t lth__smo_solve(lth__smo *s);
 
 /* sum[j] += sum_i weight[i] row[i][j], for j < count. */
-typedef void lth__add_rows(const float *const *row, const double *weight, size_t rows,
-                           size_t count, double *sum);
+typedef void lth__add_rows(const float *const *row, const double *weight, size_t rows, size_t count,
+                           double *sum);
 
 /* The slopes of one beta. */
 static inline void lth__smo_slopes(const lth__smo_group *g, size_t i, double epsilon) {

@@ -333,8 +333,8 @@ typedef struct lth__svm_search {
 } lth__svm_search;
 
 /* Judge all settings of all searches with this Gram matrix by inner folds of the rows; if one of
- * them is better than the choice so far, train it on all rows. `judging` and `training` name the work, as
- * for lth__parallel_for(). */
+ * them is better than the choice so far, train it on all rows. `judging` and `training` name the
+ * work, as for lth__parallel_for(). */
 lth_status lth__svm_choose(const lth__svm_gram *gram, lth__svm_search *searches, size_t count,
                            size_t folds, size_t point, const char *judging, const char *training,
                            lth_error *err);

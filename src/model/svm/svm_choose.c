@@ -1,6 +1,7 @@
-/* The choice among settings by inner folds: all folds of all searches are learned side by side, with
- * one Gram matrix. Where there are enough of them, settings that differ in C alone are learned one
- * after the other, each from where the last one ended. How it is cut depends on the data alone. */
+/* The choice among settings by inner folds: all folds of all searches are learned side by side,
+ * with one Gram matrix. Where there are enough of them, settings that differ in C alone are learned
+ * one after the other, each from where the last one ended. How it is cut depends on the data alone.
+ */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,8 +21,9 @@ typedef struct tally {
     size_t rows, right, *classes;
 } tally;
 
-/* One search; without folds where there is nothing to judge. The rows of a fold are sorted[first[fold]] .. sorted[first[fold + 1] - 1], and those
- * of the others are in `others`, fold by fold. */
+/* One search; without folds where there is nothing to judge. The rows of a fold are
+ * sorted[first[fold]] .. sorted[first[fold + 1] - 1], and those of the others are in `others`, fold
+ * by fold. */
 typedef struct judge {
     const lth__svm_target *target;
     const lth__svm_gram *gram;
@@ -30,12 +32,12 @@ typedef struct judge {
     const lth__svm_settings *settings;
     lth__svm_target plain; /* without probabilities, which do not matter here */
     size_t *fold, *sorted, *first, *others;
-    size_t *order;                  /* settings by their paths */
-    lth__svm_setting *ordered;      /* likewise                */
-    size_t *path_start, paths;      /* in this order           */
-    lth__svm_machine *machines;     /* [fold][place in the order] */
-    bool *refused;                  /* likewise */
-    tally *tallies;                 /* [setting][fold] */
+    size_t *order;              /* settings by their paths */
+    lth__svm_setting *ordered;  /* likewise                */
+    size_t *path_start, paths;  /* in this order           */
+    lth__svm_machine *machines; /* [fold][place in the order] */
+    bool *refused;              /* likewise */
+    tally *tallies;             /* [setting][fold] */
 } judge;
 
 const char *lth__svm_score_name(const lth__svm_target *target) {
@@ -120,7 +122,7 @@ static void close_judge(judge *j) {
     size_t n = j->settings->count * j->folds;
     for (size_t i = 0; j->machines && i < n; i++) lth__svm_machine_free(&j->machines[i]);
     for (size_t i = 0; j->tallies && i < n; i++) lth__free(j->tallies[i].classes);
-    void *blocks[] = {j->fold,  j->sorted,     j->first,    j->others,  j->order,
+    void *blocks[] = {j->fold,    j->sorted,     j->first,    j->others,  j->order,
                       j->ordered, j->path_start, j->machines, j->refused, j->tallies};
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) lth__free(blocks[i]);
 }
@@ -160,13 +162,10 @@ static size_t list_lessons(judge *j, lth__svm_lesson *out) {
         size_t rows = j->count - (j->first[f + 1] - j->first[f]);
         for (size_t p = 0; p < j->paths; p++) {
             size_t start = j->path_start[p], at = f * n + start;
-            out[used++] = (lth__svm_lesson){&j->plain,
-                                            j->others + before,
-                                            rows,
-                                            j->ordered + start,
-                                            j->path_start[p + 1] - start,
-                                            j->machines + at,
-                                            j->refused + at};
+            out[used++] = (lth__svm_lesson){
+                &j->plain,          j->others + before,           rows,
+                j->ordered + start, j->path_start[p + 1] - start, j->machines + at,
+                j->refused + at};
         }
         before += rows;
     }
@@ -312,8 +311,8 @@ static lth_status train_choices(const lth__svm_gram *gram, lth__svm_search *sear
     for (size_t i = 0; i < count; i++) {
         lth__svm_search *s = &searches[i];
         if (s->better)
-            lessons[used++] = (lth__svm_lesson){s->target,        s->rows,          s->count,
-                                                &best[i].setting, 1, &best[i].machine, NULL};
+            lessons[used++] = (lth__svm_lesson){
+                s->target, s->rows, s->count, &best[i].setting, 1, &best[i].machine, NULL};
     }
     lth_status status = lth__svm_train_all(gram, lessons, used, what, err);
     for (size_t i = 0; status == LTH_OK && i < count; i++) {
@@ -340,7 +339,9 @@ static lth_status judge_all(const lth__svm_gram *gram, lth__svm_search *searches
                      .gram = gram,
                      .rows = s->rows,
                      .count = s->count,
-                     .folds = s->alone ? 0 : folds < s->count ? folds : s->count,
+                     .folds = s->alone           ? 0
+                              : folds < s->count ? folds
+                                                 : s->count,
                      .settings = s->settings};
         c.start[c.count + 1] = c.start[c.count] + j->folds * j->settings->count;
         if (!s->alone) status = open_judge(j, err);
@@ -356,7 +357,8 @@ static lth_status judge_all(const lth__svm_gram *gram, lth__svm_search *searches
 }
 
 lth_status lth__svm_choose(const lth__svm_gram *gram, lth__svm_search *searches, size_t count,
-                           size_t folds, size_t point, const char *judging, const char *training, lth_error *err) {
+                           size_t folds, size_t point, const char *judging, const char *training,
+                           lth_error *err) {
     lth__svm_choice *best = lth__calloc(count, sizeof *best);
     if (!best) return lth__fail_memory(err, count * sizeof *best);
     lth_status status = LTH_OK;

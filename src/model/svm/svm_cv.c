@@ -86,12 +86,13 @@ static lth_status open_wave(cv *c, const size_t *jobs, size_t count, wave *w, lt
         if (!rows) return lth__fail_memory(err, c->rows * sizeof *rows);
         list_rows(c, fold, false, rows, &others);
         list_rows(c, fold, true, rows + others, &inside);
-        w->searches[i] = (lth__svm_search){.target = &c->targets[target],
-                                           .rows = rows,
-                                           .count = others,
-                                           .settings = &c->settings[target],
-                                           .choice = &c->choices[target * c->folds + fold],
-                                           .alone = c->kernels.count * c->settings[target].count == 1};
+        w->searches[i] =
+            (lth__svm_search){.target = &c->targets[target],
+                              .rows = rows,
+                              .count = others,
+                              .settings = &c->settings[target],
+                              .choice = &c->choices[target * c->folds + fold],
+                              .alone = c->kernels.count * c->settings[target].count == 1};
     }
     return LTH_OK;
 }
@@ -113,7 +114,8 @@ static lth_status run_wave(cv *c, const size_t *jobs, size_t count, lth_error *e
     if (status == LTH_OK)
         status = lth__svm_choose(&c->gram, w.searches, count, c->options.inner_folds, c->point,
                                  name, name, err);
-    if (status == LTH_OK) status = lth__parallel_for(c->ctx, NULL, count, NULL, predict_one, &w, err);
+    if (status == LTH_OK)
+        status = lth__parallel_for(c->ctx, NULL, count, NULL, predict_one, &w, err);
     double seconds = (lth__seconds() - began) / (double)count;
     for (size_t i = 0; status == LTH_OK && i < count; i++) {
         size_t at = w.target[i] * c->folds + w.fold[i];

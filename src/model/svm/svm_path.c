@@ -6,8 +6,8 @@
  *     nu-SVC    p = 0    y > 0, y < 0   0 <= y beta <= 1; both sums are nu n / 2 in size
  *     nu-SVR    p = -y   up, down       0 <= beta <= C, -C <= beta <= 0; both are C nu n / 2
  *
- * f = sum_i beta_i k_i - rho, with rho where F is level: F = K beta + p is rho at rows between their
- * bounds. With two groups there are two levels; rho is in their middle, and of nu-SVC half of
+ * f = sum_i beta_i k_i - rho, with rho where F is level: F = K beta + p is rho at rows between
+ * their bounds. With two groups there are two levels; rho is in their middle, and of nu-SVC half of
  * their distance is the margin, which beta and rho are divided by. All is in units of the matrix,
  * whose values were divided by `scale`, so C was multiplied by it.
  *
@@ -110,8 +110,8 @@ static void begin_sums(path *t) {
         double left = feasible_nu(t) * (double)w->count / 2; /* in units of the bound */
         for (size_t i = g * w->count; i < (g + 1) * w->count; i++) {
             double most = g == 0 ? w->hi[i] : -w->lo[i], share = fmin(most / unit, left);
-            w->beta[i] = share == most / unit ? (g == 0 ? most : -most)
-                                              : (g == 0 ? share : -share) * unit;
+            w->beta[i] =
+                share == most / unit ? (g == 0 ? most : -most) : (g == 0 ? share : -share) * unit;
             left -= share;
         }
     }
@@ -139,7 +139,8 @@ static void grow(path *t, double by) {
     for (size_t i = 0; i < 2 * w->count; i++) {
         double *bound = w->beta[i] > 0 ? &w->hi[i] : &w->lo[i];
         w->beta[i] = w->beta[i] * by;
-        if (fabs(w->beta[i]) > fabs(*bound) * (1 - 1e-12)) w->beta[i] = w->beta[i] != 0 ? *bound : 0;
+        if (fabs(w->beta[i]) > fabs(*bound) * (1 - 1e-12))
+            w->beta[i] = w->beta[i] != 0 ? *bound : 0;
     }
     for (size_t i = 0; i < w->count; i++)
         w->F[i] = by * (w->F[i] - linear_term(t, i)) + linear_term(t, i);

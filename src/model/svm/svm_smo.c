@@ -16,7 +16,11 @@
 #include "base/memory.h"
 #include "base/parallel.h"
 
-enum { WORKING = 256, NEW = WORKING / 2, STEPS_PER_ROW = 100 }; /* rows taken out; new ones of them */
+enum {
+    WORKING = 256,
+    NEW = WORKING / 2,
+    STEPS_PER_ROW = 100
+}; /* rows taken out; new ones of them */
 /* How much of the violation a small problem may leave. */
 static const double inner_share = 0.1;
 /* Rounds after which it gives up. */
@@ -31,8 +35,8 @@ typedef struct decomposition {
     lth__smo_whole *w;
     lth__smo_group group[LTH__SMO_GROUPS]; /* of all rows */
     double least[LTH__SMO_GROUPS], most[LTH__SMO_GROUPS];
-    uint32_t *chosen, *next;               /* rows of the problem at hand; of the one to come */
-    uint32_t *age;                         /* rounds that a row has been at hand; 0 = it is not */
+    uint32_t *chosen, *next; /* rows of the problem at hand; of the one to come */
+    uint32_t *age;           /* rounds that a row has been at hand; 0 = it is not */
     size_t chosen_count;
     candidate *list;
     lth__smo small;
@@ -45,8 +49,8 @@ typedef struct decomposition {
 /* ---- Memory ---- */
 
 static void free_all(decomposition *d) {
-    void *blocks[] = {d->group[0].up, d->chosen, d->next, d->age, d->list, d->K, d->numbers, d->sum,
-                      (void *)d->rows, d->line};
+    void *blocks[] = {d->group[0].up, d->chosen,  d->next, d->age,          d->list,
+                      d->K,           d->numbers, d->sum,  (void *)d->rows, d->line};
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) lth__free(blocks[i]);
 }
 
@@ -73,7 +77,8 @@ static lth_status prepare(decomposition *d, lth_error *err) {
         !d->sum || !d->rows || (gathers(w) && !d->line))
         return lth__fail_memory(err, q * q * sizeof *d->K);
     double *p = d->numbers;
-    d->small = (lth__smo){.groups = w->groups, .K = d->K, .diagonal = p, .F = p + q, .epsilon = w->epsilon};
+    d->small = (lth__smo){
+        .groups = w->groups, .K = d->K, .diagonal = p, .F = p + q, .epsilon = w->epsilon};
     p += 2 * q;
     for (size_t g = 0; g < w->groups; g++) {
         d->group[g] = (lth__smo_group){w->beta + g * n, w->lo + g * n, w->hi + g * n,
@@ -127,8 +132,10 @@ static void select_first(candidate *list, size_t length, size_t count) {
         size_t middle = j + 1; /* list[lo .. j] <= pivot <= list[j+1 .. hi) */
         if (i == j) middle = i;
         if (middle == lo) middle = lo + 1;
-        if (count <= middle - 0 && count < hi && middle >= count) hi = middle;
-        else lo = middle;
+        if (count <= middle - 0 && count < hi && middle >= count)
+            hi = middle;
+        else
+            lo = middle;
         if (middle == count) return;
     }
 }
@@ -196,7 +203,8 @@ static void choose_rows(decomposition *d) {
             if (!(d->age[d->chosen[k]] >> 31)) d->age[d->chosen[k]] = 0;
         }
         qsort(d->next, count, sizeof *d->next, by_number);
-        for (size_t k = 0; k < count; k++) d->age[d->next[k]] = (d->age[d->next[k]] & ~(1u << 31)) + 1;
+        for (size_t k = 0; k < count; k++)
+            d->age[d->next[k]] = (d->age[d->next[k]] & ~(1u << 31)) + 1;
     }
     uint32_t *t = d->chosen;
     d->chosen = d->next;

@@ -2,9 +2,9 @@
 #ifndef LTH_SVM_SMO_H
 #define LTH_SVM_SMO_H
 
+#include "base/status.h"
 #include "engine/engine.h"
 #include "engine/smo.h"
-#include "base/status.h"
 
 /* Rows row[0 .. count-1] of a symmetric matrix of which `all` numbers lie together. Betas of group
  * g and their bounds are beta[g * count + i]. F[i] = sum_j K_ij beta_j + p_i, of all groups. */
@@ -16,8 +16,8 @@ typedef struct lth__smo_whole {
     const size_t *row;
     double *beta, *lo, *hi, *F;
     double epsilon, tolerance;
-    bool relative;    /* the tolerance is in units of the distance of the groups' levels */
-    bool unfinished;  /* it gave up */
+    bool relative;   /* the tolerance is in units of the distance of the groups' levels */
+    bool unfinished; /* it gave up */
     size_t steps, rounds;
 } lth__smo_whole;
 

@@ -1,7 +1,7 @@
-/* Learning machines: numbers are one problem, two classes are one, more classes are one for each pair
- * or each class against the rest, and several labels a row one for each label. All problems of all
- * machines that are wanted are solved side by side, dearest first; those that differ in C alone one
- * after the other, by one thread. */
+/* Learning machines: numbers are one problem, two classes are one, more classes are one for each
+ * pair or each class against the rest, and several labels a row one for each label. All problems of
+ * all machines that are wanted are solved side by side, dearest first; those that differ in C alone
+ * one after the other, by one thread. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -349,7 +349,8 @@ static lth_status train_on_device(const job *list, size_t jobs, const lth__svm_g
     lth__svm_device_task *tasks = lth__calloc(jobs, sizeof *tasks);
     if (!tasks) return lth__fail_memory(err, jobs * sizeof *tasks);
     lth_status status = LTH_OK;
-    for (size_t i = 0; status == LTH_OK && i < jobs; i++) status = make_task(&list[i], &tasks[i], err);
+    for (size_t i = 0; status == LTH_OK && i < jobs; i++)
+        status = make_task(&list[i], &tasks[i], err);
     if (status == LTH_OK) status = lth__svm_device_solve(gram, tasks, jobs, what, done, err);
     for (size_t i = 0; i < jobs; i++) free_task(&tasks[i]);
     lth__free(tasks);

@@ -67,9 +67,11 @@ static void begin(const problem *p) {
 }
 
 static void step(const problem *p, const pair *x) {
-    double curvature = K_of(p, x->up, x->up) + K_of(p, x->down, x->down) - 2 * K_of(p, x->up, x->down);
+    double curvature =
+        K_of(p, x->up, x->up) + K_of(p, x->down, x->down) - 2 * K_of(p, x->up, x->down);
     double by = fmin(x->violation / fmax(curvature, 1e-12), x->room), room;
-    double *up = &p->o->beta[x->group * p->n + x->up], *down = &p->o->beta[x->group * p->n + x->down];
+    double *up = &p->o->beta[x->group * p->n + x->up],
+           *down = &p->o->beta[x->group * p->n + x->down];
     slope_of(p, x->group, x->up, true, &room);
     double hi = p->o->hi[x->group][side_of(p, x->up)], lo = p->o->lo[x->group][side_of(p, x->down)];
     *up = by == room ? (room == -*up ? 0 : hi) : *up + by;
@@ -98,7 +100,9 @@ lth_status lth__ref_smo(lth__device *d, const lth__device_smo *job, lth_error *e
     LTH__REF_USE(d);
     lth_status status = LTH_OK;
     lth__panel whole = {.rows = job->rows, .cols = job->rows / 2}; /* numbers are half as wide */
-    if (job->ld % 2 == 0) lth__ref_check_panel(d, (const double *)(const void *)job->K, job->ld / 2, &whole, "K of smo");
+    if (job->ld % 2 == 0)
+        lth__ref_check_panel(d, (const double *)(const void *)job->K, job->ld / 2, &whole,
+                             "K of smo");
     for (size_t i = 0; status == LTH_OK && i < job->problems; i++) {
         lth__device_smo_problem *o = &job->problem[i];
         size_t n = job->set_count[o->set];

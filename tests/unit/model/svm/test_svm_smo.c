@@ -82,7 +82,8 @@ static void check_C(const lth__svm_problem *p, const lth__svm_setting *s,
         sum += beta;
         size += fabs(beta);
         assert_true(fabs(alpha) <= C * (1 + 1e-6) && (s->regression || alpha >= 0));
-        if (alpha == 0) assert_true(lacks <= low + near && (!s->regression || lacks >= -low - near));
+        if (alpha == 0)
+            assert_true(lacks <= low + near && (!s->regression || lacks >= -low - near));
         bool full = fabs(alpha) > C * (1 - 1e-6);
         if (alpha > 0) assert_true(lacks >= low - near && (full || lacks <= low + near));
         if (alpha < 0) assert_true(lacks <= -low + near && (full || lacks >= -low - near));
@@ -101,8 +102,8 @@ static void test_C(void **state) {
             for (int numbers = 0; numbers < 2; numbers++) {
                 lth__svm_setting s[3];
                 lth__svm_solution z[3], cold;
-                lth__svm_problem p = {&f->gram, f->row, numbers ? f->number : f->label, f->count,
-                                      {2, 0.5}};
+                lth__svm_problem p = {
+                    &f->gram, f->row, numbers ? f->number : f->label, f->count, {2, 0.5}};
                 for (size_t c = 0; c < 3; c++)
                     s[c] = (lth__svm_setting){.regression = numbers,
                                               .epsilon = numbers ? 0.05 : NAN,
@@ -162,7 +163,8 @@ static void test_nu(void **state) {
                 epsilon += fabs(f->number[i] - lth__svm_decide(&y[k], &f->gram, f->row[i]));
                 between++;
             }
-            lth__svm_setting tube = {.regression = true, .C = both[k].C, .epsilon = epsilon / between};
+            lth__svm_setting tube = {
+                .regression = true, .C = both[k].C, .epsilon = epsilon / between};
             check_C(&p, &tube, &y[k], 4e-3);
             lth__svm_solution_free(&y[k]);
         }
@@ -222,7 +224,8 @@ static void test_flat(void **state) {
         for (size_t i = 0; i < (size_t)ROWS * ROWS; i++) K[i] = level;
         lth__svm_gram_narrow(&f->gram);
         for (int numbers = 0; numbers < 2; numbers++) {
-            lth__svm_problem p = {&f->gram, f->row, numbers ? f->number : f->label, f->count, {1, 1}};
+            lth__svm_problem p = {
+                &f->gram, f->row, numbers ? f->number : f->label, f->count, {1, 1}};
             lth__svm_setting s = {.regression = numbers, .C = 1, .epsilon = 0.1};
             lth__svm_solution z;
             support_ok(lth__svm_solve(&p, &s, &z, &err), &err);
