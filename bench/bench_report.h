@@ -23,7 +23,7 @@ typedef struct speed {
     double seconds, rate, share; /* of the multiply-add limit; NAN = does not apply */
 } speed;
 
-enum { FINDINGS = 28, MOST_SPEEDS = 64 };
+enum { FINDINGS = 29, MOST_SPEEDS = 64 };
 
 typedef struct report {
     char machine[240];
