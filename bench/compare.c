@@ -124,6 +124,7 @@ static void measure_all(const plan *p, const char *part, report *r) {
         {"memory of learning", measure_fit_memory},
         {"classification", measure_classification},
         {"features of some rows", measure_features},
+        {"problems of support vector machines", measure_svm_problems},
         {"the engine and a plain loop", measure_engine},
         {"soft matching", measure_soft},
         {"gradients", measure_gradient},

@@ -118,7 +118,7 @@ static bool before(candidate a, candidate b) {
 /* The `count` first of the list go to its beginning, in some order (Hoare's quickselect). */
 static void select_first(candidate *list, size_t length, size_t count) {
     size_t lo = 0, hi = length;
-    while (count < length && hi - lo > 1) {
+    while (lo < count && count < hi && hi - lo > 1) {
         candidate pivot = list[lo + (hi - lo) / 2];
         size_t i = lo, j = hi - 1;
         for (;;) {
@@ -129,14 +129,12 @@ static void select_first(candidate *list, size_t length, size_t count) {
             list[i++] = list[j];
             list[j--] = t;
         }
-        size_t middle = j + 1; /* list[lo .. j] <= pivot <= list[j+1 .. hi) */
-        if (i == j) middle = i;
-        if (middle == lo) middle = lo + 1;
-        if (count <= middle - 0 && count < hi && middle >= count)
+        /* All before `middle` are at most the pivot, and the others at least; both have some. */
+        size_t middle = i == lo ? lo + 1 : i;
+        if (count < middle)
             hi = middle;
         else
             lo = middle;
-        if (middle == count) return;
     }
 }
 
