@@ -35,7 +35,7 @@ void measure_trees(const plan *p, report *r); /* rows 16 to 18, 29 and 30 */
 
 void measure_classification(const plan *p, report *r); /* row 19 */
 void measure_features(const plan *p, report *r);       /* row 20 */
-void measure_svm_problems(const plan *p, report *r);   /* row 29 */
+void measure_svm_problems(const plan *p, report *r);   /* row 35 */
 
 void measure_inducing(const plan *p, report *r);  /* row 21 */
 void measure_cg(const plan *p, report *r);        /* rows 22 and 23 */

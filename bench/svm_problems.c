@@ -167,7 +167,7 @@ void measure_svm_problems(const plan *p, report *r) {
         theirs = fmin(theirs, solve_by_libsvm(&svm, K));
         free(K);
     }
-    found(r, 29, what, AT_LEAST, (gram + theirs) / ours, 2, "x",
+    found(r, 35, what, AT_LEAST, (gram + theirs) / ours, 2, "x",
           "all of fit %.2f s, of which the matrix takes %.2f s; LIBSVM with it %.2f s", ours, gram,
           gram + theirs);
     lth_table_free(table);
