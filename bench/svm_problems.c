@@ -1,4 +1,4 @@
-/* Row 29: all problems of a grid of support vector machines on one Gram matrix, ten classes, three
+/* Row 35: all problems of a grid of support vector machines on one Gram matrix, ten classes, three
  * C, five inner folds, against LIBSVM, which solves one after the other. Where LIBSVM is installed.
  */
 #include "measure.h"
@@ -150,7 +150,7 @@ void measure_svm_problems(const plan *p, report *r) {
     lth_table *table;
     lth_ctx_options one;
     if (!load(&svm)) {
-        skip(r, 29, what, "LIBSVM cannot be loaded");
+        skip(r, 35, what, "LIBSVM cannot be loaded");
         return;
     }
     snprintf(path, sizeof path, "%s/clouds.tsv", p->folder);
@@ -176,6 +176,6 @@ void measure_svm_problems(const plan *p, report *r) {
 #else
 void measure_svm_problems(const plan *p, report *r) {
     (void)p;
-    skip(r, 29, what, "LIBSVM is not installed");
+    skip(r, 35, what, "LIBSVM is not installed");
 }
 #endif

@@ -260,14 +260,27 @@ lth_status lth__device_gram_orders(lth__device_eval *e, double *K, lth_error *er
 
 /* ---- Pull-backs ---- */
 
-/* Weights of a row of the panel. Of a symmetric matrix both sides have their mean, and pairs to the
- * right of the panel's own items, which come once, their sum. */
-static void gather_weights(const lth__panel *p, const double *W, size_t ld, size_t r, double *out) {
-    size_t row = p->first_row + r;
-    for (size_t c = 0; c < p->cols; c++) {
-        size_t col = p->first_col + c;
-        out[c] = W[row * ld + col];
-        if (p->symmetric) out[c] = (out[c] + W[col * ld + row]) * (c < p->rows ? 0.5 : 1);
+/* Weights of some rows of the panel. Of a symmetric matrix both sides have their mean, and pairs to
+ * the right of the panel's own items, which come once, their sum. */
+static void gather_square(const sharing *s, const lth__panel *p, size_t first, size_t end,
+                          size_t left, double *out) {
+    size_t right = left + MIRROR < p->cols ? left + MIRROR : p->cols;
+    for (size_t r = first; r < end; r++, out += p->cols) {
+        size_t row = p->first_row + r;
+        for (size_t c = left; c < right; c++) {
+            size_t col = p->first_col + c;
+            out[c] = s->W[row * s->ld + col];
+            if (p->symmetric) out[c] = (out[c] + s->W[col * s->ld + row]) * (c < p->rows ? 0.5 : 1);
+        }
+    }
+}
+
+static void gather_weights(const sharing *s, const lth__panel *p, size_t first, size_t end,
+                           double *out) {
+    for (size_t top = first; top < end; top += MIRROR) {
+        size_t bottom = top + MIRROR < end ? top + MIRROR : end;
+        for (size_t left = 0; left < p->cols; left += MIRROR)
+            gather_square(s, p, top, bottom, left, out + (top - first) * p->cols);
     }
 }
 
@@ -275,14 +288,14 @@ static void gather_weights(const lth__panel *p, const double *W, size_t ld, size
 static lth_status upload_weights(const sharing *s, lth__device_eval *e, const lth__panel *p,
                                  double *on_device, lth_error *err) {
     enum { NUMBERS = 1 << 20 };
-    size_t some = NUMBERS / p->cols < p->rows ? NUMBERS / p->cols + 1 : p->rows;
+    size_t some = NUMBERS / p->cols / MIRROR * MIRROR + MIRROR;
+    if (some > p->rows) some = p->rows;
     double *room = lth__alloc(some * p->cols, sizeof *room);
     if (!room) return lth__fail_memory(err, some * p->cols * sizeof *room);
     lth_status status = LTH_OK;
     for (size_t r = 0; r < p->rows && status == LTH_OK; r += some) {
         size_t end = r + some < p->rows ? r + some : p->rows;
-        for (size_t k = r; k < end; k++)
-            gather_weights(p, s->W, s->ld, k, room + (k - r) * p->cols);
+        gather_weights(s, p, r, end, room);
         status = e->t->upload(e->d, on_device + r * p->cols, room,
                               (end - r) * p->cols * sizeof *room, err);
     }

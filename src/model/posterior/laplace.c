@@ -15,7 +15,7 @@ typedef struct newton {
     lth__laplace *l;
     const lth__matrix *K;
     size_t n;
-    double *b, *step, *next; /* n each */
+    double *b, *step, *next, *from_f; /* n each */
 } newton;
 
 static lth_status multiply(const newton *s, const double *x, double *out, lth_error *err) {
@@ -52,19 +52,38 @@ static lth_status full_step(const newton *s, lth_error *err) {
     return LTH_OK;
 }
 
-/* Go as much of the step as goes up; *gain says by how much, 0 when nothing does. */
+/* a and f at so much of the step, from `b` and `from_f`: f is K a, but for rounding. */
+static void go_along(const newton *s, double part) {
+    lth__laplace *l = s->l;
+    for (size_t i = 0; i < s->n; i++) {
+        l->a[i] = s->b[i] + part * s->step[i];
+        l->f[i] = s->from_f[i] + part * s->next[i];
+    }
+}
+
+/* Go as much of the step as goes up; *gain says by how much, 0 when nothing does. K step, by which
+ * shorter steps are tried, is known from the whole one. */
 static lth_status climb(const newton *s, double from, double *gain, lth_error *err) {
     lth__laplace *l = s->l;
+    double least = -1e-12 * fabs(from);
     memcpy(s->b, l->a, s->n * sizeof *s->b);
-    for (double part = 1; part > 1e-6; part /= 2) {
-        for (size_t i = 0; i < s->n; i++) l->a[i] = s->b[i] + part * s->step[i];
+    memcpy(s->from_f, l->f, s->n * sizeof *s->from_f);
+    for (size_t i = 0; i < s->n; i++) l->a[i] = s->b[i] + s->step[i];
+    LTH_TRY(multiply(s, l->a, l->f, err));
+    *gain = height(s) - from;
+    if (*gain >= least) return LTH_OK;
+    for (size_t i = 0; i < s->n; i++) s->next[i] = l->f[i] - s->from_f[i];
+    for (double part = 0.5; part > 1e-6; part /= 2) {
+        go_along(s, part);
+        if (!(height(s) - from >= least)) continue;
         LTH_TRY(multiply(s, l->a, l->f, err));
         *gain = height(s) - from;
-        if (*gain >= -1e-12 * fabs(from)) return LTH_OK;
+        return LTH_OK;
     }
     memcpy(l->a, s->b, s->n * sizeof *s->b);
+    memcpy(l->f, s->from_f, s->n * sizeof *s->from_f);
     *gain = 0;
-    return multiply(s, l->a, l->f, err);
+    return LTH_OK;
 }
 
 static lth_status search(newton *s, lth_error *err) {
@@ -94,10 +113,11 @@ static lth_status search(newton *s, lth_error *err) {
 }
 
 lth_status lth__laplace_mode(lth__laplace *l, const lth__matrix *K, lth_error *err) {
-    newton s = {.l = l, .K = K, .n = K->n, .b = lth__alloc(3 * K->n, sizeof *s.b)};
-    if (!s.b) return lth__fail_memory(err, 3 * K->n * sizeof *s.b);
+    newton s = {.l = l, .K = K, .n = K->n, .b = lth__alloc(4 * K->n, sizeof *s.b)};
+    if (!s.b) return lth__fail_memory(err, 4 * K->n * sizeof *s.b);
     s.step = s.b + s.n;
     s.next = s.step + s.n;
+    s.from_f = s.next + s.n;
     l->factor.L = l->L;
     lth_status status = search(&s, err);
     lth__free(s.b);

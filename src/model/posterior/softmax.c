@@ -143,18 +143,32 @@ static double moved(const newton *s) {
     return most / size;
 }
 
-/* Go as much of the step as goes up; *now becomes what is reached. */
+/* a and f at so much of the step, from `before`: f is K a, but for rounding. */
+static void go_along(const newton *s, double part) {
+    for (size_t i = 0; i < s->cells; i++) {
+        s->l->a[i] = s->before[i] + part * s->step[i];
+        s->l->f[i] = s->before[s->cells + i] + part * s->Ks[i];
+    }
+}
+
+/* Go as much of the step as goes up; *now becomes what is reached. K step, by which shorter steps
+ * are tried, is known from the whole one. */
 static lth_status climb(const newton *s, double *now, lth_error *err) {
     const lth__softmax *l = s->l;
-    double *a = s->before, *f = a + s->cells;
+    double *a = s->before, *f = a + s->cells, least = *now - 1e-12 * fabs(*now);
     memcpy(a, l->a, s->cells * sizeof *a);
     memcpy(f, l->f, s->cells * sizeof *f);
-    for (double part = 1; part > 1e-6; part /= 2) {
-        for (size_t i = 0; i < s->cells; i++) l->a[i] = a[i] + part * s->step[i];
-        LTH_TRY(multiply(s, l->a, l->f, err));
-        double reached = height(s);
-        if (!(reached >= *now - 1e-12 * fabs(*now))) continue;
-        *now = reached;
+    for (size_t i = 0; i < s->cells; i++) l->a[i] = a[i] + s->step[i];
+    LTH_TRY(multiply(s, l->a, l->f, err));
+    double reached = height(s);
+    for (size_t i = 0; i < s->cells; i++) s->Ks[i] = l->f[i] - f[i];
+    for (double part = 0.5; !(reached >= least) && part > 1e-6; part /= 2) {
+        go_along(s, part);
+        reached = height(s);
+        if (reached >= least) LTH_TRY(multiply(s, l->a, l->f, err));
+    }
+    if (reached >= least) {
+        *now = height(s);
         return LTH_OK;
     }
     memcpy(l->a, a, s->cells * sizeof *a);
