@@ -71,20 +71,6 @@ static scheme plan_wave(const lth__ssk_wave *job, bool tangent) {
                 tangent ? ALONG_GAP : ALONG_NOTHING);
 }
 
-/* Sets the pointers into scratch that begins at `at`, and returns where it ends. */
-static char *lay_out_wave(wave *w, char *at) {
-    const cut x = w->cut;
-    const layout l = lay_out(&w->scheme, x.height, x.columns);
-    w->P = (vec *)at;
-    w->Q = w->P + l.state;
-    w->link = w->Q + x.height * w->width;
-    w->sims = w->link + l.link;
-    w->s = (uint32_t *)(w->sims + l.sims);
-    w->t = w->s + x.height * LANES;
-    w->edge = (real *)(w->t + x.columns * LANES);
-    return (char *)(w->edge + x.tiles * x.columns * w->width);
-}
-
 static wave begin_wave(const lth__ssk_wave *job, bool tangent) {
     wave w = {.job = job, .scheme = plan_wave(job, tangent)};
     w.width = (size_t)(w.scheme.levels * w.scheme.kinds);
@@ -93,9 +79,23 @@ static wave begin_wave(const lth__ssk_wave *job, bool tangent) {
 }
 
 static size_t wave_scratch(const lth__ssk_wave *job, bool tangent) {
-    static _Alignas(vec) char nowhere[sizeof(vec)];
-    wave w = begin_wave(job, tangent);
-    return (size_t)(lay_out_wave(&w, nowhere) - nowhere);
+    const wave w = begin_wave(job, tangent);
+    const layout l = lay_out(&w.scheme, w.cut.height, w.cut.columns);
+    size_t vectors = l.state + w.cut.height * w.width + l.link + l.sims;
+    size_t symbols = (w.cut.height + w.cut.columns) * LANES;
+    size_t numbers = w.cut.tiles * w.cut.columns * w.width;
+    return vectors * sizeof(vec) + symbols * sizeof(uint32_t) + numbers * sizeof(real);
+}
+
+static void lay_out_wave(wave *w) {
+    const layout l = lay_out(&w->scheme, w->cut.height, w->cut.columns);
+    w->P = w->job->scratch;
+    w->Q = w->P + l.state;
+    w->link = w->Q + w->cut.height * w->width;
+    w->sims = w->link + l.link;
+    w->s = (uint32_t *)(w->sims + l.sims);
+    w->t = w->s + w->cut.height * LANES;
+    w->edge = (real *)(w->t + w->cut.columns * LANES);
 }
 
 /* A lane begins with its rows of a stripe, if there are any. */
@@ -105,8 +105,7 @@ static void enter_stripe(wave *w, size_t lane, size_t stripe) {
         bool inside = first + j < w->job->rows;
         w->s[j * LANES + lane] = inside ? w->job->s[first + j] : w->job->pad_s;
     }
-    real *Q = (real *)w->Q + lane;
-    for (size_t i = 0; i < height * w->width; i++) Q[i * LANES] = 0;
+    for (size_t i = 0; i < height * w->width; i++) w->Q[i][lane] = 0;
 }
 
 /* Every lane goes on to the next tile, with the P of the lane above. */
@@ -145,8 +144,8 @@ static bool ssk_wave(const lth__ssk_wave *job, double *value, double *tangent) {
     vec total[LTH__MAX_ORDER], dtotal[LTH__MAX_ORDER];
     double sum[LTH__MAX_ORDER] = {0}, dsum[LTH__MAX_ORDER] = {0};
     for (size_t i = 0; i < job->order; i++) total[i] = dtotal[i] = v_zero();
-    char *end = lay_out_wave(&w, job->scratch);
-    memset(job->scratch, 0, (size_t)(end - (char *)job->scratch));
+    lay_out_wave(&w);
+    memset(job->scratch, 0, wave_scratch(job, tangent != NULL));
     for (size_t i = 0; i < w.cut.height * LANES; i++) w.s[i] = job->pad_s;
     for (size_t i = 0; i < w.cut.columns * LANES; i++) w.t[i] = job->pad_t;
     block b = {.s = w.s,

@@ -368,10 +368,15 @@ static void test_many_columns(void **state) {
     run_everywhere(pose(78, LTH__MATCH_TABLE, 3, 0.9, 5, 6200, 6203));
 }
 
-/* Few symbols, so that high orders are not 0. */
+#ifdef __SANITIZE_ADDRESS__
+enum { ORDER_STEP = 9 };
+#else
+enum { ORDER_STEP = 1 };
+#endif
+
 static void test_all_orders(void **state) {
     (void)state;
-    for (size_t order = 1; order <= LTH__MAX_ORDER; order++)
+    for (size_t order = 1; order <= LTH__MAX_ORDER; order += ORDER_STEP)
         run_everywhere(pose(300 + order, matches[order % MATCHES], order, 0.8, 72, 1, 72));
     for (size_t order = 9; order <= 18; order++)
         run_everywhere(pose(400 + order, matches[(order + 1) % MATCHES], order, 0.5, 40, 1, 3));
