@@ -18,7 +18,7 @@ typedef struct cv {
     lth__svm_gram gram;
     lth__svm_choice *choices; /* [target][fold] */
     bool *judged;             /* likewise: no other point of the grid is to come */
-    size_t point;
+    size_t point, finished;   /* folds of targets, of all points */
     size_t first_fold, end_fold; /* at hand */
     lth_validation *validation;
 } cv;
@@ -107,13 +107,12 @@ static lth_status predict_one(void *user, size_t index, unsigned worker, lth_err
 }
 
 static lth_status run_wave(cv *c, const size_t *jobs, size_t count, lth_error *err) {
-    static const char name[] = "cross-validation";
     double began = lth__seconds();
     wave w;
     lth_status status = open_wave(c, jobs, count, &w, err);
     if (status == LTH_OK)
         status = lth__svm_choose(&c->gram, w.searches, count, c->options.inner_folds, c->point,
-                                 name, name, err);
+                                 "inner folds", "training", err);
     if (status == LTH_OK)
         status = lth__parallel_for(c->ctx, NULL, count, NULL, predict_one, &w, err);
     double seconds = (lth__seconds() - began) / (double)count;
@@ -124,7 +123,10 @@ static lth_status run_wave(cv *c, const size_t *jobs, size_t count, lth_error *e
         c->judged[at] = c->point + 1 == c->kernels.count;
     }
     close_wave(&w);
-    return status;
+    LTH_TRY(status);
+    c->finished += count;
+    return lth__tell(c->ctx, "cross-validation", (double)c->finished,
+                     (double)(c->target_count * c->folds * c->kernels.count), err);
 }
 
 /* ---- All of them ---- */
