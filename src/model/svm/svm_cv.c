@@ -16,9 +16,9 @@ typedef struct cv {
     lth__svm_settings *settings;
     lth__svm_kernels kernels;
     lth__svm_gram gram;
-    lth__svm_choice *choices; /* [target][fold] */
-    bool *judged;             /* likewise: no other point of the grid is to come */
-    size_t point, finished;   /* folds of targets, of all points */
+    lth__svm_choice *choices;    /* [target][fold] */
+    bool *judged;                /* likewise: no other point of the grid is to come */
+    size_t point, finished;      /* folds of targets, of all points */
     size_t first_fold, end_fold; /* at hand */
     lth_validation *validation;
 } cv;
