@@ -147,9 +147,12 @@ def test_its_svm_gives_our_answers(texts, moods, scores):
     ours = lt.SVC(kernel, C=2.0).fit(texts, moods)
     new = [f"the {x} was {y}" for x in ("poem", "film") for y in ("good", "not bad", "long")]
     for rows in (texts, new):
-        np.testing.assert_array_equal(theirs.predict(rows), ours.predict(rows))
-        np.testing.assert_allclose(theirs.decision_function(rows), ours.decision_function(rows),
+        found = ours.decision_function(rows)
+        np.testing.assert_allclose(theirs.decision_function(rows), found,
                                    atol=2e-3)  # both stop at a tolerance of 1e-3
+        clear = np.abs(found) > 2e-3
+        assert clear.sum() > len(rows) / 2
+        np.testing.assert_array_equal(theirs.predict(rows)[clear], ours.predict(rows)[clear])
     three = np.array(["c", "a", "b", "c"] * 6)
     theirs = SVC(kernel=lt.Kernel(kernel)).fit(texts, three)
     ours = lt.SVC(kernel, multi_class="ovo").fit(texts, three)
