@@ -40,6 +40,7 @@ static inline __attribute__((always_inline)) vec v_exp(vec x) {
     vec y = v_set1((real)c[TERMS - 1]);
 #pragma GCC unroll 12
     for (int i = TERMS - 2; i >= 0; i--) y = v_fma(y, r, v_set1((real)c[i]));
-    integers power = (integers)shifted << MANTISSA; /* n, where exponents are */
-    return (vec)(((integers)y + power) & (x > least));
+    const integers kept = x > least;
+    integers power = ((integers)shifted << MANTISSA) & kept; /* n, where exponents are */
+    return (vec)(((integers)y + power) & kept);
 }
