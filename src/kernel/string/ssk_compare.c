@@ -1,8 +1,5 @@
 #include "kernel/string/ssk_compare.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/parallel.h"
 #include "kernel/string/ssk_brief.h"
 #include "kernel/string/ssk_groups.h"
