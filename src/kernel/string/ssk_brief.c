@@ -28,29 +28,28 @@ static void fill_job(lth__ssk_brief *b) {
                               .decay = decay > least_decay ? decay : least_decay,
                               .nu = plan->nu,
                               .row_weight = b->row_weight,
-                              .row_slope = plan->by[LTH__ALONG_RARITY] ? b->row_slope : NULL,
-                              .scratch = b->scratch};
+                              .row_slope = plan->by[LTH__ALONG_RARITY] ? b->row_slope : NULL};
 }
 
 lth_status lth__ssk_brief_open(const lth__ssk_plan *plan, size_t rows, size_t cols,
                                size_t positions, lth__ssk_brief *b, lth_error *err) {
     rows = rows < LTH__SHORT ? rows : LTH__SHORT;
     cols = cols < LTH__SHORT ? cols : LTH__SHORT;
-    lth__ssk_short largest = {.order = plan->order, .rows = rows, .cols = cols};
     size_t padded = (rows + LTH__ROW_STEP - 1) / LTH__ROW_STEP * LTH__ROW_STEP;
     b->plan = plan;
-    b->scratch = lth__alloc(plan->lanes->ssk_short_scratch(&largest, plan->slopes), 1);
+    if (!allocate_weights(plan, padded, positions, b)) return lth__fail_memory(err, 0);
+    fill_job(b);
+    b->job.rows = rows; /* the most */
+    b->job.cols = cols;
+    b->job.scratch = lth__alloc(plan->lanes->ssk_short_scratch(&b->job, plan->slopes), 1);
     b->slope =
         plan->slopes ? lth__alloc(LTH__SHORT_SLOPES * plan->lanes->lanes, sizeof *b->slope) : NULL;
-    bool ok = b->scratch && (b->slope || !plan->slopes);
-    ok = ok && allocate_weights(plan, padded, positions, b);
-    if (ok) fill_job(b);
-    return ok ? LTH_OK : lth__fail_memory(err, 0);
+    return b->job.scratch && (b->slope || !plan->slopes) ? LTH_OK : lth__fail_memory(err, 0);
 }
 
 void lth__ssk_brief_close(lth__ssk_brief *b) {
-    void *blocks[] = {b->row_weight, b->row_slope, b->col_weight,
-                      b->col_slope,  b->scratch,   b->slope};
+    void *blocks[] = {b->row_weight, b->row_slope,   b->col_weight,
+                      b->col_slope,  b->job.scratch, b->slope};
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) lth__free(blocks[i]);
 }
 

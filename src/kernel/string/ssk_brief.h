@@ -9,7 +9,6 @@
 typedef struct lth__ssk_brief {
     const lth__ssk_plan *plan;
     void *row_weight, *row_slope, *col_weight, *col_slope; /* NULL = symbols are not weighed */
-    void *scratch;
     double *slope;         /* [lth__along][lane]: by parameters, NULL = none */
     double by_temperature; /* the derivative of the decay by it, 0 = nothing decays */
     lth__ssk_short job;

@@ -280,6 +280,16 @@ static void compare_brief(size_t length, size_t group, workspace *w) {
     lth__ssk_brief_run(&w->brief, g->start[group], w->value);
 }
 
+/* While a row meets its groups, one after the other, what the next one needs comes to the cache. */
+static void expect_next(const lth__ssk_plan *plan, const lth__tile *tile, size_t r, size_t group,
+                        const workspace *w) {
+    if (!plan->similarity || r + 1 == tile->rows) return;
+    size_t length = lth__sequence_length(plan->rows, tile->row[r + 1]);
+    if (lth__ssk_is_brief(plan, length))
+        lth__ssk_quads_expect(plan, lth__sequence_symbols(plan->rows, tile->row[r + 1]), length,
+                              group - w->part.begin, w->part.end - w->part.begin, &w->by);
+}
+
 /* One row of the tile against all its columns. It is loaded for lanes: long pairs do without. */
 static lth_status compare_row(const lth__ssk_plan *plan, const lth__tile *tile, size_t r,
                               workspace *w, lth__ssk_take *take, void *user, lth_error *err) {
@@ -289,6 +299,7 @@ static lth_status compare_row(const lth__ssk_plan *plan, const lth__tile *tile, 
     for (size_t group = w->part.begin; group < w->part.end; group++) {
         size_t width = width_of(w, group);
         if (width == 0) continue;
+        expect_next(plan, tile, r, group, w);
         if (lth__ssk_is_long(plan, length) && lth__ssk_is_long(plan, width)) {
             LTH_TRY(compare_long_group(plan, tile, r, group, w, take, user, err));
             continue;

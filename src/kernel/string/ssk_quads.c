@@ -87,6 +87,19 @@ static void load_quad(const lth__ssk_plan *plan, const char *table, size_t j, co
     plan->lanes->make_quads(row, w->slots - 1, out);
 }
 
+void lth__ssk_quads_expect(const lth__ssk_plan *plan, const uint32_t *s, size_t length,
+                           size_t share, size_t shares, const lth__ssk_quads *w) {
+    enum { LINE = 64 };
+    const lth__similarity *sim = plan->similarity;
+    const char *table = sim->table[LTH__SIM_BASIS];
+    size_t real = plan->lanes->real_size, lines = w->slots * real / LINE;
+    for (size_t j = 0; table && j < length; j++) {
+        const char *row = table + w->slot_of[s[j]] * (sim->symbols + 1) * real;
+        for (size_t i = lines * share / shares; i < lines * (share + 1) / shares; i++)
+            __builtin_prefetch(row + i * LINE, 0, 2);
+    }
+}
+
 enum { ROWS_TO_ASK = 1 << 12 }; /* from one question whether to go on to the next */
 
 /* One part of the similarities of s, four positions at a time, with the symbols of the columns. */

@@ -27,4 +27,8 @@ void lth__ssk_quads_free(lth__ssk_quads *w);
 lth_status lth__ssk_quads_load(const lth__ssk_plan *plan, lth__sim_part part, const uint32_t *s,
                                size_t length, lth__ssk_quads *w, lth_error *err);
 
+/* One of `shares` parts of what D of a short s will be loaded from is fetched into the cache. */
+void lth__ssk_quads_expect(const lth__ssk_plan *plan, const uint32_t *s, size_t length,
+                           size_t share, size_t shares, const lth__ssk_quads *w);
+
 #endif
