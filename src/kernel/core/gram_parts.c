@@ -43,7 +43,7 @@ static lth_status keep(lth__gram *g, const lth__gram_part *parts, size_t count, 
     lth__part_count all = {0};
     size_t bytes = 0;
     forget_list(g);
-    if (g->keeps_nothing || lth__memo_planes(&g->w.eval) == 0) return LTH_OK;
+    if (g->keeps_nothing || !lth__memo_wanted(&g->w.eval)) return LTH_OK;
     k->list = lth__alloc(count, sizeof *k->list);
     k->before = lth__alloc(count, sizeof *k->before);
     if (!k->list || !k->before) return lth__fail_memory(err, count * sizeof *k->list);

@@ -171,6 +171,9 @@ typedef struct lth__memo {
     double *planes; /* of a tile: planes + first_pair * plane_count, [plane][pair]              */
     size_t plane_count;
     double *key; /* [tile][LTH__MEMO_KEYS]: what the planes were made for; NaN = nothing yet */
+    void **kept; /* [tile], in a form of the family's own; NULL = nothing yet, or no place for it */
+    size_t tiles;
+    _Atomic size_t room; /* bytes that may still be kept in such forms */
 } lth__memo;
 
 enum { LTH__MEMO_KEYS = 5 };
@@ -313,6 +316,9 @@ struct lth__family {
 
     /* Optional: numbers for each pair worth keeping between evaluations; 0 = none. */
     size_t (*memo_planes)(const lth__node *node, const lth__eval *eval);
+    /* Optional: gives back what a tile keeps in a form of its own, of LTH__MEMO_ROWS rows at most.
+     */
+    void (*memo_drop)(void *kept);
 
     /* ---- Explanations: see model/explain.h ---- */
 
@@ -380,6 +386,11 @@ bool lth__kernel_has(const lth_kernel *kernel, const lth__node *node);
 const lth__node *lth__node_map(const lth__node *node);
 /* How many parts an item has for the node. */
 size_t lth__node_parts(const lth__node *node, const lth_items *items, size_t item);
+
+/* Where a tile keeps something in a form of its own, or NULL; and whether there is memory for so
+ * many bytes of it. */
+void **lth__memo_slot(const lth__node *node, const lth__eval *eval, const lth__tile *tile);
+bool lth__memo_fits(const lth__node *node, const lth__eval *eval, size_t bytes);
 
 /* The values of a tile of a node that learns nothing: computed by `fill` once, and kept where there
  * is a memo for it. */

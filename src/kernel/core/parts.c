@@ -300,7 +300,7 @@ static lth_status borrow_memo(making *m, lth__tile *tile, lth_error *err) {
         if (!m->memo) return lth__fail_memory(err, pairs * sizeof(double));
         m->memo_pairs = pairs;
     }
-    lth__memo_clear(kernel, m->memo, 1);
+    lth__memo_clear(kernel, m->memo);
     m->eval.memo = m->memo;
     tile->index = tile->first_pair = 0;
     return LTH_OK;

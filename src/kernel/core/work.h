@@ -63,13 +63,13 @@ struct lth__gram {
 lth_status lth__gram_prepare(struct lth__gram *g, lth_error *err);
 void lth__gram_forget_parts(struct lth__gram *g);
 
-/* What nodes want to keep of a pair; room for that of some tiles, by node, or NULL where there is
+/* Whether nodes want to keep anything; room for that of some tiles, by node, or NULL where there is
  * no memory; the same if that is in half of what is free beside a matrix; nothing is there any
  * more. */
-size_t lth__memo_planes(const lth__eval *eval);
+bool lth__memo_wanted(const lth__eval *eval);
 lth__memo *lth__memo_make(const lth__eval *eval, size_t tiles, size_t pairs);
 lth__memo *lth__memo_make_beside(const lth__eval *eval, size_t tiles, size_t pairs, size_t matrix);
-void lth__memo_clear(const lth_kernel *kernel, lth__memo *memo, size_t tiles);
+void lth__memo_clear(const lth_kernel *kernel, lth__memo *memo);
 void lth__memo_free(const lth_kernel *kernel, lth__memo *memo);
 
 /* Whether all derivatives are finite: LTH_ENUMERIC. */

@@ -233,7 +233,7 @@ static lth_status prepare(const lth__node *node, lth__eval *eval, void **out, lt
 
 static lth_status tile_values(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
                               double *K, lth_error *err) {
-    return lth__tree_match(eval->state[node->index], tile, NULL, K, (lth__tree_gradient){0}, err);
+    return lth__tree_match(node, eval, tile, NULL, K, (lth__tree_gradient){0}, err);
 }
 
 /* The two halves of a gradient by parameters. */
@@ -325,7 +325,7 @@ static lth_status pull(const lth__node *node, const lth__eval *eval, const lth__
     const lth__tree_plan *plan = eval->state[node->index];
     if (sink->each) return pull_pairs(node, plan, tile, W, K, sink, err);
     lth__tree_gradient gradient = split_gradient(node->config, sink->sum + node->first_param);
-    return lth__tree_match(plan, tile, W, K, gradient, err);
+    return lth__tree_match(node, eval, tile, W, K, gradient, err);
 }
 
 static lth_status device_pull(const lth__node *node, lth__device_eval *e,
@@ -456,6 +456,7 @@ static bool symbol(const lth__node *node, const lth_kernel *kernel, const lth_it
         .diagonal = diagonal,                                                                      \
         .tile = tile_values,                                                                       \
         .pull = pull,                                                                              \
+        .memo_drop = lth__free,                                                                    \
         .penalty = penalty,                                                                        \
         .symbol = symbol,                                                                          \
         .attribute = lth__tree_attribute,                                                          \

@@ -238,16 +238,23 @@ static bool is_too_large(const meeting *x) {
     return x->numbers > MOST_NUMBERS || x->most_factors > MOST_NUMBERS;
 }
 
+/* Of a meeting that is known. */
+static lth_status compare(meeting *x, const double *W, double *K, lth__tree_gradient gradient,
+                          lth_error *err) {
+    LTH_TRY(lth__tree_meeting_numbers(x, W != NULL, err));
+    for (size_t r = 0; r < x->row_count; r++) fill_delta(x, &x->rows[r]);
+    if (K) add_values(x, K);
+    if (W) pull(x, W, gradient);
+    return LTH_OK;
+}
+
 static lth_status match_part(meeting *x, const double *W, double *K, lth__tree_gradient gradient,
                              bool *too_large, lth_error *err) {
     LTH_TRY(lth__tree_meeting_begin(x, err));
     *too_large = is_too_large(x);
     if (*too_large) return LTH_OK;
-    LTH_TRY(lth__tree_meeting_finish(x, W != NULL, err));
-    for (size_t r = 0; r < x->row_count; r++) fill_delta(x, &x->rows[r]);
-    if (K) add_values(x, K);
-    if (W) pull(x, W, gradient);
-    return LTH_OK;
+    LTH_TRY(lth__tree_meeting_finish(x, err));
+    return compare(x, W, K, gradient, err);
 }
 
 static lth_status match_pair(const lth__tree_plan *plan, const lth__tile *tile, part p,
@@ -279,7 +286,7 @@ static lth_status match_pair(const lth__tree_plan *plan, const lth__tile *tile, 
 
 static lth_status match_parts(const lth__tree_plan *plan, const lth__tile *tile,
                               lth__tree_room *room, const double *W, double *K,
-                              lth__tree_gradient gradient, lth_error *err) {
+                              lth__tree_gradient gradient, meeting *whole, lth_error *err) {
     /* Parts that wait: each cut leaves one more, and halves its longer side. */
     part waiting[128] = {{.rows = tile->rows, .cols = tile->cols}};
     size_t count = tile->rows > 0 && tile->cols > 0;
@@ -289,6 +296,7 @@ static lth_status match_parts(const lth__tree_plan *plan, const lth__tile *tile,
         meeting x = {.plan = plan, .tile = tile, .part = p, .room = room};
         LTH_TRY(lth__parallel_ask(plan->ctx));
         LTH_TRY(match_part(&x, W, K, gradient, &too_large, err));
+        if (!too_large && p.rows == tile->rows && p.cols == tile->cols) *whole = x;
         if (!too_large) continue;
         if (p.rows == 1 && p.cols == 1) {
             LTH_TRY(match_pair(plan, tile, p, W, K, gradient, err));
@@ -310,11 +318,34 @@ static lth_status match_parts(const lth__tree_plan *plan, const lth__tile *tile,
     return LTH_OK;
 }
 
-lth_status lth__tree_match(const lth__tree_plan *plan, const lth__tile *tile, const double *W,
-                           double *K, lth__tree_gradient gradient, lth_error *err) {
+/* Who meets whom does not change with the parameters. */
+static lth_status match_again(const lth__tree_plan *plan, const lth__tile *tile, meeting *x,
+                              lth__tree_room *room, const double *W, double *K,
+                              lth__tree_gradient gradient, lth_error *err) {
+    LTH_TRY(lth__parallel_ask(plan->ctx));
+    x->plan = plan;
+    x->tile = tile;
+    x->room = room;
+    return compare(x, W, K, gradient, err);
+}
+
+lth_status lth__tree_match(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
+                           const double *W, double *K, lth__tree_gradient gradient,
+                           lth_error *err) {
+    const lth__tree_plan *plan = eval->state[node->index];
     lth__tree_room *room = lth__tree_room_enter(plan->rooms);
     if (!room) return lth__fail_memory(err, sizeof *room);
-    lth_status status = match_parts(plan, tile, room, W, K, gradient, err);
+    lth_status status;
+    void **kept = lth__memo_slot(node, eval, tile);
+    if (kept && *kept) {
+        status = match_again(plan, tile, *kept, room, W, K, gradient, err);
+    } else {
+        meeting whole = {0};
+        status = match_parts(plan, tile, room, W, K, gradient, &whole, err);
+        if (status == LTH_OK && kept && whole.plan &&
+            lth__memo_fits(node, eval, lth__tree_meeting_bytes(&whole)))
+            *kept = lth__tree_meeting_copy(&whole); /* or goes without */
+    }
     lth__tree_room_leave(plan->rooms, room);
     return status;
 }

@@ -36,9 +36,9 @@ typedef struct lth__tree_gradient {
     double *decay, *alpha;
 } lth__tree_gradient;
 
-/* K of a tile (NULL = not wanted), and with W also its pull-back. */
-lth_status lth__tree_match(const lth__tree_plan *plan, const lth__tile *tile, const double *W,
-                           double *K, lth__tree_gradient gradient, lth_error *err);
+/* K of a tile (NULL = not wanted), and with W also its pull-back. The node's state is the plan. */
+lth_status lth__tree_match(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
+                           const double *W, double *K, lth__tree_gradient gradient, lth_error *err);
 
 /* ---- On a device (tree_device.c) ---- */
 

@@ -141,7 +141,7 @@ static void list_links(meeting *x) {
             }
         }
     }
-    x->list_start[list] = used;
+    x->list_start[list] = x->link_count = used;
 }
 
 /* Where a subtree's column lies among all, or LTH_NONE. */
@@ -270,14 +270,22 @@ lth_status lth__tree_meeting_begin(meeting *x, lth_error *err) {
     return LTH_OK;
 }
 
-static lth_status allocate(meeting *x, bool pulls, lth_error *err) {
-    size_t holders = most_holders(x);
+lth_status lth__tree_meeting_finish(meeting *x, lth_error *err) {
+    x->holders = most_holders(x);
     LTH_TRY(GET(&x->links, LINKS, most_links(x), false));
     LTH_TRY(GET(&x->list_start, LIST_START, x->list_count + 1, false));
     LTH_TRY(GET(&x->arms, ARMS, x->arm_count, false));
-    LTH_TRY(GET(&x->holder, HOLDER, holders, false));
-    LTH_TRY(GET(&x->holder_count, HOLDER_COUNT, holders, false));
+    LTH_TRY(GET(&x->holder, HOLDER, x->holders, false));
+    LTH_TRY(GET(&x->holder_count, HOLDER_COUNT, x->holders, false));
     LTH_TRY(GET(&x->holder_start, HOLDER_START, x->column_count + 2, true));
+    list_links(x);
+    list_holders(x);
+    x->holders = x->holder_start[x->column_count]; /* those of both sides */
+    list_arms(x);
+    return LTH_OK;
+}
+
+lth_status lth__tree_meeting_numbers(meeting *x, bool pulls, lth_error *err) {
     LTH_TRY(GET(&x->delta, DELTA, x->numbers, false));
     LTH_TRY(GET(&x->sums, SUMS, x->column_count, false));
     LTH_TRY(GET(&x->touched, TOUCHED, x->band_count, false));
@@ -285,13 +293,51 @@ static lth_status allocate(meeting *x, bool pulls, lth_error *err) {
     LTH_TRY(GET(&x->factors, FACTORS, pulls ? 2 * x->most_factors : x->widest, false));
     if (!pulls) return LTH_OK;
     x->after = x->factors + x->most_factors;
+    for (size_t r = 0; r < x->row_count; r++) x->rows[r].has_bar = false;
     return GET(&x->bar, BAR, x->numbers, false);
 }
 
-lth_status lth__tree_meeting_finish(meeting *x, bool pulls, lth_error *err) {
-    LTH_TRY(allocate(x, pulls, err));
-    list_links(x);
-    list_holders(x);
-    list_arms(x);
-    return LTH_OK;
+/* ---- A copy ---- */
+
+/* One array after the other, the widest numbers first; `to` NULL = only measure. Returns its end.
+ */
+static size_t put(char *to, size_t at, void *array, size_t bytes) {
+    void *from;
+    memcpy(&from, array, sizeof from);
+    if (to && bytes > 0) memcpy(to + at, from, bytes);
+    if (to) memcpy(array, &(void *){to + at}, sizeof from);
+    return at + (bytes + 7) / 8 * 8;
+}
+
+static size_t put_all(meeting *x, char *to) {
+    size_t at = 0;
+    at = put(to, at, &x->rows, x->row_count * sizeof *x->rows);
+    at = put(to, at, &x->bands, x->band_count * sizeof *x->bands);
+    at = put(to, at, &x->arms, x->arm_count * sizeof *x->arms);
+    at = put(to, at, &x->list_start, (x->list_count + 1) * sizeof *x->list_start);
+    at = put(to, at, &x->holder_start, (x->column_count + 1) * sizeof *x->holder_start);
+    at = put(to, at, &x->holder_count, x->holders * sizeof *x->holder_count);
+    at = put(to, at, &x->links, x->link_count * sizeof *x->links);
+    at = put(to, at, &x->holder, x->holders * sizeof *x->holder);
+    at = put(to, at, &x->row_of, x->plan->forest->count * sizeof *x->row_of);
+    return at;
+}
+
+size_t lth__tree_meeting_bytes(const meeting *x) {
+    meeting own = *x;
+    return sizeof own + put_all(&own, NULL);
+}
+
+meeting *lth__tree_meeting_copy(const meeting *x) {
+    meeting *copy = lth__alloc(1, lth__tree_meeting_bytes(x));
+    if (!copy) return NULL;
+    *copy = *x;
+    put_all(copy, (char *)(copy + 1));
+    for (size_t i = 0; i < copy->arm_count; i++) {
+        arm *a = &copy->arms[i];
+        if (!a->links) continue;
+        a->links = copy->links + (a->links - x->links);
+        a->end = copy->links + (a->end - x->links);
+    }
+    return copy;
 }

@@ -47,7 +47,7 @@ typedef struct lth__tree_meeting {
     uint32_t *band_of; /* by production: 1 + number; 0 = none */
     lth__tree_band *bands;
     lth__tree_row *rows;
-    size_t band_count, row_count, column_count, list_count;
+    size_t band_count, row_count, column_count, list_count, link_count, holders;
     lth__tree_match_link *links;
     size_t *list_start; /* list_count + 1 */
     lth__tree_arm *arms;
@@ -68,7 +68,13 @@ typedef struct lth__tree_meeting {
 /* Who meets whom, and how large Delta is; plan, tile, part and room are given, all else is 0. */
 lth_status lth__tree_meeting_begin(lth__tree_meeting *x, lth_error *err);
 
-/* All the rest, but for the numbers in delta and bar. */
-lth_status lth__tree_meeting_finish(lth__tree_meeting *x, bool pulls, lth_error *err);
+/* The rest of who meets whom; and room for numbers, with those of a pull-back. */
+lth_status lth__tree_meeting_finish(lth__tree_meeting *x, lth_error *err);
+lth_status lth__tree_meeting_numbers(lth__tree_meeting *x, bool pulls, lth_error *err);
+
+/* A copy of who meets whom, in one block of that size, to go on from at other values of the
+ * parameters; NULL = out of memory. */
+size_t lth__tree_meeting_bytes(const lth__tree_meeting *x);
+lth__tree_meeting *lth__tree_meeting_copy(const lth__tree_meeting *x);
 
 #endif
