@@ -41,7 +41,7 @@ static lth_status get_setulb(lth_error *err) {
                      "L-BFGS-B (liblbfgsb.so.0) cannot be loaded; install it (Debian: liblbfgsb0)");
 }
 
-enum { MEMORY = 10, TASK = 60 };
+enum { MEMORY = 60, TASK = 60 };
 
 typedef struct solver {
     int n, *bounded, *iwa;
