@@ -87,7 +87,7 @@ static quality judge(const lth_table *all, const char *path) {
         if (memcmp(lth_table_cell(all, i, split, &length), "test", 4) != 0) continue;
         const char *tab = fgets(line, sizeof line, file) ? strchr(line, '\t') : NULL;
         if (!tab) die("%s is too short", path);
-        unsigned predicted = topics_in(tab + 1, strcspn(tab + 1, "\n"));
+        unsigned predicted = topics_in(tab + 1, strcspn(tab + 1, "\t\n"));
         const char *cell = lth_table_cell(all, i, column, &length);
         unsigned truth = topics_in(cell, length);
         for (unsigned t = 0; t < TOPICS; t++) {
