@@ -205,6 +205,17 @@ typedef struct lth__align_job {
 enum { LTH__ALIGN_BEYOND = 2, LTH__ALIGN_PAD = 1, LTH__ALIGN_LETTERS = 68 };
 #define LTH__ALIGN_LEVEL 780
 
+/* A site of aligned rows and as many columns as are compared at once; what a column has beyond the
+ * last is compared as well. */
+enum { LTH__SITE_COLS = 128 };
+
+typedef struct lth__site_job {
+    size_t rows;
+    const uint32_t *row, *col; /* their letters                                              */
+    double apart;              /* what two letters count that are not the same, without ...  */
+    const double *profile;     /* [letter of a row][column]: what these letters count        */
+} lth__site_job;
+
 /* Loops over letters, in doubles. */
 typedef struct lth__letters {
     size_t lanes;
@@ -214,6 +225,10 @@ typedef struct lth__letters {
      * `slope` not NULL means over alignments: slope[lane] of their scores of pairs,
      * slope[lanes + lane] of runs, slope[2 lanes + lane] of letters skipped after the first. */
     void (*align)(const lth__align_job *job, double *sum, int *level, double *slope);
+
+    void (*site_add)(const lth__site_job *job,
+                     double *sum); /* sum[row][column] += what it counts */
+    double (*site_dot)(const lth__site_job *job, const double *weight); /* by weight[row][column] */
 } lth__letters;
 
 typedef struct lth__engine {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/parallel.h"
+#include "engine/engine.h"
 #include "kernel/string/aligned_sites.h"
 
 /* What all that follows is told. */
@@ -109,164 +110,147 @@ static lth_status tile_by_lists(const job *j, lth_ctx *ctx, lth_error *err) {
 
 /* ---- By all sites, for some columns at a time ---- */
 
-enum { WIDTH = 128 }; /* of these columns; what is missing has no weight */
-
-typedef struct numbers {
-    double at[WIDTH];
-} numbers;
-
-/* A letter at a site, with those of all columns. */
-typedef struct profile {
-    numbers far;  /* d, or for slopes D                                       */
-    numbers lost; /* 1 - exp(-d), or for slopes additive D exp(-d); of a sum  */
-} profile;
+enum { WIDTH = LTH__SITE_COLS }; /* of these columns; what is missing has no weight */
 
 typedef struct block {
-    size_t first, cols; /* of the tile's columns                                          */
-    numbers *far;       /* [row]; for slopes W variance exp(-far)                         */
-    numbers *lost;      /* [row]; for slopes W                                            */
-    profile *profiles;  /* by letter, of one site                                         */
+    size_t first, cols; /* of the tile's columns                                   */
+    double *far;        /* [row][WIDTH]; for slopes W variance exp(-far)           */
+    double *lost;       /* [row][WIDTH]; for slopes W                              */
+    uint32_t *row;      /* letters of the rows at the site                         */
+    double *profile[2]; /* by matrix: [letter][WIDTH] of two_counts, at the site   */
     uint32_t letter[WIDTH];
 } block;
 
-/* What a profile has of two letters that are D from each other. */
-static void tell_apart(const job *j, size_t site, double D, bool slopes, double *far,
-                       double *lost) {
+/* What two letters count that are D from each other. */
+typedef struct two_counts {
+    double far;  /* d, or for slopes D                                 */
+    double lost; /* 1 - exp(-d), or for slopes additive D exp(-d); 0 where there is no sum */
+} two_counts;
+
+static two_counts tell_apart(const job *j, size_t site, double D, bool slopes) {
     double d = j->state->exponent[site] * D;
     double near = lth__sites_has_sum(j->config) ? exp(-d) : 1;
-    *far = slopes ? D : d;
-    *lost = slopes ? j->state->additive * D * near : 1 - near;
+    if (slopes) return (two_counts){D, j->state->additive * D * near};
+    return (two_counts){d, 1 - near};
 }
 
-/* By the matrix: a look at each letter that some column has, once. */
-static void look_up(const job *j, const block *b, size_t site, uint32_t a, bool slopes,
-                    profile *out) {
+/* A letter with those of all columns, by the matrix: a look at each that some column has, once. */
+static void make_profile(const job *j, block *b, size_t site, uint32_t a, bool slopes) {
     bool known[LTH__MOST_LETTERS] = {false};
-    double far[LTH__MOST_LETTERS], lost[LTH__MOST_LETTERS];
+    two_counts counts[LTH__MOST_LETTERS];
     for (size_t c = 0; c < WIDTH; c++) {
         uint32_t other = b->letter[c];
         if (!known[other])
-            tell_apart(j, site, lth__sites_distance(j->config, a, other), slopes, &far[other],
-                       &lost[other]);
+            counts[other] = tell_apart(j, site, lth__sites_distance(j->config, a, other), slopes);
         known[other] = true;
-        out->far.at[c] = far[other];
-        out->lost.at[c] = lost[other];
+        b->profile[0][a * (size_t)WIDTH + c] = counts[other].far;
+        b->profile[1][a * (size_t)WIDTH + c] = counts[other].lost;
     }
 }
 
-/* By identity. */
-static void compare_all(const job *j, const block *b, size_t site, uint32_t a, bool slopes,
-                        profile *out) {
-    double far, lost;
-    tell_apart(j, site, 1, slopes, &far, &lost);
-    for (size_t c = 0; c < WIDTH; c++) out->far.at[c] = b->letter[c] != a ? far : 0;
-    if (!lth__sites_has_sum(j->config)) return;
-    for (size_t c = 0; c < WIDTH; c++) out->lost.at[c] = b->letter[c] != a ? lost : 0;
-}
-
-/* Letters of the columns at a site. */
-static void read_column_letters(const job *j, size_t site, block *b) {
+/* Letters of the columns and the rows at a site; the profiles of the latter. */
+static void read_site(const job *j, size_t site, bool slopes, block *b) {
     size_t sites = j->config->sites;
     const uint32_t *col = j->tile->col + b->first, *letter = j->state->cols.letter + site;
+    bool made[LTH__MOST_LETTERS] = {false};
     for (size_t c = 0; c < b->cols; c++) b->letter[c] = letter[col[c] * sites];
     for (size_t c = b->cols; c < WIDTH; c++) b->letter[c] = b->letter[0];
+    for (size_t r = 0; r < j->tile->rows; r++) {
+        uint32_t a = b->row[r] = j->state->rows.letter[j->tile->row[r] * sites + site];
+        if (!j->config->matrix || made[a]) continue;
+        make_profile(j, b, site, a, slopes);
+        made[a] = true;
+    }
 }
 
-typedef void use_profile(const job *j, block *b, size_t row, size_t site, const profile *p);
+static void add_site(const lth__letters *engine, const lth__site_job site[2], const job *j,
+                     block *b) {
+    if (lth__sites_has_product(j->config)) engine->site_add(&site[0], b->far);
+    if (lth__sites_has_sum(j->config)) engine->site_add(&site[1], b->lost);
+}
 
-/* Site by site, each row of the tile with the profile of its letter. */
-static void go_through(const job *j, block *b, bool slopes, use_profile *use) {
-    const lth__sites_state *s = j->state;
-    const lth__tile *tile = j->tile;
-    for (size_t k = 0; k < s->count; k++) {
-        size_t site = s->site[k];
-        bool made[LTH__MOST_LETTERS] = {false};
-        read_column_letters(j, site, b);
-        for (size_t r = 0; r < tile->rows; r++) {
-            uint32_t a = s->rows.letter[tile->row[r] * j->config->sites + site];
-            profile *p = b->profiles + (j->config->matrix ? a : 0);
-            if (!j->config->matrix)
-                compare_all(j, b, site, a, slopes, p);
-            else if (!made[a])
-                look_up(j, b, site, a, slopes, p), made[a] = true;
-            use(j, b, r, site, p);
+static double slope_of(const lth__site_job *site, const double *weight, size_t row, size_t col) {
+    bool same = site->row[row] == site->col[col];
+    double counts = site->profile ? site->profile[site->row[row] * (size_t)WIDTH + col]
+                    : same        ? 0
+                                  : site->apart;
+    return weight[row * WIDTH + col] * counts;
+}
+
+static void pull_each(const lth__site_job site[2], size_t param, const job *j, const block *b) {
+    for (size_t r = 0; r < j->tile->rows; r++) {
+        for (size_t c = 0; c < b->cols; c++) {
+            double slope = slope_of(&site[0], b->far, r, c) + slope_of(&site[1], b->lost, r, c);
+            lth__sink_add(j->sink, param, r * j->tile->cols + b->first + c, -slope);
         }
     }
 }
 
-static void add(numbers *restrict to, const numbers *restrict x) {
-    for (size_t c = 0; c < WIDTH; c++) to->at[c] += x->at[c];
-}
-
-static void add_profile(const job *j, block *b, size_t row, size_t site, const profile *p) {
-    (void)site;
-    if (lth__sites_has_product(j->config)) add(&b->far[row], &p->far);
-    if (lth__sites_has_sum(j->config)) add(&b->lost[row], &p->lost);
-}
-
-/* In the same order on every machine. */
-static double dot(const numbers *restrict x, const numbers *restrict y) {
-    enum { SUMS = 8 };
-    double sum[SUMS] = {0};
-    for (size_t c = 0; c < WIDTH; c += SUMS) {
-        for (size_t k = 0; k < SUMS; k++) sum[k] += x->at[c + k] * y->at[c + k];
-    }
-    return (sum[0] + sum[1] + (sum[2] + sum[3])) + (sum[4] + sum[5] + (sum[6] + sum[7]));
-}
-
-static void pull_profile(const job *j, block *b, size_t row, size_t site, const profile *p) {
-    const numbers *weight = &b->far[row], *W = &b->lost[row];
-    size_t param = exponent_of(j, site);
-    if (!j->sink->each) {
-        if (lth__sites_has_product(j->config)) j->sink->sum[param] -= dot(weight, &p->far);
-        if (lth__sites_has_sum(j->config)) j->sink->sum[param] -= dot(W, &p->lost);
+static void pull_site(const lth__letters *engine, const lth__site_job site[2], size_t param,
+                      const job *j, const block *b) {
+    if (j->sink->each) {
+        pull_each(site, param, j, b);
         return;
     }
-    size_t pair = row * j->tile->cols + b->first;
-    for (size_t c = 0; c < b->cols; c++) {
-        double slope = weight->at[c] * p->far.at[c];
-        if (lth__sites_has_sum(j->config)) slope += W->at[c] * p->lost.at[c];
-        lth__sink_add(j->sink, param, pair + c, -slope);
+    double *sum = &j->sink->sum[param];
+    if (lth__sites_has_product(j->config)) *sum -= engine->site_dot(&site[0], b->far);
+    if (lth__sites_has_sum(j->config)) *sum -= engine->site_dot(&site[1], b->lost);
+}
+
+/* Site by site: what letters count is added up, or for slopes pulled back. */
+static void go_through(const job *j, const lth__letters *engine, block *b, bool slopes) {
+    const lth__sites_state *s = j->state;
+    for (size_t k = 0; k < s->count; k++) {
+        size_t site = s->site[k];
+        two_counts apart = tell_apart(j, site, 1, slopes);
+        read_site(j, site, slopes, b);
+        lth__site_job far = {j->tile->rows, b->row, b->letter, apart.far, b->profile[0]};
+        lth__site_job lost = {j->tile->rows, b->row, b->letter, apart.lost, b->profile[1]};
+        if (slopes)
+            pull_site(engine, (lth__site_job[]){far, lost}, exponent_of(j, site), j, b);
+        else
+            add_site(engine, (lth__site_job[]){far, lost}, j, b);
     }
 }
 
 static void put_block(const job *j, block *b) {
     for (size_t r = 0; r < j->tile->rows; r++) {
-        numbers weight = {{0}}, W = {{0}};
+        double *far = b->far + r * WIDTH, *lost = b->lost + r * WIDTH;
+        size_t pair = r * j->tile->cols + b->first;
         for (size_t c = 0; c < b->cols; c++) {
-            size_t pair = r * j->tile->cols + b->first + c;
-            weight.at[c] = put_pair(j, pair, b->far[r].at[c], b->lost[r].at[c]);
-            if (j->sink) W.at[c] = j->W[pair];
+            far[c] = put_pair(j, pair + c, far[c], lost[c]);
+            lost[c] = j->sink ? j->W[pair + c] : 0;
         }
-        b->far[r] = weight;
-        b->lost[r] = W;
+        for (size_t c = b->cols; c < WIDTH; c++) far[c] = lost[c] = 0;
     }
 }
 
-static void compare_block(const job *j, block *b) {
-    memset(b->far, 0, j->tile->rows * sizeof *b->far);
-    memset(b->lost, 0, j->tile->rows * sizeof *b->lost);
-    go_through(j, b, false, add_profile);
+static void compare_block(const job *j, const lth__letters *engine, block *b) {
+    memset(b->far, 0, j->tile->rows * WIDTH * sizeof *b->far);
+    memset(b->lost, 0, j->tile->rows * WIDTH * sizeof *b->lost);
+    go_through(j, engine, b, false);
     put_block(j, b);
-    if (j->sink) go_through(j, b, true, pull_profile);
+    if (j->sink) go_through(j, engine, b, true);
 }
 
 static lth_status tile_by_sites(const job *j, lth_ctx *ctx, lth_error *err) {
     const lth__tile *tile = j->tile;
-    block b = {.far = lth__alloc(tile->rows + 1, sizeof *b.far),
-               .lost = lth__alloc(tile->rows + 1, sizeof *b.lost),
-               .profiles = lth__alloc(LTH__MOST_LETTERS, sizeof *b.profiles)};
+    size_t cells = (tile->rows + 1) * WIDTH;
+    size_t letters = j->config->matrix ? LTH__MOST_LETTERS * WIDTH : 0;
+    double *room = lth__alloc(2 * (cells + letters), sizeof *room);
+    block b = {.far = room, .row = lth__alloc(tile->rows + 1, sizeof *b.row)};
     lth_status status = LTH_OK;
-    if (!b.far || !b.lost || !b.profiles)
-        status = lth__fail_memory(err, tile->rows * sizeof *b.far);
+    if (!room || !b.row) status = lth__fail_memory(err, 2 * (cells + letters) * sizeof *room);
+    if (status == LTH_OK) b.lost = room + cells;
+    for (size_t k = 0; k < 2 && status == LTH_OK && letters > 0; k++)
+        b.profile[k] = room + 2 * cells + k * letters;
     for (; b.first < tile->cols && status == LTH_OK; b.first += WIDTH) {
         b.cols = tile->cols - b.first < WIDTH ? tile->cols - b.first : WIDTH;
-        compare_block(j, &b);
+        compare_block(j, ctx->engine->letters, &b);
         status = lth__parallel_ask(ctx);
     }
-    lth__free(b.far);
-    lth__free(b.lost);
-    lth__free(b.profiles);
+    lth__free(room);
+    lth__free(b.row);
     return status;
 }
 
