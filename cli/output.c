@@ -3,13 +3,11 @@
 #include "output.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "options.h"
@@ -96,116 +94,38 @@ int finish_stdout(void) {
 
 /* ---- Files of text ---- */
 
-/* A file under a stream that remembers why the first write failed. */
-typedef struct text_sink {
-    int file, reason;
-} text_sink;
-
-/* Fewer bytes than asked for tell the stream of a failure, so that a part is no end. */
-static ssize_t sink_write(void *cookie, const char *bytes, size_t size) {
-    text_sink *s = cookie;
-    size_t done = 0;
-    while (done < size) {
-        ssize_t part = write(s->file, bytes + done, size - done);
-        if (part < 0) {
-            if (!s->reason) s->reason = errno;
-            break;
-        }
-        done += (size_t)part;
-    }
-    return (ssize_t)done;
+/* Fewer bytes than asked for tell the stream of a failure; the output remembers which. */
+static ssize_t write_output(void *cookie, const char *bytes, size_t size) {
+    return lth_output_write(cookie, bytes, size, NULL) == LTH_OK ? (ssize_t)size : 0;
 }
 
-static int sink_close(void *cookie) {
-    text_sink *s = cookie;
-    int code = close(s->file);
-    if (code != 0 && !s->reason) s->reason = errno;
-    return code;
-}
-
-/* A stream into the file, which may have failed to open; NULL after an errno. */
-static FILE *open_sink(text_file *f, int file) {
-    if (file < 0) return NULL;
-    f->sink = malloc(sizeof *f->sink);
-    if (!f->sink) {
-        close(file);
-        return NULL;
-    }
-    *f->sink = (text_sink){.file = file};
-    FILE *stream = fopencookie(f->sink, "w",
-                               (cookie_io_functions_t){.write = sink_write, .close = sink_close});
-    if (!stream) close(file);
-    return stream;
-}
-
-static int cannot_write(const char *path, int number) {
-    fprintf(stderr, "luthier: %s: cannot write: %s\n", path, strerror(number ? number : EIO));
+static int fail(const lth_error *err) {
+    fprintf(stderr, "luthier: %s: %s\n", err->file, err->message);
     return EXIT_FAILED;
 }
 
-static void forget(text_file *f) {
-    free(f->path);
-    free(f->temporary);
-    free(f->sink);
-    *f = (text_file){0};
-}
-
-/* One of that name can only be left over from a process that is gone, or be a link of somebody who
- * wants another file written. */
-static int create_new(const char *path, mode_t mode) {
-    const int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
-    int file = open(path, flags, mode);
-    if (file < 0 && errno == EEXIST && unlink(path) == 0) file = open(path, flags, mode);
-    return file;
-}
-
-/* A file NAME.tmp-PID beside the one that it will replace, with the same permissions from the
- * start. */
-static FILE *open_temporary(text_file *f, const struct stat *old) {
-    f->path = old ? realpath(f->name, NULL) : strdup(f->name);
-    if (!f->path) return NULL;
-    size_t size = strlen(f->path) + 32;
-    f->temporary = malloc(size);
-    if (!f->temporary) return NULL;
-    snprintf(f->temporary, size, "%s.tmp-%ld", f->path, (long)getpid());
-    int file = create_new(f->temporary, old ? old->st_mode & 0777 : 0666);
-    if (file >= 0 && old) fchmod(file, old->st_mode & 0777); /* what the umask took away */
-    return open_sink(f, file);
-}
-
 int text_open(text_file *f, const char *path) {
-    *f = (text_file){.name = path};
+    *f = (text_file){0};
     if (!path || strcmp(path, "-") == 0) {
         f->stream = stdout;
         return EXIT_DONE;
     }
-    struct stat found;
-    bool exists = stat(path, &found) == 0;
-    if (exists && !S_ISREG(found.st_mode))
-        f->stream = open_sink(f, open(path, O_WRONLY | O_CLOEXEC)); /* is not renamed over */
-    else if (!exists || access(path, W_OK) == 0)
-        f->stream = open_temporary(f, exists ? &found : NULL);
+    lth_error err = {0};
+    if (lth_output_open(path, &f->output, &err) != LTH_OK) return fail(&err);
+    f->stream = fopencookie(f->output, "w", (cookie_io_functions_t){.write = write_output});
     if (f->stream) return EXIT_DONE;
-    int code = cannot_write(path, errno);
-    forget(f);
-    return code;
-}
-
-/* Everything to the system; 0 or the errno of what failed first. */
-static int close_stream(text_file *f) {
-    bool lost = ferror(f->stream) != 0;
-    if (fclose(f->stream) != 0) lost = true;
-    return f->sink->reason ? f->sink->reason : lost ? EIO : 0;
+    lth_output_free(f->output);
+    *f = (text_file){0};
+    fputs("luthier: out of memory\n", stderr);
+    return EXIT_FAILED;
 }
 
 int text_close(text_file *f, bool keep) {
     int code = EXIT_DONE;
-    if (f->stream && f->stream != stdout) {
-        int number = close_stream(f);
-        if (keep && !number && f->temporary && rename(f->temporary, f->path) != 0) number = errno;
-        if (f->temporary && (number || !keep)) unlink(f->temporary);
-        if (number && keep) code = cannot_write(f->name, number);
-    }
-    forget(f);
+    lth_error err = {0};
+    if (f->output) fclose(f->stream);
+    if (f->output && keep && lth_output_commit(f->output, &err) != LTH_OK) code = fail(&err);
+    lth_output_free(f->output);
+    *f = (text_file){0};
     return code;
 }

@@ -6,21 +6,22 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "luthier.h"
+
 /* The shortest text that reads back as the same double. */
 const char *double_text(double value, char out[32]);
 
 void write_tsv_double(FILE *to, double value); /* nan, inf, -inf are those words */
 
+/* A tab, and the number, or - where there is none. */
+void print_number_cell(double value);
+
 /* A file of text that appears under its name only when it is complete; `path` NULL or "-" is
  * standard output. Both return an exit code, after a message. */
 typedef struct text_file {
-    FILE *stream;           /* NULL = not open                                 */
-    const char *name;       /* as it was given                                 */
-    char *path, *temporary; /* the file behind a link; NULL = written in place */
-    struct text_sink *sink; /* where the stream's bytes go; NULL = standard output */
+    FILE *stream;       /* NULL = not open                                       */
+    lth_output *output; /* where the stream's bytes go; NULL = standard output   */
 } text_file;
-/* A tab, and the number, or - where there is none. */
-void print_number_cell(double value);
 
 int text_open(text_file *f, const char *path);
 /* `keep` false, or anything that was lost: no file. A no-op when not open. */

@@ -1265,6 +1265,21 @@ LTH_API void lth_npy_free(double *data);
 
 /* ==== May change ============================================================================== */
 
+/* ---- Files that are written ------------------------------------------------------------------ */
+
+/* A file that appears under its name only when it is complete and on the disk: so are models and
+ * arrays written. Until then it is a new file NAME.tmp-X beside it; what a killed process has left
+ * of these goes when the file is written next. After a crash there is the old file or the new one.
+ * A file that is replaced hands on its permissions; a link stays one, and what it points to is
+ * replaced. "-" is standard output; that, devices and pipes are written as they are. */
+typedef struct lth_output lth_output;
+LTH_API lth_status lth_output_open(const char *path, lth_output **out, lth_error *err);
+/* After a failure every call fails for the same reason. */
+LTH_API lth_status lth_output_write(lth_output *output, const void *bytes, size_t size,
+                                    lth_error *err);
+LTH_API lth_status lth_output_commit(lth_output *output, lth_error *err);
+LTH_API void lth_output_free(lth_output *output); /* not committed = no file */
+
 /* ---- Reasons --------------------------------------------------------------------------------- */
 
 /* Why a model predicts what it does for one row. With f(x) = sum_a w_a k(x, x_a), every kernel at

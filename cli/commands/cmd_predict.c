@@ -93,11 +93,12 @@ static int predict(job *j, const lth_table *slice, prediction *p) {
     return session_check_interrupt(s);
 }
 
-/* There is something to write. While there is a temporary file, a second Ctrl-C waits. */
+/* There is something to write. While there is a file that is not complete, a second Ctrl-C waits.
+ */
 static int open_output(job *j, const prediction *p) {
     hold_interrupts();
     int code = text_open(&j->out, j->options->output);
-    if (!j->out.temporary) release_interrupts();
+    if (!j->out.output) release_interrupts();
     if (code || j->options->json) return code;
     fputs("row", j->out.stream);
     write_prediction_names(j->out.stream, p);

@@ -129,7 +129,7 @@ static int open_output(job *j, const prediction *p) {
     if (code) return code;
     hold_interrupts();
     code = text_open(&j->out, o->output);
-    if (!j->out.temporary) release_interrupts();
+    if (!j->out.output) release_interrupts();
     if (code || o->json) return code;
     if (o->bedgraph) {
         fprintf(j->out.stream, "track type=bedGraph name=\"%s\"\n",

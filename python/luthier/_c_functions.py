@@ -257,6 +257,9 @@ FUNCTIONS = {
     "lth_design_asked": (c_size_t, [_object, c_size_t]),
     "lth_design_use": (None, [_object, _object, ValidFn, c_void_p]),
     "lth_design_allow_repeats": (None, [_object, c_bool]),
+    "lth_output_open": (Status, [c_char_p, _out, _error]),
+    "lth_output_write": (Status, [_object, c_void_p, c_size_t, _error]),
+    "lth_output_commit": (Status, [_object, _error]),
     "lth_npy_write": (Status, [c_char_p, _array, _array, c_size_t, _error]),
     "lth_npy_read": (Status, [c_char_p, _out, _array, POINTER(c_size_t), _error]),
     "lth_npy_free": (None, [_array]),
@@ -279,7 +282,7 @@ FUNCTIONS.update((f"lth_{name}", (c_size_t, [_object])) for name in (
 # Those that free what they are given, or do nothing for NULL.
 FUNCTIONS.update((f"lth_{name}_free", (None, [_object])) for name in (
     "ctx table kernel encoder items word_vectors gp trend validation svm reasons model "
-    "proposals space design store".split()))
+    "proposals space design store output".split()))
 
 
 def _copied(pointer, _function, _arguments):

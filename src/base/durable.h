@@ -1,5 +1,6 @@
 /* Files that are complete or not there: for a reader, after a crash, and with other processes that
- * write into the same folder, from this machine or another. */
+ * write into the same folder, from this machine or another. A single one is an lth_output of
+ * luthier.h; these are for the many files of a folder, which are put on the disk together. */
 #ifndef LTH_DURABLE_H
 #define LTH_DURABLE_H
 

@@ -1,10 +1,8 @@
-/* Reading plain or gzipped bytes through zlib, and writing beside the target, then renaming. */
+/* Reading plain or gzipped bytes through zlib. */
 #include "base/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -193,120 +191,4 @@ lth_status lth__input_bytes(lth__input *in, void *bytes, size_t count, size_t *g
     }
     *got = copied;
     return LTH_OK;
-}
-
-/* ---- Writing ------------------------------------------------------------------------------- */
-
-/* Close and forget all; the temporary file goes too, unless it was renamed before. */
-static void release(lth__output *out) {
-    if (out->stream != NULL && out->path != NULL) fclose(out->stream);
-    if (out->temporary != NULL) unlink(out->temporary);
-    lth__free(out->path);
-    lth__free(out->temporary);
-    *out = (lth__output){0};
-}
-
-/* A new file; one of that name can only be left over from a process that is gone. */
-static FILE *create_new(const char *path, mode_t mode) {
-    const int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
-    int file = open(path, flags, mode);
-    if (file < 0 && errno == EEXIST && unlink(path) == 0) file = open(path, flags, mode);
-    if (file < 0) return NULL;
-    FILE *stream = fdopen(file, "wb");
-    if (stream == NULL) {
-        int number = errno;
-        close(file);
-        unlink(path);
-        errno = number;
-    }
-    return stream;
-}
-
-static lth_status open_temporary(lth__output *out, mode_t mode, lth_error *err) {
-    size_t size = strlen(out->path) + 32;
-    char *temporary = lth__alloc(size, 1);
-    if (temporary == NULL) return lth__fail_memory(err, size);
-    snprintf(temporary, size, "%s.tmp-%ld", out->path, (long)getpid());
-    out->stream = create_new(temporary, mode);
-    if (out->stream == NULL) {
-        int number = errno;
-        lth__free(temporary);
-        return fail_errno(err, out->path, "cannot write", number);
-    }
-    out->temporary = temporary;
-    return LTH_OK;
-}
-
-static lth_status open_path(const char *path, lth__output *out, lth_error *err) {
-    /* A link stays a link: what it points to is replaced. */
-    char resolved[PATH_MAX];
-    struct stat status;
-    bool link = lstat(path, &status) == 0 && S_ISLNK(status.st_mode);
-    const char *target = link && realpath(path, resolved) != NULL ? resolved : path;
-    out->path = lth__strndup(target, strlen(target));
-    if (out->path == NULL) return lth__fail_memory(err, strlen(target) + 1);
-
-    bool exists = stat(target, &status) == 0;
-    if (exists && !S_ISREG(status.st_mode)) { /* a device or a pipe cannot be renamed over */
-        out->stream = fopen(target, "wbe");
-        return out->stream != NULL ? LTH_OK : fail_errno(err, path, "cannot write", errno);
-    }
-    /* Renaming would pass over a write protection. */
-    if (exists && access(target, W_OK) != 0) return fail_errno(err, path, "cannot write", errno);
-    return open_temporary(out, exists ? status.st_mode & 0777 : 0666, err);
-}
-
-lth_status lth__output_open(const char *path, lth__output *out, lth_error *err) {
-    lth__output made = {0};
-    if (strcmp(path, "-") == 0) {
-        made.stream = stdout;
-    } else {
-        lth_status status = open_path(path, &made, err);
-        if (status != LTH_OK) {
-            release(&made);
-            return status;
-        }
-    }
-    *out = made;
-    return LTH_OK;
-}
-
-/* Everything to the system, the stream closed unless it is standard output; 0 or the errno. */
-static int finish_stream(lth__output *out) {
-    errno = 0;
-    bool failed = fflush(out->stream) != 0 || ferror(out->stream);
-    int number = errno;
-    if (out->path != NULL) {
-        FILE *stream = out->stream;
-        out->stream = NULL;
-        if (fclose(stream) != 0 && !failed) {
-            failed = true;
-            number = errno;
-        }
-    }
-    /* A write that failed long ago may have left no reason. */
-    return !failed ? 0 : number != 0 ? number : EIO;
-}
-
-lth_status lth__output_commit(lth__output *out, lth_error *err) {
-    int number = finish_stream(out);
-    if (number == 0 && out->temporary != NULL) {
-        if (rename(out->temporary, out->path) == 0) {
-            lth__free(out->temporary);
-            out->temporary = NULL;
-        } else {
-            number = errno;
-        }
-    }
-    lth_status status = LTH_OK;
-    if (number != 0) {
-        const char *name = out->path != NULL ? out->path : "stdout";
-        status = fail_errno(err, name, "cannot write", number);
-    }
-    release(out);
-    return status;
-}
-
-void lth__output_discard(lth__output *out) {
-    release(out);
 }

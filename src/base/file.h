@@ -1,10 +1,8 @@
-/* Files: reading plain or gzipped bytes in a stream, and writing so that no half file is ever seen.
- */
+/* Files: reading plain or gzipped bytes in a stream. They are written by base/durable.h. */
 #ifndef LTH_FILE_H
 #define LTH_FILE_H
 
 #include <stddef.h>
-#include <stdio.h>
 
 #include "base/status.h"
 
@@ -43,17 +41,5 @@ lth_status lth__input_peek(lth__input *in, size_t count, const char **bytes, siz
                            lth_error *err);
 /* Exactly `count` bytes into `bytes`, or fewer at the end of the input (see *got). */
 lth_status lth__input_bytes(lth__input *in, void *bytes, size_t count, size_t *got, lth_error *err);
-
-/* A file that appears under its name only when it is complete: written to NAME.tmp-PID beside it,
- * then renamed. "-" writes to standard output. */
-typedef struct lth__output {
-    FILE *stream;
-    char *path, *temporary; /* NULL for standard output */
-} lth__output;
-
-lth_status lth__output_open(const char *path, lth__output *out, lth_error *err);
-/* Flush, check for errors, rename. On failure the temporary file is gone. */
-lth_status lth__output_commit(lth__output *out, lth_error *err);
-void lth__output_discard(lth__output *out); /* no-op after commit */
 
 #endif

@@ -3,7 +3,7 @@
  * padded so that the data begin at a multiple of 64, and the data. */
 #include "data/npy.h"
 
-#include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -72,15 +72,13 @@ lth_status lth_npy_write(const char *path, const double *data, const size_t *sha
 
     char header[4 * ALIGNMENT];
     size_t length = make_header(shape, rank, header);
-    lth__output out;
-    LTH_TRY(lth__output_open(path, &out, err));
-    if (fwrite(header, 1, length, out.stream) != length ||
-        (count > 0 && fwrite(data, sizeof *data, count, out.stream) != count)) {
-        int why = errno;
-        lth__output_discard(&out);
-        return lth__fail_at(err, LTH_EIO, path, 0, 0, "cannot write: %s", strerror(why));
-    }
-    return lth__output_commit(&out, err);
+    lth_output *out;
+    LTH_TRY(lth_output_open(path, &out, err));
+    lth_status status = lth_output_write(out, header, length, err);
+    if (status == LTH_OK) status = lth_output_write(out, data, count * sizeof *data, err);
+    if (status == LTH_OK) status = lth_output_commit(out, err);
+    lth_output_free(out);
+    return status;
 }
 
 /* ---- Reading the header --------------------------------------------------------------------- */

@@ -1,5 +1,6 @@
 /* Columns by name, and ranges of them such as f1..f17. */
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/memory.h"

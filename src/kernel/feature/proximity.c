@@ -172,18 +172,16 @@ static bool read_cache(const uint64_t key[2], size_t words, uint8_t **bytes, siz
 
 static void write_cache(const uint64_t key[2], const uint8_t *bytes, size_t size) {
     lth__string path = cache_path(key, true);
-    lth__output out;
-    if (path.length > 0 && !path.failed && lth__output_open(path.bytes, &out, NULL) == LTH_OK) {
+    lth_output *out = NULL;
+    if (path.length > 0 && !path.failed && lth_output_open(path.bytes, &out, NULL) == LTH_OK) {
         cache_head head = {.key = {key[0], key[1]},
                            .size = size,
                            .checksum = crc32_z(crc32_z(0, NULL, 0), bytes, size)};
         memcpy(head.magic, magic, sizeof magic);
-        bool ok = fwrite(&head, sizeof head, 1, out.stream) == 1 &&
-                  fwrite(bytes, 1, size, out.stream) == size;
-        if (ok)
-            (void)lth__output_commit(&out, NULL);
-        else
-            lth__output_discard(&out);
+        if (lth_output_write(out, &head, sizeof head, NULL) == LTH_OK &&
+            lth_output_write(out, bytes, size, NULL) == LTH_OK)
+            (void)lth_output_commit(out, NULL);
+        lth_output_free(out);
     }
     lth__string_free(&path);
 }

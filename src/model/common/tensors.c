@@ -317,26 +317,18 @@ lth_status lth__tensors_write_to(lth__tensors_writer *w, lth_write_fn *write, vo
     return status;
 }
 
-typedef struct file {
-    lth__output out;
-    int why; /* errno of the write that failed */
-} file;
-
-static int write_file(void *user, const void *bytes, size_t size) {
-    file *f = user;
-    if (fwrite(bytes, 1, size, f->out.stream) == size) return 0;
-    f->why = errno;
-    return 1;
+/* An output that remembers by itself what failed. */
+static int write_output(void *user, const void *bytes, size_t size) {
+    return lth_output_write(user, bytes, size, NULL) != LTH_OK;
 }
 
 lth_status lth__tensors_write(lth__tensors_writer *w, const char *path, lth_error *err) {
-    file f = {.why = 0};
-    LTH_TRY(lth__output_open(path, &f.out, err));
-    lth_status status = lth__tensors_write_to(w, write_file, &f, err);
-    if (status == LTH_OK) return lth__output_commit(&f.out, err);
-    lth__output_discard(&f.out);
-    if (status != LTH_EIO) return status;
-    return lth__fail_at(err, LTH_EIO, path, 0, 0, "cannot write: %s", strerror(f.why));
+    lth_output *out;
+    LTH_TRY(lth_output_open(path, &out, err));
+    lth_status status = lth__tensors_write_to(w, write_output, out, err);
+    if (status == LTH_OK || status == LTH_EIO) status = lth_output_commit(out, err);
+    lth_output_free(out);
+    return status;
 }
 
 /* ---- Reading the header ---------------------------------------------------------------------- */
