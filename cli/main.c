@@ -20,7 +20,8 @@ static int run(const options *o) {
 }
 
 int main(int argc, char **argv) {
-    signal(SIGPIPE, SIG_IGN); /* a write that fails is reported like any other */
+    signal(SIGPIPE, SIG_IGN); /* a write that fails is reported like any other, */
+    signal(SIGXFSZ, SIG_IGN); /* one past a limit of file sizes too */
     options o;
     ranks_silence(argc, argv);
     int code = options_parse(argc, argv, &o);

@@ -44,11 +44,12 @@ void release_interrupts(void) {
 }
 
 static void catch_signals(void) {
-    static const int numbers[] = {SIGINT, SIGTERM, SIGUSR1};
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; ++i) {
         struct sigaction action = {.sa_handler = on_signal}, old;
-        /* A shell starts background jobs with the signal ignored, and they keep ignoring it. */
-        if (sigaction(numbers[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+        /* A shell starts background jobs with the signal ignored, and they keep ignoring it; what
+         * `serve` does with one stays. */
+        if (sigaction(numbers[i], NULL, &old) == 0 && old.sa_handler == SIG_DFL)
             sigaction(numbers[i], &action, NULL);
     }
 }
@@ -61,9 +62,10 @@ void interrupted_elsewhere(void) {
     if (!caught) caught = SIGTERM;
 }
 
-/* Told to make room, as batch systems do before a time limit: what is on disk is enough. */
+/* Told to make room, as batch systems do before a time limit, or left by the terminal: what is on
+ * disk is enough. */
 bool session_stops(const session *s) {
-    return s->resumable && (caught == SIGTERM || caught == SIGUSR1);
+    return s->resumable && (caught == SIGTERM || caught == SIGHUP || caught == SIGUSR1);
 }
 
 /* Whether calls of the library are to end early. */

@@ -28,6 +28,24 @@ static lth_status fail_errno(lth_error *err, const char *file, const char *what,
     return lth__fail_at(err, LTH_EIO, file, 0, 0, "%s: %s", what, strerror(number));
 }
 
+static lth_status check_regular(int file, const char *path, lth_error *err) {
+    struct stat found;
+    if (fstat(file, &found) != 0) return fail_errno(err, path, "cannot read", errno);
+    if (S_ISREG(found.st_mode)) return LTH_OK;
+    return lth__fail_at(err, LTH_EIO, path, 0, 0, "cannot read: not a regular file");
+}
+
+lth_status lth__file_open(const char *path, FILE **out, lth_error *err) {
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* for what is a pipe */
+    if (file < 0) return fail_errno(err, path, "cannot open", errno);
+    lth_status status = check_regular(file, path, err);
+    FILE *stream = status == LTH_OK ? fdopen(file, "rb") : NULL;
+    if (!stream) close(file);
+    if (status == LTH_OK && !stream) return lth__fail_memory(err, 0);
+    if (stream) *out = stream;
+    return status;
+}
+
 /* A descriptor that is not a directory, or -1 with errno: opening one succeeds, reading fails. */
 static int open_to_read(const char *path) {
     bool standard = strcmp(path, "-") == 0;

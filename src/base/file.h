@@ -3,8 +3,12 @@
 #define LTH_FILE_H
 
 #include <stddef.h>
+#include <stdio.h>
 
 #include "base/status.h"
+
+/* A regular file, to be read by a stream; a pipe is refused, not waited for. */
+lth_status lth__file_open(const char *path, FILE **out, lth_error *err);
 
 /* Where one of several processes reads for all of them, which make the same calls in the same
  * order: `share` hands its bytes to the others, unless one of them comes with a failure; then all

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/durable.h"
+#include "base/file.h"
 #include "base/memory.h"
 #include "base/text.h"
 
@@ -155,8 +156,8 @@ lth_status lth__zarr_create(const char *path, const lth__zarr_shape *shape,
 /* ---- Opening ---- */
 
 static lth_status read_text(const char *file, lth__string *out, lth_error *err) {
-    FILE *stream = fopen(file, "rbe");
-    if (!stream) return lth__fail_at(err, LTH_EIO, file, 0, 0, "cannot open: %s", strerror(errno));
+    FILE *stream;
+    LTH_TRY(lth__file_open(file, &stream, err));
     char bytes[4096];
     size_t got;
     while (out->length < MOST_BYTES_OF_JSON && (got = fread(bytes, 1, sizeof bytes, stream)) > 0)
@@ -377,8 +378,8 @@ static void widen(double *values, size_t count) {
 static lth_status read_tile(const lth__zarr *z, const char *name, double *values, lth_error *err) {
     size_t bytes = lth__zarr_tile_bytes(&z->shape), count = z->shape.tile_rows * z->shape.tile_cols;
     char *raw = (char *)values + count * sizeof *values - bytes;
-    FILE *stream = fopen(name, "rbe");
-    if (!stream) return lth__fail_at(err, LTH_EIO, name, 0, 0, "cannot open: %s", strerror(errno));
+    FILE *stream;
+    LTH_TRY(lth__file_open(name, &stream, err));
     setvbuf(stream, NULL, _IONBF, 0);
     size_t got = fread(raw, 1, bytes, stream);
     bool failed = ferror(stream) != 0, more = got == bytes && fgetc(stream) != EOF;

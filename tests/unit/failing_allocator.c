@@ -9,8 +9,8 @@
 #include "base/memory.h"
 
 atomic_size_t calls;
-size_t fail_at;
-bool fail_after;
+atomic_size_t fail_at;
+atomic_bool fail_after;
 
 static bool fails(void) {
     size_t call = ++calls;

@@ -10,9 +10,9 @@
 
 #include "luthier.h"
 
-extern atomic_size_t calls; /* made so far, by all threads         */
-extern size_t fail_at;      /* the one that fails; 0 = none           */
-extern bool fail_after;     /* and every one after it                 */
+extern atomic_size_t calls;    /* made so far, by all threads         */
+extern atomic_size_t fail_at;  /* the one that fails; 0 = none           */
+extern atomic_bool fail_after; /* and every one after it                 */
 
 /* Uses the library with its k-th allocation failing, for one k after the other until there are
  * fewer; `thinned` leaves out more and more of many, others at each call. That is LTH_ENOMEM, or

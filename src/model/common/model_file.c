@@ -2,13 +2,13 @@
  * docs/format.md. */
 #include "model/common/model_file.h"
 
-#include <errno.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "kernel/core/field.h"
 #include "kernel/core/lookup.h"
 
@@ -323,8 +323,8 @@ static json_t *read_header(FILE *stream) {
 }
 
 lth_status lth_model_kind(const char *path, char kind[16], lth_error *err) {
-    FILE *stream = fopen(path, "rbe");
-    if (!stream) return lth__fail_at(err, LTH_EIO, path, 0, 0, "cannot open: %s", strerror(errno));
+    FILE *stream;
+    LTH_TRY(lth__file_open(path, &stream, err));
     json_t *header = read_header(stream);
     fclose(stream);
     const json_t *texts = json_object_get(header, "__metadata__");

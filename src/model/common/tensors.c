@@ -514,14 +514,10 @@ static lth_status read_stream(lth__tensors *t, FILE *stream, lth_error *err) {
 
 /* A regular file and its size. */
 static lth_status open_file(lth__tensors *t, FILE **out, lth_error *err) {
-    *out = fopen(t->path, "rbe");
-    if (*out == NULL)
-        return lth__fail_at(err, LTH_EIO, t->path, 0, 0, "cannot open: %s", strerror(errno));
     struct stat info;
+    LTH_TRY(lth__file_open(t->path, out, err));
     if (fstat(fileno(*out), &info) != 0)
         return lth__fail_at(err, LTH_EIO, t->path, 0, 0, "cannot read: %s", strerror(errno));
-    if (!S_ISREG(info.st_mode))
-        return lth__fail_at(err, LTH_EIO, t->path, 0, 0, "cannot read: not a regular file");
     t->size = (size_t)info.st_size;
     return LTH_OK;
 }
