@@ -11,7 +11,6 @@
 
 #include "report/report.h"
 #include "serve/serve.h"
-#include "serve/serve_library.h"
 
 typedef struct job {
     const options *options;
@@ -50,7 +49,7 @@ static int listen_at(const struct addrinfo *at) {
     int s = socket(at->ai_family, at->ai_socktype | SOCK_CLOEXEC, at->ai_protocol);
     if (s < 0) return -1;
     setsockopt(s, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-    if (bind(s, at->ai_addr, at->ai_addrlen) == 0 && listen(s, 511) == 0) return s;
+    if (bind(s, at->ai_addr, at->ai_addrlen) == 0 && listen(s, SOMAXCONN) == 0) return s;
     int number = errno;
     close(s);
     errno = number;
@@ -197,12 +196,6 @@ static int serve(job *j) {
 static int prepare(job *j) {
     const options *o = j->options;
     edition *first = NULL;
-    if (!http_load()) {
-        fputs("luthier: libmicrohttpd (libmicrohttpd.so.12) cannot be loaded; install it (Debian: "
-              "libmicrohttpd12)\n",
-              stderr);
-        return EXIT_FAILED;
-    }
     int code = open_socket(j);
     if (!code) code = log_open(&j->log, o->log);
     if (!code) code = edition_open(o, &first, NULL);

@@ -1,5 +1,6 @@
-/* luthier serve: a model behind HTTP. Requests are read by serve_http.c, rows by serve_rows.c,
- * answered by serve_routes.c and serve_answer.c; the page is serve_page.c. */
+/* luthier serve: a model behind HTTP. Connections are served by serve_loop.c, requests read by
+ * serve_parse.c and serve_http.c, rows by serve_rows.c, answered by serve_routes.c and
+ * serve_answer.c; the page is serve_page.c. */
 #ifndef CLI_SERVE_H
 #define CLI_SERVE_H
 
@@ -67,7 +68,8 @@ typedef struct edition {
     double seconds;         /* that reading it took */
     atomic_size_t holders;
     pthread_mutex_t report_lock;
-    char *report; /* made when first asked for */
+    atomic_bool making_report, has_report;
+    char *report; /* made when first asked for, and then it stays */
     size_t report_size;
 } edition;
 
@@ -101,13 +103,20 @@ typedef struct worker {
     struct worker *next; /* that is free too */
 } worker;
 
+/* A request that waits for a context. */
+typedef struct ticket {
+    patience patience;
+    atomic_bool *blocked; /* while that is so it stays in line; NULL = nothing keeps it */
+    struct ticket *next;
+} ticket;
+
 typedef struct pool {
     edition *current;
     worker *at;
     size_t count, waiting;
     worker *free;
+    ticket *first; /* in line */
     pthread_mutex_t lock;
-    pthread_cond_t given_back;
 } pool;
 
 /* Takes over the edition, also where it fails. */
@@ -116,11 +125,21 @@ void pool_close(pool *p);
 edition *pool_hold(pool *p); /* the current one, until edition_release() */
 void pool_replace(pool *p, edition *next);
 size_t pool_waiting(pool *p); /* requests that wait for a context */
-/* A context for this request alone; NULL when too many wait for one, or its patience ended. */
-worker *pool_take(pool *p, const edition *e, patience *of);
-void pool_give(pool *p, worker *w);
+
+typedef enum pool_turn { POOL_NOW, POOL_LATER, POOL_NEVER } pool_turn;
+
+/* A context for this request alone. LATER = it waits in line, and is whoever's it is who takes it
+ * from there; NEVER = too many do. */
+pool_turn pool_enter(pool *p, ticket *of, worker **out);
+/* Gives a context back; or, where requests wait, the one that it goes on with. */
+ticket *pool_leave(pool *p, worker *w);
+/* Takes one out of the line that no longer waits; NULL = there is none. */
+ticket *pool_give_up(pool *p);
+/* This thread computes for a request, until worker_end(). */
+void worker_begin(worker *w, const edition *e, patience *of);
+void worker_end(worker *w);
 /* What is computed now is finished, whoever leaves. */
-void pool_insist(void);
+void worker_insist(void);
 
 /* ---- Answers ---- */
 

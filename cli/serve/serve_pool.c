@@ -1,11 +1,9 @@
 /* The model as it was last read, and several contexts for requests that come at the same time. */
 #define _GNU_SOURCE 1 /* CPU_COUNT, POLLRDHUP */
 
-#include <errno.h>
 #include <poll.h>
 #include <sched.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "serve/serve.h"
 
@@ -32,10 +30,6 @@ bool asker_gives_up(void) {
     return asker && patience_ends(asker);
 }
 
-void pool_insist(void) {
-    asker = NULL;
-}
-
 /* ---- Opening ---- */
 
 static size_t count_cores(void) {
@@ -57,11 +51,6 @@ int pool_open(pool *p, const options *o, edition *first) {
     size_t wanted = o->threads ? (size_t)o->threads : count_cores();
     *p = (pool){.current = first, .at = calloc(wanted, sizeof *p->at)};
     pthread_mutex_init(&p->lock, NULL);
-    pthread_condattr_t clock;
-    pthread_condattr_init(&clock);
-    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
-    pthread_cond_init(&p->given_back, &clock);
-    pthread_condattr_destroy(&clock);
     if (!p->at) return out_of_memory();
     while (p->count < wanted) {
         worker *w = &p->at[p->count++];
@@ -78,7 +67,6 @@ void pool_close(pool *p) {
     edition_release(p->current);
     for (size_t i = 0; i < p->count; ++i) session_close(&p->at[i].session);
     free(p->at);
-    pthread_cond_destroy(&p->given_back);
     pthread_mutex_destroy(&p->lock);
 }
 
@@ -109,44 +97,70 @@ size_t pool_waiting(pool *p) {
     return waiting;
 }
 
-/* A moment from now: nobody tells us when a client leaves, so it is looked after. */
-static struct timespec moment(void) {
-    enum { NANOSECONDS = 100 * 1000 * 1000 };
-    struct timespec at;
-    clock_gettime(CLOCK_MONOTONIC, &at);
-    at.tv_nsec += NANOSECONDS;
-    at.tv_sec += at.tv_nsec / 1000000000;
-    at.tv_nsec %= 1000000000;
-    return at;
+static bool is_blocked(const ticket *t) {
+    return t->blocked && atomic_load(t->blocked);
 }
 
-worker *pool_take(pool *p, const edition *e, patience *of) {
-    pthread_mutex_lock(&p->lock);
-    bool late = !p->free && p->waiting >= MOST_WAITING;
-    ++p->waiting;
-    while (!p->free && !late) {
-        struct timespec until = moment();
-        pthread_cond_timedwait(&p->given_back, &p->lock, &until);
-        late = patience_ends(of);
-    }
+/* With the lock held. */
+static ticket *take_out(pool *p, ticket **at) {
+    ticket *found = *at;
+    if (!found) return NULL;
+    *at = found->next;
     --p->waiting;
-    worker *w = late ? NULL : p->free;
+    return found;
+}
+
+/* Those who come are served after those who wait; a context is free only where nobody can use it.
+ */
+pool_turn pool_enter(pool *p, ticket *of, worker **out) {
+    pthread_mutex_lock(&p->lock);
+    worker *w = is_blocked(of) ? NULL : p->free;
+    pool_turn turn = w ? POOL_NOW : p->waiting < MOST_WAITING ? POOL_LATER : POOL_NEVER;
     if (w) p->free = w->next;
-    /* Who leaves with nothing may have been the one that was woken. */
-    if (!w && p->free) pthread_cond_signal(&p->given_back);
+    if (turn == POOL_LATER) {
+        ticket **at = &p->first;
+        while (*at) at = &(*at)->next;
+        of->next = NULL;
+        *at = of;
+        ++p->waiting;
+    }
     pthread_mutex_unlock(&p->lock);
-    if (!w) return NULL;
+    *out = w;
+    return turn;
+}
+
+ticket *pool_leave(pool *p, worker *w) {
+    pthread_mutex_lock(&p->lock);
+    ticket **at = &p->first;
+    while (*at && is_blocked(*at)) at = &(*at)->next;
+    ticket *next = take_out(p, at);
+    if (!next) {
+        w->next = p->free;
+        p->free = w;
+    }
+    pthread_mutex_unlock(&p->lock);
+    return next;
+}
+
+ticket *pool_give_up(pool *p) {
+    pthread_mutex_lock(&p->lock);
+    ticket **at = &p->first;
+    while (*at && !patience_ends(&(*at)->patience)) at = &(*at)->next;
+    ticket *late = take_out(p, at);
+    pthread_mutex_unlock(&p->lock);
+    return late;
+}
+
+void worker_begin(worker *w, const edition *e, patience *of) {
     w->model = e->model;
     asker = of;
-    return w;
 }
 
-void pool_give(pool *p, worker *w) {
+void worker_end(worker *w) {
     w->model = NULL;
     asker = NULL;
-    pthread_mutex_lock(&p->lock);
-    w->next = p->free;
-    p->free = w;
-    pthread_cond_signal(&p->given_back);
-    pthread_mutex_unlock(&p->lock);
+}
+
+void worker_insist(void) {
+    asker = NULL;
 }

@@ -2,28 +2,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <unistd.h>
 
 #include "json.h"
 #include "report/report.h"
 #include "serve/serve_http.h"
 
-/* ---- Contexts ---- */
-
-static worker *take_worker(server *s, request *r, problem *why) {
-    worker *w = pool_take(s->options.pool, r->edition, &r->patience);
-    if (!w) set_problem(why, 503, "too many requests at once");
-    return w;
-}
-
-static const char *argument_of(const request *r, const char *name) {
-    return http.lookup_connection_value(r->connection, MHD_GET_ARGUMENT_KIND, name);
-}
-
 /* ---- About the server ---- */
 
-static bool get_health(server *s, request *r, FILE *out, problem *why) {
-    (void)r, (void)why;
+static bool get_health(server *s, request *r, worker *w, FILE *out, problem *why) {
+    (void)r, (void)w, (void)why;
     json_writer json = {.to = out};
     json_begin_object(&json, NULL);
     json_put_text(&json, "status", "ok");
@@ -33,8 +20,8 @@ static bool get_health(server *s, request *r, FILE *out, problem *why) {
     return true;
 }
 
-static bool get_metrics(server *s, request *r, FILE *out, problem *why) {
-    (void)why;
+static bool get_metrics(server *s, request *r, worker *w, FILE *out, problem *why) {
+    (void)w, (void)why;
     metrics_now now = {.model_name = s->options.model_name,
                        .edition = r->edition,
                        .in_flight = atomic_load(&s->requests),
@@ -54,7 +41,8 @@ static bool make_nonce(char out[NONCE + 1]) {
     return true;
 }
 
-static bool get_page(server *s, request *r, FILE *out, problem *why) {
+static bool get_page(server *s, request *r, worker *w, FILE *out, problem *why) {
+    (void)w;
     if (!make_nonce(r->nonce)) {
         set_problem(why, 500, "no random numbers");
         return false;
@@ -64,33 +52,31 @@ static bool get_page(server *s, request *r, FILE *out, problem *why) {
 }
 
 /* Once for each edition, and to its end: whoever comes next has it at once. */
-static void make_edition_report(server *s, request *r, problem *why) {
-    edition *e = r->edition;
-    worker *w = take_worker(s, r, why);
-    if (!w) return;
-    pool_insist();
-    if (make_report(&w->session, e->model, s->options.title, NULL, NULL, &e->report,
-                    &e->report_size))
-        set_problem(why, was_interrupted() ? 503 : 500, "the report could not be made");
-    pool_give(s->options.pool, w);
+static void make_edition_report(const server *s, edition *e, worker *w) {
+    worker_insist();
+    atomic_store(&e->making_report, true);
+    bool good = make_report(&w->session, e->model, s->options.title, NULL, NULL, &e->report,
+                            &e->report_size) == EXIT_DONE;
+    atomic_store(&e->has_report, good);
+    atomic_store(&e->making_report, false);
 }
 
-/* While another makes it; as long as the client waits. */
-static bool lock_report(request *r) {
-    while (pthread_mutex_trylock(&r->edition->report_lock) != 0) {
-        if (patience_ends(&r->patience)) return false;
-        usleep(50000);
+/* It is the same for all who ask for it, and is not copied. */
+static bool get_report(server *s, request *r, worker *w, FILE *out, problem *why) {
+    edition *e = r->edition;
+    (void)out;
+    if (w) {
+        pthread_mutex_lock(&e->report_lock); /* two may begin in the same moment */
+        if (!atomic_load(&e->has_report)) make_edition_report(s, e, w);
+        pthread_mutex_unlock(&e->report_lock);
     }
+    if (!atomic_load(&e->has_report)) {
+        set_problem(why, was_interrupted() ? 503 : 500, "the report could not be made");
+        return false;
+    }
+    r->shared = e->report;
+    r->shared_size = e->report_size;
     return true;
-}
-
-static bool get_report(server *s, request *r, FILE *out, problem *why) {
-    edition *e = r->edition;
-    if (!lock_report(r)) return false;
-    if (!e->report) make_edition_report(s, r, why);
-    pthread_mutex_unlock(&e->report_lock);
-    if (e->report) fwrite(e->report, 1, e->report_size, out);
-    return e->report != NULL;
 }
 
 /* ---- Rows ---- */
@@ -98,14 +84,12 @@ static bool get_report(server *s, request *r, FILE *out, problem *why) {
 typedef bool answer_rows_fn(worker *w, request *r, const serve_rows *rows, const void *query,
                             FILE *out, problem *why);
 
-static bool answer_rows(server *s, request *r, answer_rows_fn *answer, const void *query, FILE *out,
+static bool answer_rows(request *r, worker *w, answer_rows_fn *answer, const void *query, FILE *out,
                         problem *why) {
     serve_rows rows;
     if (!read_rows(&r->edition->columns, r->body, r->size, &rows, why)) return false;
     r->rows = rows.count;
-    worker *w = take_worker(s, r, why);
-    bool good = w && answer(w, r, &rows, query, out, why);
-    if (w) pool_give(s->options.pool, w);
+    bool good = answer(w, r, &rows, query, out, why);
     free_rows(&rows);
     return good;
 }
@@ -116,12 +100,14 @@ static bool predict(worker *w, request *r, const serve_rows *rows, const void *q
     return answer_predict(w, &r->edition->columns, rows, out, why);
 }
 
-static bool post_predict(server *s, request *r, FILE *out, problem *why) {
-    return answer_rows(s, r, predict, NULL, out, why);
+static bool post_predict(server *s, request *r, worker *w, FILE *out, problem *why) {
+    (void)s;
+    return answer_rows(r, w, predict, NULL, out, why);
 }
 
 static bool take_count(const request *r, const char *name, size_t most, size_t *out, problem *why) {
-    const char *text = argument_of(r, name);
+    char room[HEAD_BYTES];
+    const char *text = query_value(r->query, name, room);
     if (!text) return true;
     size_t length = strlen(text);
     if (length > 0 && length < 8 && strspn(text, "0123456789") == length &&
@@ -138,14 +124,16 @@ static bool explain(worker *w, request *r, const serve_rows *rows, const void *q
     return answer_explain(w, &r->edition->columns, rows, query, out, why);
 }
 
-static bool post_explain(server *s, request *r, FILE *out, problem *why) {
-    explain_query query = {.target = argument_of(r, "target"),
-                           .class = argument_of(r, "class"),
+static bool post_explain(server *s, request *r, worker *w, FILE *out, problem *why) {
+    (void)s;
+    char target[HEAD_BYTES], class[HEAD_BYTES];
+    explain_query query = {.target = query_value(r->query, "target", target),
+                           .class = query_value(r->query, "class", class),
                            .patterns = 10,
                            .rows = 5};
     if (!take_count(r, "patterns", 1000, &query.patterns, why)) return false;
     if (!take_count(r, "rows", 1000000, &query.rows, why)) return false;
-    return answer_rows(s, r, explain, &query, out, why);
+    return answer_rows(r, w, explain, &query, out, why);
 }
 
 static bool mutate(worker *w, request *r, const serve_rows *rows, const void *query, FILE *out,
@@ -154,8 +142,10 @@ static bool mutate(worker *w, request *r, const serve_rows *rows, const void *qu
     return answer_mutate(w, rows, query, out, why);
 }
 
-static bool post_mutate(server *s, request *r, FILE *out, problem *why) {
-    return answer_rows(s, r, mutate, argument_of(r, "letters"), out, why);
+static bool post_mutate(server *s, request *r, worker *w, FILE *out, problem *why) {
+    (void)s;
+    char letters[HEAD_BYTES];
+    return answer_rows(r, w, mutate, query_value(r->query, "letters", letters), out, why);
 }
 
 /* ---- All of them ---- */
@@ -167,11 +157,26 @@ static bool post_mutate(server *s, request *r, FILE *out, problem *why) {
 #define METRICS "text/plain; version=0.0.4; charset=utf-8"
 
 static const route routes[] = {
-    {"/", "GET", PAGE, SCRIPT, get_page},           {"/report", "GET", PAGE, STYLES, get_report},
-    {"/health", "GET", JSON, NULL, get_health},     {"/metrics", "GET", METRICS, NULL, get_metrics},
-    {"/predict", "POST", JSON, NULL, post_predict}, {"/explain", "POST", JSON, NULL, post_explain},
-    {"/mutate", "POST", JSON, NULL, post_mutate},
+    {"/", "GET", PAGE, SCRIPT, false, get_page},
+    {"/report", "GET", PAGE, STYLES, true, get_report},
+    {"/health", "GET", JSON, NULL, false, get_health},
+    {"/metrics", "GET", METRICS, NULL, false, get_metrics},
+    {"/predict", "POST", JSON, NULL, true, post_predict},
+    {"/explain", "POST", JSON, NULL, true, post_explain},
+    {"/mutate", "POST", JSON, NULL, true, post_mutate},
 };
+
+static bool is_report(const request *r) {
+    return r->route->answer == get_report;
+}
+
+bool route_computes(const request *r) {
+    return r->route->computes && !(is_report(r) && atomic_load(&r->edition->has_report));
+}
+
+atomic_bool *route_blocked(const request *r) {
+    return is_report(r) ? &r->edition->making_report : NULL;
+}
 
 const route *route_at(const char *path) {
     for (size_t i = 0; i < sizeof routes / sizeof *routes; ++i)
