@@ -117,14 +117,22 @@ static void test_row_text(void **state) {
     lth_gp *gp = NULL;
     const char *target = "y", *text = NULL;
     support_ok(lth_gp_fit(ctx, "sstk(tree)", table, &target, 1, &options, &gp, &err), &err);
-    for (fail_at = 1, calls = 0; !text; fail_at++, calls = 0) text = lth_gp_row_text(gp, 0, 0);
+    for (size_t k = 1; !text; k++) {
+        calls = 0;
+        fail_at = k;
+        text = lth_gp_row_text(gp, 0, 0);
+    }
     fail_at = 0;
     assert_string_equal(text, "(S (A a) (B b))");
     lth_gp_free(gp);
     text = NULL;
     support_ok(lth_gp_fit(ctx, "sstk(tree) + linear(y)", table, &target, 1, &options, &gp, &err),
                &err);
-    for (fail_at = 1, calls = 0; !text; fail_at++, calls = 0) text = lth_gp_row_line(gp, 0);
+    for (size_t k = 1; !text; k++) {
+        calls = 0;
+        fail_at = k;
+        text = lth_gp_row_line(gp, 0);
+    }
     fail_at = 0;
     assert_non_null(strstr(text, "(S (A a) (B b)) | y "));
     lth_gp_free(gp);
