@@ -60,7 +60,7 @@ def test_a_good_page(tmp_path):
 @pytest.mark.parametrize("right, wrong", [
     ("\nEND\ntwo lines", "\nEND\nthree lines"),
     ("# exit 1", "# exit 2"),
-    ("s, 1 x", "s, 1.002 x"),
+    ("s, 1 x", "s, 1.01 x"),
     ("```output\nnot shown", "```output\nshown"),
     ("[1, 2]", "[1, 3]"),
     ("```output\n3", "```output\n4"),
