@@ -23,8 +23,9 @@ enum {
 }; /* rows taken out; new ones of them */
 /* How much of the violation a small problem may leave. */
 static const double inner_share = 0.1;
-/* Rounds after which it gives up. */
-enum { MOST_ROUNDS = 100000 };
+/* Steps after which it gives up; for many rows, a thousand for each. Some of what a grid tries has
+ * no digits left to get nearer: values of 1e30 with a large C. */
+enum { MOST_STEPS = 10000000, MOST_STEPS_PER_ROW = 1000 };
 
 typedef struct candidate {
     double slope;
@@ -291,7 +292,9 @@ static double enough_of(const decomposition *d) {
 
 static lth_status descend(decomposition *d, lth_error *err) {
     lth__smo_whole *w = d->w;
-    for (; w->rounds < MOST_ROUNDS; w->rounds++) {
+    size_t most = w->count < MOST_STEPS / MOST_STEPS_PER_ROW ? MOST_STEPS
+                                                             : w->count * MOST_STEPS_PER_ROW;
+    for (size_t steps = 0, last = 1; steps < most && last > 0; steps += last, w->rounds++) {
         find_slopes(d);
         double widest = violation(d), enough = enough_of(d);
         if (!(widest > enough)) return LTH_OK;
@@ -302,7 +305,8 @@ static lth_status descend(decomposition *d, lth_error *err) {
         bool whole = d->chosen_count == w->count;
         d->small.tolerance = whole ? enough * 0.9 : fmax(enough / 2, widest * inner_share);
         d->small.most_steps = STEPS_PER_ROW * d->chosen_count;
-        w->steps += w->engine->smo_solve(&d->small);
+        last = w->engine->smo_solve(&d->small);
+        w->steps += last;
         update(d);
     }
     w->unfinished = true;

@@ -10,10 +10,12 @@
 
 #include <cmocka.h>
 
+#include "base/context.h"
 #include "base/parallel.h"
 #include "base/random.h"
 #include "gp_support.h"
 #include "model/svm/svm.h"
+#include "model/svm/svm_smo.h"
 
 enum { ROWS = 900 };
 
@@ -237,6 +239,32 @@ static void test_flat(void **state) {
     close_fixture(f);
 }
 
+/* Rows of very different sizes and a large C leave no digits for the tolerance: it gives up before
+ * long, and says so. */
+static void test_no_digits(void **state) {
+    (void)state;
+    enum { FEW = 20 };
+    static float K[FEW * FEW];
+    size_t row[FEW];
+    double beta[FEW] = {0}, lo[FEW], hi[FEW], F[FEW];
+    for (size_t i = 0; i < FEW; i++) {
+        row[i] = i;
+        lo[i] = -(hi[i] = 1e20);
+        F[i] = sin((double)i);
+        for (size_t j = 0; j < FEW; j++) {
+            double size = pow(10, -(double)(i % 9) - (double)(j % 9));
+            K[i * FEW + j] = (float)(size * (1 + (i == j) + sin((double)(i * j))));
+        }
+    }
+    lth__smo_whole w = {
+        .engine = ctx->engine, .ctx = ctx, .K = K, .all = FEW, .ld = FEW, .row = row};
+    w.count = FEW, w.groups = 1, w.beta = beta, w.lo = lo, w.hi = hi, w.F = F;
+    w.epsilon = w.tolerance = 1e-3;
+    lth_error err = {0};
+    support_ok(lth__smo_descend(&w, &err), &err);
+    assert_true(w.unfinished && w.steps > 1000000 && w.steps < 20000000);
+}
+
 /* ---- Being canceled ---- */
 
 static int stop_at_once(void *user, const char *what, double done, double total) {
@@ -289,7 +317,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_C),       cmocka_unit_test(test_nu),
         cmocka_unit_test(test_full_nu), cmocka_unit_test(test_large_numbers),
-        cmocka_unit_test(test_flat),    cmocka_unit_test(test_cancel),
+        cmocka_unit_test(test_flat),    cmocka_unit_test(test_no_digits),
+        cmocka_unit_test(test_cancel),
     };
     return cmocka_run_group_tests(tests, open_context, close_context);
 }
