@@ -292,8 +292,8 @@ static double enough_of(const decomposition *d) {
 
 static lth_status descend(decomposition *d, lth_error *err) {
     lth__smo_whole *w = d->w;
-    size_t most = w->count < MOST_STEPS / MOST_STEPS_PER_ROW ? MOST_STEPS
-                                                             : w->count * MOST_STEPS_PER_ROW;
+    size_t most =
+        w->count < MOST_STEPS / MOST_STEPS_PER_ROW ? MOST_STEPS : w->count * MOST_STEPS_PER_ROW;
     for (size_t steps = 0, last = 1; steps < most && last > 0; steps += last, w->rounds++) {
         find_slopes(d);
         double widest = violation(d), enough = enough_of(d);
