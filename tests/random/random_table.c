@@ -102,7 +102,7 @@ static char *print_number(double x) {
 }
 
 static char *number(bool mild) {
-    static const char *const ugly[] = {"0",      "-0",     "1",       "-1",     "1e150", "-1e150",
+    static const char *const ugly[] = {"0",      "-0",     "1",       "-1",     "1e140", "-1e139",
                                        "1e-150", "5e-324", "-2e-308", "1e-300", "3",     "1e15"};
     if (!mild && random_chance(0.5)) return random_print("%s", pick(ugly, 12));
     if (random_chance(0.2)) return print_number((double)random_below(3));

@@ -84,8 +84,12 @@ static const double *given(const side *s) {
     return s->root ? s->root : s->self;
 }
 
-static lth_status check_self(const double *self, size_t count, lth_error *err) {
+/* Products of numbers so small have no digits left: such an item counts as empty. */
+static const double least_self = 1e-290;
+
+static lth_status check_self(double *self, size_t count, lth_error *err) {
     for (size_t i = 0; i < count; i++) {
+        if (fabs(self[i]) < least_self) self[i] = 0;
         if (isfinite(self[i])) continue;
         return lth__fail(
             err, LTH_ENUMERIC,

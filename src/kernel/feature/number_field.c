@@ -9,6 +9,22 @@
 #include "base/context.h"
 #include "data/table.h"
 
+/* Kernels multiply numbers: what is too small for that counts as 0, so that no row is alike to
+ * another and not to itself. */
+static lth_status read_number(const lth_table *table, size_t row, size_t column, double *out,
+                              lth_error *err) {
+    double x;
+    LTH_TRY(lth__table_number(table, row, column, &x, err));
+    if (fabs(x) > LTH__MOST_NUMBER)
+        return lth__fail_at(err, LTH_EFORMAT, lth_table_file(table, row),
+                            lth_table_line(table, row), 0,
+                            "%g in column \"%s\" is too large to be squared; divide the column by "
+                            "a power of ten",
+                            x, lth_table_column_name(table, column));
+    *out = fabs(x) < 1 / LTH__MOST_NUMBER ? 0 : x;
+    return LTH_OK;
+}
+
 static lth_status encode(lth__lexicon *l, const lth_table *table, bool first, lth__sequences *out,
                          lth_error *err) {
     (void)first;
@@ -24,8 +40,7 @@ static lth_status encode(lth__lexicon *l, const lth_table *table, bool first, lt
     }
     for (size_t i = 0; i < rows && status == LTH_OK; i++) {
         for (size_t c = 0; c < out->width && status == LTH_OK; c++)
-            status =
-                lth__table_number(table, i, columns[c], &out->numbers[i * out->width + c], err);
+            status = read_number(table, i, columns[c], &out->numbers[i * out->width + c], err);
     }
     lth__free(columns);
     return status;
