@@ -45,19 +45,10 @@ void print_figure_names(figure_kind kind) {
         if (*name) printf("\t%s", name);
 }
 
-/* A figure that a model does not have, or that is not defined. */
-void print_figure(figure_kind kind, double value) {
-    putchar('\t');
-    if (isnan(value) && (kind.labels || kind.svm))
-        putchar('-');
-    else
-        write_tsv_double(stdout, value);
-}
-
 void print_figures(figure_kind kind, const figures *f) {
     const char *name;
     for (size_t i = 0; (name = name_at(kind, i)); ++i)
-        if (*name) print_figure(kind, f->at[i]);
+        if (*name) print_number_cell(f->at[i]);
 }
 
 void json_put_figures(json_writer *w, const char *key, figure_kind kind, const figures *f) {

@@ -25,7 +25,6 @@ figures figures_of_labels(const lth_label_metrics *m, double seconds);
 /* As a line of a table, each with a tab in front; as an object. */
 void print_figure_names(figure_kind kind);
 void print_figures(figure_kind kind, const figures *f);
-void print_figure(figure_kind kind, double value);
 void json_put_figures(json_writer *w, const char *key, figure_kind kind, const figures *f);
 
 #endif

@@ -24,12 +24,10 @@ static const struct {
 /* ---- --help ---- */
 
 static void print_option(const option *o) {
-    char left[78];
-    int used = o->letter ? snprintf(left, sizeof left, "-%c, --%s", o->letter, o->name)
-                         : snprintf(left, sizeof left, "--%s", o->name);
-    if (o->value) snprintf(left + used, sizeof left - (size_t)used, " %s", o->value);
-    printf("  %-*s", HELP_COLUMN - 3, left);
-    if (strlen(left) > HELP_COLUMN - 3) printf("\n%*s", HELP_COLUMN - 1, "");
+    int used = o->letter ? printf("  -%c, --%s", o->letter, o->name) : printf("  --%s", o->name);
+    if (o->value) used += printf(" %s", o->value);
+    bool fits = used < HELP_COLUMN;
+    printf("%s%*s", fits ? "" : "\n", fits ? HELP_COLUMN - 1 - used : HELP_COLUMN - 1, "");
     putchar(' ');
     print_wrapped(o->help, HELP_COLUMN, WIDTH);
 }

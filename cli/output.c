@@ -22,15 +22,12 @@ const char *double_text(double value, char out[32]) {
 
 void write_tsv_double(FILE *to, double value) {
     char text[32];
-    fputs(isnan(value) ? "nan" : double_text(value, text), to);
+    fputs(isnan(value) ? "-" : double_text(value, text), to);
 }
 
 void print_number_cell(double value) {
     putchar('\t');
-    if (isnan(value))
-        putchar('-');
-    else
-        write_tsv_double(stdout, value);
+    write_tsv_double(stdout, value);
 }
 
 static void print_line_break(size_t indent) {

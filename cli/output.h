@@ -11,7 +11,7 @@
 /* The shortest text that reads back as the same double. */
 const char *double_text(double value, char out[32]);
 
-void write_tsv_double(FILE *to, double value); /* nan, inf, -inf are those words */
+void write_tsv_double(FILE *to, double value); /* NaN, not known, is - */
 
 /* A tab, and the number, or - where there is none. */
 void print_number_cell(double value);

@@ -98,9 +98,9 @@ static void print_classes(const cv_report *r, size_t target) {
         lth_class_metrics m = *lth_validation_class_metrics(r->validation, target, c);
         printf("%s\t%s\t%zu", r->targets->at[target],
                lth_validation_class(r->validation, target, c), m.support);
-        print_figure(kind_of(r), m.precision);
-        print_figure(kind_of(r), m.recall);
-        print_figure(kind_of(r), m.f1);
+        print_number_cell(m.precision);
+        print_number_cell(m.recall);
+        print_number_cell(m.f1);
         putchar('\n');
     }
 }
