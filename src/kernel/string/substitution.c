@@ -243,12 +243,12 @@ static lth_status read_row(const char *path, size_t line, const char *text, cons
                         : fail_line(path, line, "this line has fewer numbers than letters", err);
 }
 
-lth_status lth__substitution_read(const char *path, char *letter, size_t *count, double *score,
-                                  lth_error *err) {
+lth_status lth__substitution_read(const lth__relay *relay, const char *path, char *letter,
+                                  size_t *count, double *score, lth_error *err) {
     lth__input *in = NULL;
     bool known[MOST] = {false};
     *count = 0;
-    LTH_TRY(lth__input_open(NULL, path, &in, err));
+    LTH_TRY(lth__input_open(relay, path, &in, err));
     char text[4096];
     const char *bytes;
     size_t length, line = 0, rows = 0;

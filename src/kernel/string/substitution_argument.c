@@ -45,7 +45,7 @@ static lth_status take_scores(const lth__value *v, char *letter, size_t *count, 
 static lth_status read_file(const lth__value *v, char *letter, size_t *count, double *score,
                             lth_error *err) {
     lth_error own = {0};
-    lth_status status = lth__substitution_read(v->word, letter, count, score, &own);
+    lth_status status = lth__substitution_read(NULL, v->word, letter, count, score, &own);
     if (status == LTH_OK || status == LTH_ENOMEM) return status;
     char line[32] = "";
     if (own.line > 0) snprintf(line, sizeof line, ":%zu", own.line);
