@@ -80,7 +80,7 @@ lth_status lth__substitution_argument(lth_kernel *kernel, lth__node *node, const
     *out = lth__pool_alloc(&kernel->pool, sizeof **out);
     if (!*out) return lth__fail_memory(err, sizeof **out);
     (*out)->count = 0;
-    if (v->kind == LTH__VALUE_NUMBER)
+    if (v->kind != LTH__VALUE_WORD && v->kind != LTH__VALUE_LIST)
         return lth__fail_at(err, LTH_EFORMAT, NULL, 0, v->column,
                             "matrix of %s is identity, blosum45, blosum50, blosum62, blosum80, "
                             "pam250, or a file",
