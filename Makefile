@@ -22,7 +22,7 @@ bench: all ## how fast this machine is, and how that compares with plain loops
 	@bench/run
 
 fuzz: ## MINUTES=n (1): fuzz everything that reads bytes from outside, see fuzz/README.md (needs clang)
-	@tools/setup build
+	@tools/setup fuzz
 	@tools/fuzz $(or $(MINUTES),1)
 
 check-long: ## fuzzing, valgrind, coverage, big tables, ARM by an emulator, every experiment on a small part: half an hour
