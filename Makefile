@@ -21,6 +21,10 @@ bench: all ## how fast this machine is, and how that compares with plain loops
 	@cmake --build build -j$(JOBS) --target luthier-bench-compare >/dev/null
 	@bench/run
 
+fuzz: ## MINUTES=n (1): fuzz everything that reads bytes from outside, see fuzz/README.md (needs clang)
+	@tools/setup fuzz
+	@tools/fuzz $(or $(MINUTES),1)
+
 check-long: ## fuzzing, valgrind, coverage, big tables, ARM by an emulator, every experiment on a small part: half an hour
 	@tools/setup long
 	@tools/check_long
@@ -51,4 +55,4 @@ clean: ## remove build/
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
 
-.PHONY: all demo test bench check-long cuda test-cuda mpi docs install format clean help
+.PHONY: all demo test bench fuzz check-long cuda test-cuda mpi docs install format clean help

@@ -1,12 +1,9 @@
 /* Any text as a kernel expression: what is accepted prints to a text that is read as the same
  * kernel; what is refused is refused at a place inside it, with a reason. */
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "luthier.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "harness.h"
 
 static char *print(const lth_kernel *kernel) {
     size_t length = lth_kernel_print(kernel, NULL, 0);
@@ -43,8 +40,8 @@ static void print_and_parse(lth_ctx *ctx, const lth_kernel *kernel) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     char *text = malloc(size + 1);
-    lth_ctx *ctx = NULL;
-    if (!text || lth_ctx_create(NULL, &ctx, NULL) != LTH_OK) abort();
+    lth_ctx *ctx = harness_ctx();
+    if (!text) abort();
     if (size > 0) memcpy(text, data, size);
     text[size] = 0;
     lth_error err = {0};
@@ -55,7 +52,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     else if (status != LTH_EFORMAT || err.column == 0 || err.column > size + 1 || !err.message[0])
         abort();
     lth_kernel_free(kernel);
-    lth_ctx_free(ctx);
     free(text);
     return 0;
 }

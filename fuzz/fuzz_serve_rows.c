@@ -1,12 +1,10 @@
 /* Any bytes as the body of a request: what is accepted has a text in each cell; what is refused is
  * refused with a status and a reason. */
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness.h"
 #include "serve/serve.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     serve_column at[] = {{.name = "text"}, {.name = "f1", .kind = LTH_COLUMN_NUMBERS}};

@@ -1,12 +1,11 @@
-/* Any bytes, read as each of the table formats; on success every cell is looked at. */
-#define _GNU_SOURCE
-#include <stdint.h>
-#include <stdio.h>
-#include <sys/mman.h>
-#include <unistd.h>
+/* Any bytes, read as a table; on success every cell is looked at. The first byte says in which
+ * format, which columns and rows are kept, and whether it is read in slices. */
+#include <stdlib.h>
 
-#include "base/context.h"
 #include "data/table.h"
+#include "harness.h"
+
+enum { FORMATS = LTH_TABLE_SVMLIGHT + 1, SLICE = 3 };
 
 static volatile size_t sink;
 
@@ -26,35 +25,60 @@ static void walk(const lth_table *table) {
     sink = sum;
 }
 
-static void read_as(const char *path, const lth_table_options *options) {
-    static lth_ctx ctx;
-    lth_table *table;
-    lth_error err;
-    if (lth_table_read(&ctx, path, options, &table, &err) != LTH_OK) return;
-    walk(table);
-    lth_table_free(table);
+static void check_error(const lth_error *err) {
+    if (!err->message[0] || (err->status != LTH_EFORMAT && err->status != LTH_EARG)) abort();
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+static size_t read_whole(const lth_table_options *options) {
+    lth_table *table;
+    lth_error err = {0};
+    if (lth_table_read(harness_ctx(), "table", options, &table, &err) != LTH_OK) {
+        check_error(&err);
+        return LTH_NONE;
+    }
+    size_t rows = lth_table_rows(table);
+    walk(table);
+    lth_table_free(table);
+    return rows;
+}
+
+/* As many rows as the whole table has, or none where that is refused. */
+static size_t read_slices(const lth_table_options *options) {
+    lth_table_stream *stream;
+    lth_table *slice = NULL;
+    lth_error err = {0};
+    if (lth_table_stream_open(harness_ctx(), "table", options, &stream, &err) != LTH_OK)
+        return LTH_NONE;
+    lth_status status;
+    size_t rows = 0;
+    while ((status = lth_table_stream_next(stream, SLICE, &slice, &err)) == LTH_OK && slice) {
+        rows += lth_table_rows(slice);
+        walk(slice);
+        lth_table_free(slice);
+        slice = NULL;
+    }
+    lth_table_stream_close(stream);
+    return status == LTH_OK ? rows : LTH_NONE;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static const char *const columns[] = {"text", "f1..f3"}, *const where[] = {"split=train,dev"};
-    int fd = memfd_create("table", 0);
-    if (fd < 0) return 0;
-    if (write(fd, data, size) == (ssize_t)size) {
-        char path[64];
-        snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-        for (int format = LTH_TABLE_TSV; format <= LTH_TABLE_SVMLIGHT; format++) {
-            lth_table_options o;
-            lth_table_options_init(&o);
-            o.format = (lth_table_format)format;
-            read_as(path, &o);
-            o.columns = columns;
-            o.column_count = 2;
-            o.where = where;
-            o.where_count = 1;
-            read_as(path, &o);
-        }
+    if (size == 0) return 0;
+    lth_table_options o;
+    lth_table_options_init(&o);
+    o.format = (lth_table_format)(data[0] % FORMATS);
+    unsigned way = data[0] / FORMATS;
+    if (way & 1) {
+        o.columns = columns;
+        o.column_count = 2;
     }
-    close(fd);
+    if (way & 2) {
+        o.where = where;
+        o.where_count = 1;
+    }
+    if (way & 4) o.file_column = "file";
+    harness_put("table", data + 1, size - 1);
+    size_t rows = read_whole(&o);
+    if ((way & 8) && read_slices(&o) != rows) abort();
     return 0;
 }

@@ -1,9 +1,9 @@
 /* Any text, read as a tree: the first byte chooses the format and what is stripped. A tree that
  * comes out is one tree in post-order; a mistake has a place inside the text. */
-#include <stdint.h>
 #include <stdlib.h>
 
 #include "data/tree.h"
+#include "harness.h"
 
 static void check_tree(const lth__tree *tree, const lth__symbols *labels) {
     size_t waiting = 0; /* nodes without a parent so far */
@@ -21,7 +21,6 @@ static void check_error(const lth_error *err, size_t length, lth__tree_format fo
     if (err->line > length || (err->line == 0) != (format == LTH__TREE_BRACKETS)) abort();
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     lth__symbols *labels = lth__symbols_create();
     if (size == 0 || !labels) {

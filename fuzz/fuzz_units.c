@@ -1,13 +1,11 @@
 #define _GNU_SOURCE /* memmem */
 /* Any text, cut in every way: the units, put together again, are the text less its white space. */
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "data/units.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "harness.h"
 
 /* Units stand in the text in their order, and chars and bytes leave nothing out. */
 static void check(const char *text, size_t length, lth__units units, const lth__symbols *symbols,

@@ -1,4 +1,4 @@
-/* Reading plain or gzipped bytes through zlib. */
+/* Reading plain or gzipped bytes; what is packed is unpacked by base/gunzip.h. */
 #include "base/file.h"
 
 #include <errno.h>
@@ -6,16 +6,18 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zlib.h>
 
+#include "base/gunzip.h"
 #include "base/memory.h"
 
-enum { BUFFER_SIZE = 256 * 1024, READ_MOST = 1 << 30 };
+enum { BUFFER_SIZE = 256 * 1024, LEAST_BUFFER = 1024, READ_MOST = 1 << 30 };
 
 /* buffer[start .. end) was read and not yet consumed. */
 struct lth__input {
     const lth__relay *relay;
-    gzFile gz; /* NULL where another process reads */
+    int file;             /* -1 = none: in memory, or another process reads      */
+    lth__gunzip *gunzip;  /* NULL = it is plain                                  */
+    bool begun, borrowed; /* its first bytes were seen; `buffer` is the caller's */
     char *name, *buffer;
     size_t capacity, start, end;
     size_t line_number;
@@ -60,27 +62,48 @@ static int open_to_read(const char *path) {
     return file;
 }
 
-static lth_status open_gz(lth__input *in, const char *path, lth_error *err) {
-    int file = open_to_read(path);
-    if (file < 0) return fail_errno(err, in->name, "cannot open", errno);
-    in->gz = gzdopen(file, "rb");
-    if (in->gz == NULL) {
-        close(file);
-        return lth__fail_memory(err, 0);
-    }
-    gzbuffer(in->gz, BUFFER_SIZE);
-    return LTH_OK;
-}
-
 /* ---- Reading for others -------------------------------------------------------------------- */
 
 lth_status lth__relay_share(const lth__relay *relay, lth_status status, void *bytes, size_t size,
                             lth_error *err) {
-    return relay == NULL ? status : relay->share(relay->user, status, bytes, size, err);
+    return relay == NULL || relay->share == NULL
+               ? status
+               : relay->share(relay->user, status, bytes, size, err);
 }
 
 bool lth__relay_reads(const lth__relay *relay) {
-    return relay == NULL || relay->reads;
+    return relay == NULL || relay->share == NULL || relay->reads;
+}
+
+static const lth__memory_file *find_in_memory(const lth__relay *relay, const char *path) {
+    for (size_t i = 0; relay != NULL && i < relay->file_count; i++)
+        if (strcmp(relay->files[i].path, path) == 0) return &relay->files[i];
+    return NULL;
+}
+
+/* Plain bytes are read where they are. */
+static lth_status open_memory(lth__input *in, const lth__memory_file *from, lth_error *err) {
+    in->begun = true;
+    if (!lth__is_gzip(from->bytes, from->size)) {
+        in->buffer = from->size > 0 ? (char *)(uintptr_t)from->bytes : (char *)(uintptr_t) "";
+        in->end = in->capacity = from->size;
+        in->borrowed = in->at_end = true;
+        return LTH_OK;
+    }
+    size_t guess = from->size < BUFFER_SIZE / 4 ? 4 * from->size : BUFFER_SIZE;
+    in->capacity = guess < LEAST_BUFFER ? LEAST_BUFFER : guess;
+    in->buffer = lth__alloc(in->capacity, 1);
+    if (in->buffer == NULL) return lth__fail_memory(err, in->capacity);
+    return lth__gunzip_open(-1, from->bytes, from->size, &in->gunzip, err);
+}
+
+static lth_status open_file(lth__input *in, const char *path, lth_error *err) {
+    in->buffer = lth__alloc(BUFFER_SIZE, 1);
+    in->capacity = BUFFER_SIZE;
+    if (in->buffer == NULL) return lth__fail_memory(err, BUFFER_SIZE);
+    if (!lth__relay_reads(in->relay)) return LTH_OK;
+    in->file = open_to_read(path);
+    return in->file < 0 ? fail_errno(err, in->name, "cannot open", errno) : LTH_OK;
 }
 
 lth_status lth__input_open(const lth__relay *relay, const char *path, lth__input **out,
@@ -88,13 +111,13 @@ lth_status lth__input_open(const lth__relay *relay, const char *path, lth__input
     lth__input *in = lth__calloc(1, sizeof *in);
     if (in == NULL) return lth__fail_memory(err, sizeof *in);
     in->relay = relay;
+    in->file = -1;
     const char *name = strcmp(path, "-") == 0 ? "stdin" : path;
+    const lth__memory_file *memory = find_in_memory(relay, path);
     in->name = lth__strndup(name, strlen(name));
-    in->buffer = lth__alloc(BUFFER_SIZE, 1);
-    in->capacity = BUFFER_SIZE;
-    lth_status status = LTH_OK;
-    if (in->name == NULL || in->buffer == NULL) status = lth__fail_memory(err, BUFFER_SIZE);
-    if (status == LTH_OK && lth__relay_reads(relay)) status = open_gz(in, path, err);
+    lth_status status = in->name == NULL ? lth__fail_memory(err, strlen(name) + 1)
+                        : memory != NULL ? open_memory(in, memory, err)
+                                         : open_file(in, path, err);
     status = lth__relay_share(relay, status, NULL, 0, err);
     if (status != LTH_OK) {
         lth__input_close(in);
@@ -106,9 +129,10 @@ lth_status lth__input_open(const lth__relay *relay, const char *path, lth__input
 
 void lth__input_close(lth__input *in) {
     if (in == NULL) return;
-    if (in->gz != NULL) gzclose_r(in->gz);
+    lth__gunzip_close(in->gunzip);
+    if (in->file >= 0) close(in->file);
     lth__free(in->name);
-    lth__free(in->buffer);
+    if (!in->borrowed) lth__free(in->buffer);
     lth__free(in);
 }
 
@@ -122,25 +146,27 @@ size_t lth__input_line_number(const lth__input *in) {
 
 /* ---- Reading ------------------------------------------------------------------------------- */
 
-/* Why gzread() gave nothing: LTH_OK if that was the end. */
-static lth_status end_or_failure(const lth__input *in, int system_error, lth_error *err) {
-    int code = Z_OK;
-    gzerror(in->gz, &code);
-    switch (code) {
-    case Z_OK:
-    case Z_STREAM_END: return LTH_OK;
-    case Z_ERRNO: return fail_errno(err, in->name, "cannot read", system_error);
-    case Z_MEM_ERROR: return lth__fail_memory(err, 0);
-    case Z_BUF_ERROR: return lth__fail_at(err, LTH_EFORMAT, in->name, 0, 0, "gzip data ends early");
-    default: return lth__fail_at(err, LTH_EFORMAT, in->name, 0, 0, "gzip data is damaged");
+/* What is packed is told by its first two bytes. These were read as if they were plain, and there
+ * is nothing before them. */
+static lth_status begin(lth__input *in, size_t *got, lth_error *err) {
+    *got = 0;
+    for (ssize_t more = 1; *got < 2 && more > 0; *got += (size_t)more) {
+        more = read(in->file, in->buffer + *got, in->capacity - *got);
+        if (more < 0) return fail_errno(err, in->name, "cannot read", errno);
     }
+    in->begun = true;
+    if (!lth__is_gzip(in->buffer, *got)) return LTH_OK;
+    LTH_TRY(lth__gunzip_open(in->file, in->buffer, *got, &in->gunzip, err));
+    return lth__gunzip_read(in->gunzip, in->name, in->buffer, in->capacity, got, err);
 }
 
-/* Behind what is in the buffer; *got stays 0 at the end. */
+/* Behind what is in the buffer; *got is 0 at the end. */
 static lth_status read_some(lth__input *in, size_t room, size_t *got, lth_error *err) {
-    errno = 0;
-    int count = gzread(in->gz, in->buffer + in->end, room < READ_MOST ? (unsigned)room : READ_MOST);
-    if (count <= 0) return end_or_failure(in, errno, err);
+    char *to = in->buffer + in->end;
+    if (!in->begun) return begin(in, got, err);
+    if (in->gunzip != NULL) return lth__gunzip_read(in->gunzip, in->name, to, room, got, err);
+    ssize_t count = read(in->file, to, room < READ_MOST ? room : READ_MOST);
+    if (count < 0) return fail_errno(err, in->name, "cannot read", errno);
     *got = (size_t)count;
     return LTH_OK;
 }

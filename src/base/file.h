@@ -1,4 +1,5 @@
-/* Files: reading plain or gzipped bytes in a stream. They are written by base/durable.h. */
+/* Files: reading plain or gzipped bytes in a stream, from disk or from memory. They are written by
+ * base/durable.h. */
 #ifndef LTH_FILE_H
 #define LTH_FILE_H
 
@@ -10,13 +11,26 @@
 /* A regular file, to be read by a stream; a pipe is refused, not waited for. */
 lth_status lth__file_open(const char *path, FILE **out, lth_error *err);
 
-/* Where one of several processes reads for all of them, which make the same calls in the same
+/* A file that is not on disk: its bytes stand for the path, as long as they are there. */
+typedef struct lth__memory_file {
+    const char *path;
+    const void *bytes;
+    size_t size;
+} lth__memory_file;
+
+/* How files are read.
+ *
+ * Where one of several processes reads for all of them, which make the same calls in the same
  * order: `share` hands its bytes to the others, unless one of them comes with a failure; then all
- * get it. */
+ * get it. `share` NULL = this process is alone, and reads.
+ *
+ * Paths of `files` are in memory, where inputs point into their bytes; all others are on disk. */
 typedef struct lth__relay {
     bool reads; /* this is the one */
     lth_status (*share)(void *user, lth_status status, void *bytes, size_t size, lth_error *err);
     void *user;
+    const lth__memory_file *files;
+    size_t file_count;
 } lth__relay;
 
 /* The same, where `relay` may be NULL: there is nobody else. */
@@ -24,7 +38,8 @@ lth_status lth__relay_share(const lth__relay *relay, lth_status status, void *by
                             lth_error *err);
 bool lth__relay_reads(const lth__relay *relay);
 
-/* A stream of bytes from a file, gzipped or not, or from standard input ("-"). */
+/* A stream of bytes from a file, gzipped or not, or from standard input ("-"). Of a gzipped file in
+ * several parts, one after the other; what follows the last of them is ignored. */
 typedef struct lth__input lth__input;
 
 /* `relay` NULL = this process reads by itself. */

@@ -287,7 +287,12 @@ void lth__print_size(double value, char out[16]) {
         snprintf(out, 16, "%.1f TB", value / 1e12);
 }
 
+/* Of less than this, malloc() itself tells: the system's files take longer to read than most of
+ * what such a small thing is for. */
+enum { WORTH_ASKING = 1 << 16 };
+
 lth_status lth__memory_check(size_t bytes, const char *what, const char *advice, lth_error *err) {
+    if (bytes < WORTH_ASKING) return LTH_OK;
     size_t available = lth__memory_available();
     if (bytes <= available) return LTH_OK;
     char needed[16], left[16];

@@ -155,14 +155,14 @@ static lth_status search_all(search *s, const lth__wordnet *w, lth_error *err) {
     return LTH_OK;
 }
 
-lth_status lth__wordnet_neighbours(const char *folder, const lth__symbols *vocabulary, size_t words,
-                                   const bool *skip, size_t farthest, lth__neighbours *out,
-                                   lth_error *err) {
+lth_status lth__wordnet_neighbours(const lth__relay *relay, const char *folder,
+                                   const lth__symbols *vocabulary, size_t words, const bool *skip,
+                                   size_t farthest, lth__neighbours *out, lth_error *err) {
     lth__wordnet w = {0};
     if (farthest > LTH__WORDNET_FARTHEST)
         return lth__fail(err, LTH_EARG, "no search in WordNet goes farther than %d links",
                          LTH__WORDNET_FARTHEST);
-    LTH_TRY(lth__wordnet_read(folder, vocabulary, words, skip, &w, err));
+    LTH_TRY(lth__wordnet_read(relay, folder, vocabulary, words, skip, &w, err));
     search s = {.words = words, .farthest = farthest};
     lth_status status = search_all(&s, &w, err);
     lth__wordnet_free(&w);

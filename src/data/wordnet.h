@@ -2,6 +2,7 @@
 #ifndef LTH_WORDNET_H
 #define LTH_WORDNET_H
 
+#include "base/file.h"
 #include "data/symbols.h"
 
 /* Word i has the neighbours start[i] .. start[i + 1] - 1, by ascending number, and their distances:
@@ -23,10 +24,11 @@ enum { LTH__WORDNET_FARTHEST = 19 };
  * neighbours.
  *
  * `folder` has the files index.noun, data.noun, noun.exc, index.verb, data.verb, verb.exc. One that
- * is missing is LTH_EIO, a damaged one LTH_EFORMAT with its line. */
-lth_status lth__wordnet_neighbours(const char *folder, const lth__symbols *vocabulary, size_t words,
-                                   const bool *skip, size_t farthest, lth__neighbours *out,
-                                   lth_error *err);
+ * is missing is LTH_EIO, a damaged one LTH_EFORMAT with its line. `relay` as in lth__input_open().
+ */
+lth_status lth__wordnet_neighbours(const lth__relay *relay, const char *folder,
+                                   const lth__symbols *vocabulary, size_t words, const bool *skip,
+                                   size_t farthest, lth__neighbours *out, lth_error *err);
 
 /* The folder of the dictionary: WNSEARCHDIR of the environment, or where Debian puts it. */
 const char *lth__wordnet_folder(void);

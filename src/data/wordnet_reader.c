@@ -64,6 +64,7 @@ static const part_of_speech parts[] = {
 /* One part of speech while it is read. */
 typedef struct reader {
     const part_of_speech *part;
+    const lth__relay *relay;
     const char *folder;
     const lth__symbols *vocabulary;
     size_t words;
@@ -138,7 +139,7 @@ static lth_status open_file(reader *r, const char *name, lth_error *err) {
     lth__string path = {0};
     lth__string_format(&path, "%s/%s", r->folder, name);
     if (path.failed) return lth__fail_memory(err, 0);
-    lth_status status = lth__input_open(NULL, path.bytes, &r->in, err);
+    lth_status status = lth__input_open(r->relay, path.bytes, &r->in, err);
     if (status == LTH_EIO)
         lth__fail_at(err, LTH_EIO, path.bytes, 0, 0,
                      "cannot be read; the semantic kernel needs WordNet 3.0: install the package "
@@ -335,12 +336,14 @@ static void free_reader(reader *r) {
     lth__free(r->links.at);
 }
 
-lth_status lth__wordnet_read(const char *folder, const lth__symbols *vocabulary, size_t words,
-                             const bool *skip, lth__wordnet *out, lth_error *err) {
+lth_status lth__wordnet_read(const lth__relay *relay, const char *folder,
+                             const lth__symbols *vocabulary, size_t words, const bool *skip,
+                             lth__wordnet *out, lth_error *err) {
     lth__wordnet w = {0};
     lth_status status = LTH_OK;
     for (size_t p = 0; p < sizeof parts / sizeof *parts && status == LTH_OK; p++) {
         reader r = {.part = &parts[p],
+                    .relay = relay,
                     .folder = folder,
                     .vocabulary = vocabulary,
                     .words = words,

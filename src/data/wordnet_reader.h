@@ -16,8 +16,9 @@ typedef struct lth__wordnet {
     lth__pairs senses; /* word, and one of its synsets; some come twice  */
 } lth__wordnet;
 
-lth_status lth__wordnet_read(const char *folder, const lth__symbols *vocabulary, size_t words,
-                             const bool *skip, lth__wordnet *out, lth_error *err);
+lth_status lth__wordnet_read(const lth__relay *relay, const char *folder,
+                             const lth__symbols *vocabulary, size_t words, const bool *skip,
+                             lth__wordnet *out, lth_error *err);
 void lth__wordnet_free(lth__wordnet *w);
 
 #endif

@@ -193,7 +193,7 @@ lth_status lth__proximity_make(const lth__symbols *vocabulary, size_t words, con
     make_key(vocabulary, words, skip, farthest, folder, key);
     if (read_cache(key, words, bytes, size)) return LTH_OK;
     lth__neighbours n = {0};
-    LTH_TRY(lth__wordnet_neighbours(folder, vocabulary, words, skip, farthest, &n, err));
+    LTH_TRY(lth__wordnet_neighbours(NULL, folder, vocabulary, words, skip, farthest, &n, err));
     lth_status status = pack(&n, bytes, size, err);
     lth__neighbours_free(&n);
     if (status == LTH_OK) write_cache(key, *bytes, *size);

@@ -173,9 +173,24 @@ bool lth__substitution_find(const char *name, lth__substitution *out) {
 
 /* ---- One's own ---- */
 
+/* Of larger ones the squares, and with them the eigenvalues, are not finite. */
+static lth_status check_size(const char *letter, size_t count, const double *score,
+                             lth_error *err) {
+    const double most = 1e100;
+    for (size_t a = 0; a < count; a++) {
+        for (size_t b = 0; b < count; b++) {
+            if (fabs(score[a * count + b]) <= most) continue;
+            return lth__fail(err, LTH_EFORMAT, "the score of %c with %c is %g: scores end at %g",
+                             letter[a], letter[b], score[a * count + b], most);
+        }
+    }
+    return LTH_OK;
+}
+
 lth_status lth__substitution_make(const char *letter, size_t count, const double *score,
                                   lth__substitution *out, lth_error *err) {
     double least = 0;
+    LTH_TRY(check_size(letter, count, score, err));
     *out = (lth__substitution){.count = count};
     for (size_t a = 0; a < count; a++) out->letter[a] = (char)toupper((unsigned char)letter[a]);
     for (size_t a = 0; a < count; a++) {
@@ -243,12 +258,12 @@ static lth_status read_row(const char *path, size_t line, const char *text, cons
                         : fail_line(path, line, "this line has fewer numbers than letters", err);
 }
 
-lth_status lth__substitution_read(const char *path, char *letter, size_t *count, double *score,
-                                  lth_error *err) {
+lth_status lth__substitution_read(const lth__relay *relay, const char *path, char *letter,
+                                  size_t *count, double *score, lth_error *err) {
     lth__input *in = NULL;
     bool known[MOST] = {false};
     *count = 0;
-    LTH_TRY(lth__input_open(NULL, path, &in, err));
+    LTH_TRY(lth__input_open(relay, path, &in, err));
     char text[4096];
     const char *bytes;
     size_t length, line = 0, rows = 0;

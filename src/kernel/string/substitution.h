@@ -17,6 +17,7 @@
 #ifndef LTH_SUBSTITUTION_H
 #define LTH_SUBSTITUTION_H
 
+#include "base/file.h"
 #include "base/memory.h"
 
 enum { LTH__MOST_LETTERS = 64 };
@@ -38,9 +39,10 @@ lth_status lth__substitution_make(const char *letter, size_t count, const double
                                   lth__substitution *out, lth_error *err);
 
 /* Scores in a file as NCBI writes them: comments with "#", a line of letters, then one for each
- * letter. `letter` has room for LTH__MOST_LETTERS, `score` for their square. */
-lth_status lth__substitution_read(const char *path, char *letter, size_t *count, double *score,
-                                  lth_error *err);
+ * letter. `letter` has room for LTH__MOST_LETTERS, `score` for their square. `relay`
+ * as in lth__input_open(). */
+lth_status lth__substitution_read(const lth__relay *relay, const char *path, char *letter,
+                                  size_t *count, double *score, lth_error *err);
 
 /* The number of a letter, in upper or lower case; LTH_NONE = there is none. */
 size_t lth__substitution_letter(const lth__substitution *s, char letter);

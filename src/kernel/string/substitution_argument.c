@@ -45,7 +45,7 @@ static lth_status take_scores(const lth__value *v, char *letter, size_t *count, 
 static lth_status read_file(const lth__value *v, char *letter, size_t *count, double *score,
                             lth_error *err) {
     lth_error own = {0};
-    lth_status status = lth__substitution_read(v->word, letter, count, score, &own);
+    lth_status status = lth__substitution_read(NULL, v->word, letter, count, score, &own);
     if (status == LTH_OK || status == LTH_ENOMEM) return status;
     char line[32] = "";
     if (own.line > 0) snprintf(line, sizeof line, ":%zu", own.line);
@@ -80,7 +80,7 @@ lth_status lth__substitution_argument(lth_kernel *kernel, lth__node *node, const
     *out = lth__pool_alloc(&kernel->pool, sizeof **out);
     if (!*out) return lth__fail_memory(err, sizeof **out);
     (*out)->count = 0;
-    if (v->kind == LTH__VALUE_NUMBER)
+    if (v->kind != LTH__VALUE_WORD && v->kind != LTH__VALUE_LIST)
         return lth__fail_at(err, LTH_EFORMAT, NULL, 0, v->column,
                             "matrix of %s is identity, blosum45, blosum50, blosum62, blosum80, "
                             "pam250, or a file",

@@ -101,6 +101,8 @@ lth_status lth__ptk_find_program(meeting *x, const row *r, const program **out, 
     uint32_t *number = &x->program_of[lth__forest_subtree(x->plan->forest, r->subtree)->production];
     if (*number == 0) {
         if (x->entry_count > MOST_ENTRIES) forget_programs(x);
+        LTH_TRY(
+            GROW(x->entries, LTH__PTK_ENTRIES, x->entry_count)); /* also for a program of none */
         program made = {.entry = x->entry_count};
         LTH_TRY(make_program(x, r, &made, err));
         LTH_TRY(GROW(x->programs, LTH__PTK_PROGRAMS, x->program_count));

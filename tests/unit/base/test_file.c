@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -143,6 +144,112 @@ static void test_joined_gzip_members_are_one_file(void **state) {
     expect_end(in, 2);
     lth__input_close(in);
     unlink(path);
+}
+
+/* As cat, tar and tape drives leave it: zeros, or anything that begins no member. */
+static void test_what_follows_gzip_is_ignored(void **state) {
+    (void)state;
+    static const char *const more[] = {"", "\x1f", "\x1f\x1f\x8b", "\n", "more text"};
+    char packed[200];
+    const char *path = write_gz("a.gz", "one\n", 4, "wb");
+    size_t size = read_plain(path, packed, 100);
+    for (size_t i = 0; i < sizeof more / sizeof *more; i++) {
+        strcpy(packed + size, more[i]);
+        write_plain("a.gz", packed, size + strlen(more[i]));
+        lth__input *in = open_input(path);
+        expect_line(in, 1, "one", 3);
+        expect_end(in, 1);
+        lth__input_close(in);
+    }
+    unlink(path);
+}
+
+/* A pipe gives what it has: here a byte at a time, also of the two by which gzip is known, and a
+ * member's first bytes apart from the end of the one before. */
+static void test_gzip_comes_in_bit_by_bit(void **state) {
+    (void)state;
+    char packed[200];
+    write_gz("a.gz", "one\ntw", 6, "wb");
+    const char *path = write_gz("a.gz", "o\n", 2, "ab");
+    size_t size = read_plain(path, packed, sizeof packed);
+    int ends[2], saved = dup(STDIN_FILENO);
+    assert_int_equal(pipe(ends), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        for (size_t i = 0; i < size; i++) {
+            if (write(ends[1], packed + i, 1) != 1) _exit(1);
+            usleep(1000);
+        }
+        _exit(0);
+    }
+    close(ends[1]);
+    dup2(ends[0], STDIN_FILENO);
+    close(ends[0]);
+    lth__input *in;
+    lth_error err;
+    assert_int_equal(lth__input_open(NULL, "-", &in, &err), LTH_OK);
+    expect_line(in, 1, "one", 3);
+    expect_line(in, 2, "two", 3);
+    expect_end(in, 2);
+    lth__input_close(in);
+    dup2(saved, STDIN_FILENO);
+    close(saved);
+    int status;
+    assert_true(waitpid(child, &status, 0) == child && status == 0);
+    unlink(path);
+}
+
+/* ---- In memory ---- */
+
+static void test_files_in_memory(void **state) {
+    (void)state;
+    char packed[200];
+    const char *path = write_gz("a.gz", sample, sizeof sample - 1, "wb");
+    size_t size = read_plain(path, packed, sizeof packed);
+    unlink(path);
+    const lth__memory_file files[] = {
+        {"plain", sample, sizeof sample - 1}, {"packed", packed, size}, {"empty", NULL, 0}};
+    const lth__relay relay = {.files = files, .file_count = 3};
+    for (int i = 0; i < 2; i++) {
+        lth__input *in;
+        lth_error err;
+        assert_int_equal(lth__input_open(&relay, files[i].path, &in, &err), LTH_OK);
+        assert_string_equal(lth__input_name(in), files[i].path);
+        const char *ahead;
+        size_t got;
+        assert_int_equal(lth__input_peek(in, 64, &ahead, &got, &err), LTH_OK);
+        assert_int_equal(got, sizeof sample - 1);
+        assert_int_equal(ahead == sample, i == 0); /* plain bytes are read where they are */
+        expect_line(in, 1, "first", 5);
+        expect_line(in, 2, "", 0);
+        expect_line(in, 3, "thi\0rd\r", 7);
+        expect_line(in, 4, "last", 4);
+        expect_end(in, 4);
+        lth__input_close(in);
+    }
+}
+
+static void test_memory_that_is_wrong(void **state) {
+    (void)state;
+    const lth__memory_file files[] = {
+        {"empty", NULL, 0}, {"one", "\x1f", 1}, {"two", "\x1f\x8b", 2}, {"bad", "\x1f\x8bxx", 4}};
+    const lth__relay relay = {.files = files, .file_count = 4};
+    static const char *const wrong[] = {NULL, NULL, "gzip data ends early", "gzip data is damaged"};
+    for (size_t i = 0; i < 4; i++) {
+        lth__input *in;
+        lth_error err;
+        const char *line;
+        size_t length;
+        assert_int_equal(lth__input_open(&relay, files[i].path, &in, &err), LTH_OK);
+        lth_status status = lth__input_line(in, &line, &length, &err);
+        assert_int_equal(status, wrong[i] ? LTH_EFORMAT : LTH_OK);
+        if (wrong[i]) assert_string_equal(err.message, wrong[i]);
+        if (!wrong[i]) assert_int_equal(line ? length : 0, files[i].size);
+        lth__input_close(in);
+    }
+    lth__input *none;
+    lth_error err;
+    assert_int_equal(lth__input_open(&relay, in_directory("missing"), &none, &err), LTH_EIO);
 }
 
 /* Lines of many lengths, the longest several times the buffer. */
@@ -328,6 +435,10 @@ int main(void) {
         cmocka_unit_test(test_lines),
         cmocka_unit_test(test_last_newline_makes_no_line),
         cmocka_unit_test(test_joined_gzip_members_are_one_file),
+        cmocka_unit_test(test_what_follows_gzip_is_ignored),
+        cmocka_unit_test(test_gzip_comes_in_bit_by_bit),
+        cmocka_unit_test(test_files_in_memory),
+        cmocka_unit_test(test_memory_that_is_wrong),
         cmocka_unit_test(test_long_lines),
         cmocka_unit_test(test_peek_and_bytes),
         cmocka_unit_test(test_standard_input),

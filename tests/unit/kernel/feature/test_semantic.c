@@ -187,7 +187,8 @@ static void test_distances(void **state) {
     lth__symbols *symbols = vocabulary(words, WORDS);
     lth__neighbours n = {0};
     lth_error err = {0};
-    assert_int_equal(lth__wordnet_neighbours(folder, symbols, WORDS, NULL, 4, &n, &err), LTH_OK);
+    assert_int_equal(lth__wordnet_neighbours(NULL, folder, symbols, WORDS, NULL, 4, &n, &err),
+                     LTH_OK);
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
         assert_int_equal(distance(&n, wanted[i].a, wanted[i].b), wanted[i].distance);
         assert_int_equal(distance(&n, wanted[i].b, wanted[i].a), wanted[i].distance);
@@ -200,13 +201,15 @@ static void test_distances(void **state) {
     lth__neighbours_free(&n);
     /* Less far; and words that are to be left out. */
     bool skip[WORDS] = {[CAT] = true};
-    assert_int_equal(lth__wordnet_neighbours(folder, symbols, WORDS, skip, 1, &n, &err), LTH_OK);
+    assert_int_equal(lth__wordnet_neighbours(NULL, folder, symbols, WORDS, skip, 1, &n, &err),
+                     LTH_OK);
     assert_int_equal(distance(&n, DOG, PUPPY), 1);
     assert_int_equal(distance(&n, DOG, ENTITY), -1);
     assert_int_equal(distance(&n, CAT, TOOL), -1);
     assert_int_equal(distance(&n, TOOL, CAT), -1);
     lth__neighbours_free(&n);
-    assert_int_equal(lth__wordnet_neighbours(folder, symbols, WORDS, skip, 20, &n, &err), LTH_EARG);
+    assert_int_equal(lth__wordnet_neighbours(NULL, folder, symbols, WORDS, skip, 20, &n, &err),
+                     LTH_EARG);
     lth__symbols_free(symbols);
 }
 
@@ -219,8 +222,8 @@ static void test_real_dictionary(void **state) {
     lth__symbols *symbols = vocabulary(words, 7);
     lth__neighbours n = {0};
     lth_error err = {0};
-    assert_int_equal(lth__wordnet_neighbours("/usr/share/wordnet", symbols, 7, NULL, 4, &n, &err),
-                     LTH_OK);
+    assert_int_equal(
+        lth__wordnet_neighbours(NULL, "/usr/share/wordnet", symbols, 7, NULL, 4, &n, &err), LTH_OK);
     assert_int_equal(distance(&n, 0, 1), 2); /* canine, carnivore, feline */
     assert_int_equal(distance(&n, 2, 3), 1); /* a lorry is a truck */
     assert_int_equal(distance(&n, 4, 0), 1); /* wolf, canine */
@@ -439,7 +442,8 @@ static void check_file(const char *name, const char *text, size_t line, const ch
     lth_error err = {0};
     char path[300];
     write_file(name, text, strlen(text));
-    assert_int_equal(lth__wordnet_neighbours(folder, symbols, 2, NULL, 4, &n, &err), LTH_EFORMAT);
+    assert_int_equal(lth__wordnet_neighbours(NULL, folder, symbols, 2, NULL, 4, &n, &err),
+                     LTH_EFORMAT);
     snprintf(path, sizeof path, "%s/%s", folder, name);
     assert_string_equal(err.file, line > 0 ? path : folder);
     assert_int_equal(err.line, line);

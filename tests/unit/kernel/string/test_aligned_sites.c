@@ -355,6 +355,7 @@ static void refused(void **state) {
         {"sites(seq, matrix=blosum62)", "seq\nACD\nA1D\n", "row 2 has \"1\" at site 2"},
         {"sites(seq, matrix=nowhere)", "seq\nACD\nACC\n", "cannot open"},
         {"sites(seq, matrix=3)", "seq\nACD\nACC\n", "or a file"},
+        {"sites(seq, matrix=1..3)", "seq\nACD\nACC\n", "or a file"},
         {"sites(seq, matrix=[AC,1,2])", "seq\nACD\nACC\n", "lower triangle"},
         {"sites(seq, matrix=[AC,1,5,1])", "seq\nACA\nACC\n", "eigenvalue"},
         {"sites(seq, matrix=[AA,1,0,1])", "seq\nACA\nACC\n", "twice"},
@@ -388,6 +389,8 @@ static void files_refused(void **state) {
         {" A C\nA 1 x\n", "a number for each"},
         {" A C\nD 1 0\n", "begins with one of the letters"},
         {" A C\nA 1 0\nC 1 1\n", "not symmetric"},
+        {" A C\nA 1 0\nC 0 -2e100\n", "the score of C with C is -2e+100: scores end at 1e+100"},
+        {" A C\nA 1e308 0\nC 0 1\n", "the score of A with A is 1e+308"},
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         lth_error err = {0};
