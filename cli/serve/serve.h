@@ -100,6 +100,7 @@ typedef struct worker {
     options options;
     session session;
     lth_model *model;
+    bool spare;          /* for brief requests alone */
     struct worker *next; /* that is free too */
 } worker;
 
@@ -107,6 +108,7 @@ typedef struct worker {
 typedef struct ticket {
     patience patience;
     atomic_bool *blocked; /* while that is so it stays in line; NULL = nothing keeps it */
+    bool brief;           /* it will not take long */
     struct ticket *next;
 } ticket;
 
@@ -114,7 +116,7 @@ typedef struct pool {
     edition *current;
     worker *at;
     size_t count, waiting;
-    worker *free;
+    worker *free, *spare;
     ticket *first; /* in line */
     pthread_mutex_t lock;
 } pool;

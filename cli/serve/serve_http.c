@@ -379,7 +379,9 @@ static bool is_whole(server *s, request *r) {
 
 /* Empty lines before a request are none of it. */
 static bool request_comes(client *c) {
-    while (c->filled >= 2 && c->bytes[0] == '\r' && c->bytes[1] == '\n') consume(c, 2);
+    size_t empty = 0;
+    while (empty + 2 <= c->filled && memcmp(c->bytes + empty, "\r\n", 2) == 0) empty += 2;
+    if (empty > 0) consume(c, empty);
     return c->filled > 1 || (c->filled == 1 && c->bytes[0] != '\r');
 }
 

@@ -24,10 +24,14 @@ struct server {
 typedef struct request request;
 typedef bool answer_fn(server *s, request *r, worker *w, FILE *out, problem *why);
 
+/* What an answer takes: NOTHING to speak of, so that it needs no context; or, where the body is
+ * short, a MOMENT. */
+typedef enum effort { NOTHING, MOMENT, WHILE } effort;
+
 typedef struct route {
     const char *path, *method;
     const char *type, *policy; /* of the answer */
-    bool computes;             /* it needs a context */
+    effort effort;
     answer_fn *answer;
 } route;
 
@@ -74,6 +78,8 @@ void http_done(server *s, client *c);
 
 /* Whether a context is needed for the answer. */
 bool route_computes(const request *r);
+/* Whether it can be counted on not to take long. */
+bool route_brief(const request *r);
 /* What it has to wait for, or NULL. */
 atomic_bool *route_blocked(const request *r);
 /* NULL = there is nothing at this path. */

@@ -127,6 +127,7 @@ static void answer_in_turn(server *s, request *r) {
     pool_turn turn = POOL_NOW;
     if (!r->problem.status && route_computes(r)) {
         r->ticket.blocked = route_blocked(r);
+        r->ticket.brief = route_brief(r);
         turn = pool_enter(p, &r->ticket, &w);
     }
     if (turn == POOL_LATER) return; /* it is somebody else's now */

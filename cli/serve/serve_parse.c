@@ -228,6 +228,19 @@ static reading bad_chunk(problem *why) {
     return wrong(why, 400, "the body is not in chunks");
 }
 
+/* Blanks, and then an extension or the end of the line. */
+static reading end_size(chunk_reader *r, char c, problem *why) {
+    if (c == '\r')
+        r->state = CHUNK_SIZE_END;
+    else if (c == ';')
+        r->state = CHUNK_EXTENSION;
+    else if (c == ' ' || c == '\t')
+        r->state = CHUNK_BLANK;
+    else
+        return bad_chunk(why);
+    return READ_MORE;
+}
+
 static reading take_size(chunk_reader *r, char c, problem *why) {
     int digit = hex_value(c);
     if (digit >= 0 && r->digits == MOST_DIGITS) return wrong(why, 413, "the body is too long");
@@ -236,14 +249,7 @@ static reading take_size(chunk_reader *r, char c, problem *why) {
         ++r->digits;
         return READ_MORE;
     }
-    if (r->digits == 0) return bad_chunk(why);
-    if (c == '\r')
-        r->state = CHUNK_SIZE_END;
-    else if (c == ';' || c == ' ' || c == '\t')
-        r->state = CHUNK_EXTENSION;
-    else
-        return bad_chunk(why);
-    return READ_MORE;
+    return r->digits == 0 ? bad_chunk(why) : end_size(r, c, why);
 }
 
 /* In a line whose words do not matter. */
@@ -265,6 +271,7 @@ static reading take_around(chunk_reader *r, char c, problem *why) {
     if (++r->around > MOST_AROUND) return wrong(why, 400, "too much stands around the chunks");
     switch (r->state) {
     case CHUNK_SIZE: return take_size(r, c, why);
+    case CHUNK_BLANK: return end_size(r, c, why);
     case CHUNK_EXTENSION: return skip_to(r, c, CHUNK_SIZE_END, why);
     case CHUNK_SIZE_END: return expect(r, c, '\n', r->left ? CHUNK_DATA : CHUNK_TRAILER, why);
     case CHUNK_DATA_CR: return expect(r, c, '\r', CHUNK_DATA_END, why);

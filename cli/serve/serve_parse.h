@@ -35,6 +35,7 @@ const char *query_value(const char *query, const char *name, char *room);
 
 typedef enum chunk_state {
     CHUNK_SIZE,
+    CHUNK_BLANK,
     CHUNK_EXTENSION,
     CHUNK_SIZE_END,
     CHUNK_DATA,

@@ -1,4 +1,5 @@
-/* The model as it was last read, and several contexts for requests that come at the same time. */
+/* The model as it was last read, and several contexts for requests that come at the same time: as
+ * many as were asked for, and a spare one, so that brief requests never wait for long ones. */
 #define _GNU_SOURCE 1 /* CPU_COUNT, POLLRDHUP */
 
 #include <poll.h>
@@ -7,8 +8,11 @@
 
 #include "serve/serve.h"
 
-/* More than that and the last ones would wait for seconds: better to say so at once. */
-enum { MOST_WAITING = 64 };
+enum {
+    /* More than that and the last ones would wait for seconds: better to say so at once. */
+    MOST_WAITING = 64,
+    MOST_LONG_WAITING = 48 /* there is room behind them */
+};
 
 /* ---- Patience ---- */
 
@@ -47,8 +51,20 @@ static int open_session(worker *w, const options *o) {
     return code;
 }
 
+static void set_free(pool *p, worker *w) {
+    worker **to = w->spare ? &p->spare : &p->free;
+    w->next = *to;
+    *to = w;
+}
+
+static worker *take_free(pool *p, const ticket *of) {
+    worker **from = p->free || !of->brief ? &p->free : &p->spare, *found = *from;
+    if (found) *from = found->next;
+    return found;
+}
+
 int pool_open(pool *p, const options *o, edition *first) {
-    size_t wanted = o->threads ? (size_t)o->threads : count_cores();
+    size_t wanted = (o->threads ? (size_t)o->threads : count_cores()) + 1;
     *p = (pool){.current = first, .at = calloc(wanted, sizeof *p->at)};
     pthread_mutex_init(&p->lock, NULL);
     if (!p->at) return out_of_memory();
@@ -56,8 +72,8 @@ int pool_open(pool *p, const options *o, edition *first) {
         worker *w = &p->at[p->count++];
         int code = open_session(w, o);
         if (code) return code;
-        w->next = p->free;
-        p->free = w;
+        w->spare = p->count == wanted;
+        set_free(p, w);
     }
     return EXIT_DONE;
 }
@@ -114,9 +130,9 @@ static ticket *take_out(pool *p, ticket **at) {
  */
 pool_turn pool_enter(pool *p, ticket *of, worker **out) {
     pthread_mutex_lock(&p->lock);
-    worker *w = is_blocked(of) ? NULL : p->free;
-    pool_turn turn = w ? POOL_NOW : p->waiting < MOST_WAITING ? POOL_LATER : POOL_NEVER;
-    if (w) p->free = w->next;
+    size_t most = of->brief ? MOST_WAITING : MOST_LONG_WAITING;
+    worker *w = is_blocked(of) ? NULL : take_free(p, of);
+    pool_turn turn = w ? POOL_NOW : p->waiting < most ? POOL_LATER : POOL_NEVER;
     if (turn == POOL_LATER) {
         ticket **at = &p->first;
         while (*at) at = &(*at)->next;
@@ -132,12 +148,9 @@ pool_turn pool_enter(pool *p, ticket *of, worker **out) {
 ticket *pool_leave(pool *p, worker *w) {
     pthread_mutex_lock(&p->lock);
     ticket **at = &p->first;
-    while (*at && is_blocked(*at)) at = &(*at)->next;
+    while (*at && (is_blocked(*at) || (w->spare && !(*at)->brief))) at = &(*at)->next;
     ticket *next = take_out(p, at);
-    if (!next) {
-        w->next = p->free;
-        p->free = w;
-    }
+    if (!next) set_free(p, w);
     pthread_mutex_unlock(&p->lock);
     return next;
 }

@@ -157,21 +157,28 @@ static bool post_mutate(server *s, request *r, worker *w, FILE *out, problem *wh
 #define METRICS "text/plain; version=0.0.4; charset=utf-8"
 
 static const route routes[] = {
-    {"/", "GET", PAGE, SCRIPT, false, get_page},
-    {"/report", "GET", PAGE, STYLES, true, get_report},
-    {"/health", "GET", JSON, NULL, false, get_health},
-    {"/metrics", "GET", METRICS, NULL, false, get_metrics},
-    {"/predict", "POST", JSON, NULL, true, post_predict},
-    {"/explain", "POST", JSON, NULL, true, post_explain},
-    {"/mutate", "POST", JSON, NULL, true, post_mutate},
+    {"/", "GET", PAGE, SCRIPT, NOTHING, get_page},
+    {"/report", "GET", PAGE, STYLES, WHILE, get_report},
+    {"/health", "GET", JSON, NULL, NOTHING, get_health},
+    {"/metrics", "GET", METRICS, NULL, NOTHING, get_metrics},
+    {"/predict", "POST", JSON, NULL, MOMENT, post_predict},
+    {"/explain", "POST", JSON, NULL, MOMENT, post_explain},
+    {"/mutate", "POST", JSON, NULL, WHILE, post_mutate},
 };
+
+/* Most rows are much shorter. */
+enum { BRIEF_BODY = 16 << 10 };
 
 static bool is_report(const request *r) {
     return r->route->answer == get_report;
 }
 
 bool route_computes(const request *r) {
-    return r->route->computes && !(is_report(r) && atomic_load(&r->edition->has_report));
+    return r->route->effort != NOTHING && !(is_report(r) && atomic_load(&r->edition->has_report));
+}
+
+bool route_brief(const request *r) {
+    return r->route->effort == MOMENT && r->size <= BRIEF_BODY;
 }
 
 atomic_bool *route_blocked(const request *r) {
