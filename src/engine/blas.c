@@ -5,9 +5,11 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 
 #include "base/memory.h"
+#include "engine/cpu.h"
 
 static lth__blas loaded;
 
@@ -34,6 +36,7 @@ static dtrsv_fn *dtrsv;
 static dpotrf_fn *dpotrf;
 static void *(*buffer_take)(int unused);
 static void (*buffer_give)(void *buffer);
+static bool can_fill; /* there are both of these */
 
 /* For one row, or one column, dgemm() would spend its time on copies of the matrix. */
 static void gemm_nt(size_t m, size_t n, size_t k, double alpha, const double *A, size_t lda,
@@ -119,10 +122,8 @@ static bool cholesky(size_t n, double *A, size_t lda) {
 static char *entry_of_core(void) {
 #ifdef LTH_X86
     static char skylake[] = "OPENBLAS_CORETYPE=SKYLAKEX", haswell[] = "OPENBLAS_CORETYPE=HASWELL";
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-        __builtin_cpu_supports("avx512vl"))
-        return skylake;
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return haswell;
+    if (lth__cpu_has_avx512()) return skylake;
+    if (lth__cpu_has_avx2()) return haswell;
 #endif
     return NULL;
 }
@@ -196,52 +197,38 @@ static void *open_library(const build **found) {
     return library;
 }
 
-static void *find(void *library, const build *b, const char *name) {
+/* Whether the function is there. Byte by byte, as ISO C has no conversion from object to function
+ * pointers. */
+static bool find(void *library, const build *b, const char *name, void *function) {
     char full[64];
     snprintf(full, sizeof full, "%s%s", b->prefix, name);
-    return dlsym(library, full);
+    void *found = dlsym(library, full);
+    memcpy(function, &found, sizeof found);
+    return found != NULL;
+}
+
+static bool find_all(void *library, const build *b) {
+    const struct {
+        const char *name;
+        void *function;
+    } wanted[] = {{"cblas_dgemm", &dgemm}, {"cblas_sgemm", &sgemm}, {"cblas_dgemv", &dgemv},
+                  {"cblas_dtrsm", &dtrsm}, {"cblas_dtrsv", &dtrsv}, {"dpotrf_", &dpotrf}};
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+        if (!find(library, b, wanted[i].name, wanted[i].function)) return false;
+    return true;
 }
 
 static void load(void) {
     const build *b;
+    void (*set_threads)(int);
+    const char *(*corename)(void);
     void *library = open_library(&b);
-    if (!library) return;
-    /* Through a union: ISO C has no conversion from object to function pointers. */
-    union {
-        void *object;
-        dgemm_fn *dgemm;
-        sgemm_fn *sgemm;
-        dgemv_fn *dgemv;
-        dtrsm_fn *dtrsm;
-        dtrsv_fn *dtrsv;
-        dpotrf_fn *dpotrf;
-        void (*set_threads)(int);
-        const char *(*corename)(void);
-        void *(*take)(int);
-        void (*give)(void *);
-    } symbol;
-    symbol.object = find(library, b, "openblas_set_num_threads");
-    if (symbol.object) symbol.set_threads(1);
-    symbol.object = find(library, b, "openblas_get_corename");
-    loaded.core = symbol.object ? symbol.corename() : "unknown";
+    if (!library || !find_all(library, b)) return;
+    if (find(library, b, "openblas_set_num_threads", &set_threads)) set_threads(1);
+    loaded.core = find(library, b, "openblas_get_corename", &corename) ? corename() : "unknown";
     loaded.library = b->file;
-    symbol.object = find(library, b, "blas_memory_alloc");
-    buffer_take = symbol.take;
-    symbol.object = find(library, b, "blas_memory_free");
-    buffer_give = symbol.give;
-    symbol.object = find(library, b, "cblas_dgemm");
-    dgemm = symbol.dgemm;
-    symbol.object = find(library, b, "cblas_sgemm");
-    sgemm = symbol.sgemm;
-    symbol.object = find(library, b, "cblas_dgemv");
-    dgemv = symbol.dgemv;
-    symbol.object = find(library, b, "cblas_dtrsm");
-    dtrsm = symbol.dtrsm;
-    symbol.object = find(library, b, "cblas_dtrsv");
-    dtrsv = symbol.dtrsv;
-    symbol.object = find(library, b, "dpotrf_");
-    dpotrf = symbol.dpotrf;
-    if (!dgemm || !sgemm || !dgemv || !dtrsm || !dtrsv || !dpotrf) return;
+    can_fill = find(library, b, "blas_memory_alloc", &buffer_take) &&
+               find(library, b, "blas_memory_free", &buffer_give);
     loaded.gemm_nt = gemm_nt;
     loaded.gemm_nn = gemm_nn;
     loaded.gemm_tn = gemm_tn;
@@ -292,7 +279,6 @@ static lth_status check_room(size_t bytes, lth_error *err) {
 /* OpenBLAS keeps what is given back. */
 static void fill_buffers(unsigned count) {
     void *buffer[MOST_BUFFERS];
-    if (!buffer_take || !buffer_give) return;
     for (unsigned i = 0; i < count; i++) buffer[i] = buffer_take(0);
     for (unsigned i = 0; i < count; i++) buffer_give(buffer[i]);
 }
@@ -308,7 +294,7 @@ static lth_status load_for(unsigned threads, lth_error *err) {
         LTH_TRY(check_room(bytes + (have == 0 ? LIBRARY_BYTES : 0), err));
     }
     pthread_once(&once, load);
-    if (limited) fill_buffers(buffers);
+    if (limited && can_fill) fill_buffers(buffers);
     atomic_store(&ready, threads);
     return LTH_OK;
 }

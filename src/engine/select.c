@@ -2,10 +2,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#ifdef LTH_SVE256
-#include <sys/auxv.h>
-#include <sys/prctl.h>
-#endif
 
 #include "base/context.h"
 #include "base/file.h"
@@ -13,6 +9,7 @@
 #include "base/parallel.h"
 #include "engine/blas.h"
 #include "engine/cluster.h"
+#include "engine/cpu.h"
 #include "engine/device.h"
 #include "engine/engine.h"
 
@@ -36,15 +33,6 @@ extern lth__gapped_sum lth__gapped_sum_avx2;
 extern const lth__letters lth__letters_avx2, lth__letters_avx512;
 extern lth__smo_solve lth__smo_solve_avx2, lth__smo_solve_avx512;
 extern lth__add_rows lth__add_rows_avx2, lth__add_rows_avx512;
-
-static bool has_avx2(void) {
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-}
-
-static bool has_avx512(void) {
-    return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw");
-}
 #endif
 
 #ifdef LTH_ARM
@@ -58,20 +46,13 @@ extern const lth__letters lth__letters_neon;
 #ifdef LTH_SVE256
 extern const lth__lanes lth__lanes_sve256_f64, lth__lanes_sve256_f32;
 extern const lth__letters lth__letters_sve256;
-
-/* That vectors have as many bits as these loops were compiled for. */
-static bool has_sve256(void) {
-    if (!(getauxval(AT_HWCAP) & HWCAP_SVE)) return false;
-    int length = prctl(PR_SVE_GET_VL);
-    return length > 0 && (length & PR_SVE_VL_LEN_MASK) == 32;
-}
 #endif
 
 /* Best first. */
 static const lth__engine engines[] = {
 #ifdef LTH_X86
     {"avx512",
-     has_avx512,
+     lth__cpu_has_avx512,
      {&lth__lanes_avx512_f64, &lth__lanes_avx512_f32},
      lth__gapped_avx512,
      lth__gapped_weigh_avx512,
@@ -80,7 +61,7 @@ static const lth__engine engines[] = {
      lth__smo_solve_avx512,
      lth__add_rows_avx512},
     {"avx2",
-     has_avx2,
+     lth__cpu_has_avx2,
      {&lth__lanes_avx2_f64, &lth__lanes_avx2_f32},
      lth__gapped_avx2,
      lth__gapped_weigh_avx2,
@@ -91,7 +72,7 @@ static const lth__engine engines[] = {
 #endif
 #ifdef LTH_SVE256
     {"sve256",
-     has_sve256,
+     lth__cpu_has_sve256,
      {&lth__lanes_sve256_f64, &lth__lanes_sve256_f32},
      lth__gapped_neon,
      lth__gapped_weigh_neon,

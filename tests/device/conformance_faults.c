@@ -115,21 +115,66 @@ static lth_status call_pull(lth_ctx *ctx, const conformance_tables *t, lth_error
     return status;
 }
 
-static lth_status fit(lth_ctx *ctx, const char *target, const conformance_tables *t,
-                      lth_error *err) {
-    double mean[3 * ROWS], sd[ROWS];
-    lth_table *table = NULL;
-    lth_gp *gp = NULL;
+static lth_gp_options fit_options(void) {
     lth_gp_options options;
     lth_gp_options_init(&options);
     options.restarts = 0;
     options.max_iter = 1;
+    return options;
+}
+
+static lth_status fit_by(lth_ctx *ctx, const char *target, lth_gp_options options,
+                         const conformance_tables *t, lth_error *err) {
+    double mean[3 * ROWS], sd[ROWS];
+    lth_table *table = NULL;
+    lth_gp *gp = NULL;
     lth_status status = lth_table_read(ctx, t->a, NULL, &table, err);
     if (!status) status = lth_gp_fit(ctx, expression, table, &target, 1, &options, &gp, err);
     if (!status)
         status = lth_gp_classes(gp) ? lth_gp_classify(gp, table, mean, err)
                                     : lth_gp_predict(gp, table, false, mean, sd, err);
     lth_gp_free(gp);
+    lth_table_free(table);
+    return status;
+}
+
+static lth_status fit(lth_ctx *ctx, const char *target, const conformance_tables *t,
+                      lth_error *err) {
+    return fit_by(ctx, target, fit_options(), t, err);
+}
+
+static lth_status call_other_fits(lth_ctx *ctx, const conformance_tables *t, lth_error *err) {
+    lth_gp_options options = fit_options();
+    options.posterior = LTH_POSTERIOR_CG;
+    options.learn_rows = ROWS / 2;
+    lth_status status = fit_by(ctx, "y", options, t, err);
+    options.store = LTH_F32;
+    if (!status) status = fit_by(ctx, "y", options, t, err);
+    options = fit_options();
+    options.posterior = LTH_POSTERIOR_INDUCING;
+    options.inducing = ROWS / 2;
+    if (!status) status = fit_by(ctx, "y", options, t, err);
+    options = fit_options();
+    options.likelihood = LTH_STUDENT;
+    if (!status) status = fit_by(ctx, "y", options, t, err);
+    options.likelihood = LTH_SOFTMAX;
+    if (!status) status = fit_by(ctx, "kind", options, t, err);
+    return status;
+}
+
+static lth_status call_svm(lth_ctx *ctx, const conformance_tables *t, lth_error *err) {
+    lth_table *table = NULL;
+    lth_svm *svm = NULL;
+    lth_svm_options options;
+    lth_svm_options_init(&options);
+    options.probability = true;
+    double decision[3 * ROWS];
+    lth_status status = lth_table_read(ctx, t->a, NULL, &table, err);
+    if (!status) status = lth_svm_fit(ctx, expression, table, "kind", &options, &svm, err);
+    if (!status)
+        status = lth_svm_predict(svm, table, &(lth_svm_prediction){.decision = decision},
+                                 sizeof(lth_svm_prediction), err);
+    lth_svm_free(svm);
     lth_table_free(table);
     return status;
 }
@@ -175,6 +220,25 @@ static void fail_everywhere(const conformance_options *o, const char *what, call
     conformance_expect(status == LTH_OK && failures > 3, "%s failed %zu times", what, failures);
 }
 
+/* Each call of the device that is in the source is lost once; in the end none is. */
+static void lose_everywhere(const conformance_options *o, const char *what, call_fn *call,
+                            const conformance_tables *t) {
+    lth_status status = LTH_EIO;
+    size_t failures = 0;
+    set("LTH_REFERENCE_LOSES", 1);
+    while (status) {
+        lth_error err = {0};
+        status = try_call(o, call, t, &err);
+        if (!status) break;
+        failures++;
+        if (!conformance_expect(status == LTH_EIO && strstr(err.message, "is lost"),
+                                "%s on a GPU that is lost gave %s", what, err.message))
+            break;
+    }
+    unsetenv("LTH_REFERENCE_LOSES");
+    conformance_expect(status == LTH_OK && failures > 0, "%s was lost %zu times", what, failures);
+}
+
 /* Less memory than a single row needs; in the end it is enough. */
 static void check_bound(const conformance_options *o, const conformance_tables *t) {
     lth_status status = LTH_ENOMEM;
@@ -204,6 +268,13 @@ static void check_memory(const conformance_options *o) {
     fail_everywhere(o, "a fit", call_fit, &t);
     fail_everywhere(o, "a fit to labels", call_classify, &t);
     check_bound(o, &t);
+    lose_everywhere(o, "a Gram matrix", call_gram, &t);
+    lose_everywhere(o, "orders", call_orders, &t);
+    lose_everywhere(o, "a pull-back", call_pull, &t);
+    lose_everywhere(o, "a fit", call_fit, &t);
+    lose_everywhere(o, "a fit to labels", call_classify, &t);
+    lose_everywhere(o, "fits of other kinds", call_other_fits, &t);
+    lose_everywhere(o, "a support vector machine", call_svm, &t);
     conformance_tables_remove(&t);
 }
 

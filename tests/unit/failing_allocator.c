@@ -1,21 +1,61 @@
 #include "failing_allocator.h"
 
+#include <execinfo.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
 #include "base/memory.h"
+#include "base/parallel.h"
+#include "base/status.h"
+#include "engine/blas.h"
 
 atomic_size_t calls;
 atomic_size_t fail_at;
 atomic_bool fail_after;
 
+/* ---- Places ---- */
+
+/* What called something that may fail, what called that, and so on: return addresses. They are
+ * noted once something below them was refused. */
+enum { MOST_FRAMES = 48, NOTED_BITS = 14 };
+static void *noted[1 << NOTED_BITS];
+static pthread_mutex_t noted_lock = PTHREAD_MUTEX_INITIALIZER;
+static atomic_bool by_place;
+static atomic_int refused_with; /* in this run; LTH_OK = nothing yet */
+
+static bool note(void *caller) {
+    size_t i = (size_t)((uint64_t)(uintptr_t)caller * 0x9e3779b97f4a7c15u >> (64 - NOTED_BITS));
+    while (noted[i] && noted[i] != caller) i = (i + 1) % (1 << NOTED_BITS);
+    bool is_new = !noted[i];
+    noted[i] = caller;
+    return is_new;
+}
+
+/* Whether a call is refused: one in a run, from a place that is new. */
+static bool refuses(lth_status status) {
+    if (!by_place || refused_with != LTH_OK) return false;
+    void *caller[MOST_FRAMES];
+    int count = backtrace(caller, MOST_FRAMES);
+    bool is_new = false;
+    pthread_mutex_lock(&noted_lock);
+    for (int i = 0; i < count && refused_with == LTH_OK; i++) is_new |= note(caller[i]);
+    if (is_new) refused_with = status;
+    pthread_mutex_unlock(&noted_lock);
+    return is_new;
+}
+
 static bool fails(void) {
     size_t call = ++calls;
+    if (by_place) return refuses(LTH_ENOMEM);
     return fail_at > 0 && (call == fail_at || (fail_after && call > fail_at));
 }
+
+/* ---- What may fail ---- */
 
 void *__real_lth__alloc(size_t count, size_t size);
 void *__wrap_lth__alloc(size_t count, size_t size);
@@ -60,6 +100,27 @@ char *__wrap_lth__pool_strndup(lth__pool *pool, const char *text, size_t length)
     return fails() ? NULL : __real_lth__pool_strndup(pool, text, length);
 }
 
+/* Its buffers take memory. */
+lth_status __real_lth__blas_get(const lth__blas **out, lth_error *err);
+lth_status __wrap_lth__blas_get(const lth__blas **out, lth_error *err);
+lth_status __wrap_lth__blas_get(const lth__blas **out, lth_error *err) {
+    return refuses(LTH_ENOMEM) ? lth__fail_memory(err, 0) : __real_lth__blas_get(out, err);
+}
+
+/* Loops are canceled. */
+lth_status __real_lth__parallel_for(lth_ctx *ctx, const char *what, size_t count,
+                                    const double *cost, lth__job_fn *job, void *user,
+                                    lth_error *err);
+lth_status __wrap_lth__parallel_for(lth_ctx *ctx, const char *what, size_t count,
+                                    const double *cost, lth__job_fn *job, void *user,
+                                    lth_error *err);
+lth_status __wrap_lth__parallel_for(lth_ctx *ctx, const char *what, size_t count,
+                                    const double *cost, lth__job_fn *job, void *user,
+                                    lth_error *err) {
+    if (count > 0 && refuses(LTH_ECANCELED)) return lth__fail(err, LTH_ECANCELED, "canceled");
+    return __real_lth__parallel_for(ctx, what, count, cost, job, user, err);
+}
+
 /* ---- One after the other ---- */
 
 /* Whether it came to the one that fails. */
@@ -77,9 +138,31 @@ static bool fail_one(fallible_use *use, void *user, size_t k, size_t *refused) {
     return reached;
 }
 
-void fail_each(fallible_use *use, void *user, bool thinned, size_t least) {
-    static size_t rounds = 0;
-    size_t refused = 0, k = 1, dense = 41 + rounds++ % 10;
-    while (fail_one(use, user, k, &refused)) k += thinned ? 1 + k / dense : 1;
-    if (refused <= least) fail_msg("%zu allocations were refused, not above %zu", refused, least);
+/* Whether anything was refused. */
+static bool fail_place(fallible_use *use, void *user, size_t *refused) {
+    lth_error err = {0};
+    refused_with = LTH_OK;
+    lth_status status = use(user, &err);
+    if (status != LTH_OK && status != (lth_status)refused_with)
+        fail_msg("status %d, not %d: %s", status, refused_with, err.message);
+    assert_int_equal(err.status, status);
+    *refused += status != LTH_OK;
+    return refused_with != LTH_OK;
+}
+
+static size_t fail_places(fallible_use *use, void *user) {
+    size_t refused = 0;
+    memset(noted, 0, sizeof noted);
+    by_place = true;
+    while (fail_place(use, user, &refused)) {
+    }
+    by_place = false;
+    return refused;
+}
+
+void fail_each(fallible_use *use, void *user, bool by_places, size_t least) {
+    size_t refused = fail_places(use, user), k = 1;
+    if (!by_places) refused = 0;
+    while (!by_places && fail_one(use, user, k, &refused)) k++;
+    if (refused <= least) fail_msg("%zu were refused, not above %zu", refused, least);
 }

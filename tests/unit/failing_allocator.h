@@ -14,11 +14,12 @@ extern atomic_size_t calls;    /* made so far, by all threads         */
 extern atomic_size_t fail_at;  /* the one that fails; 0 = none           */
 extern atomic_bool fail_after; /* and every one after it                 */
 
-/* Uses the library with its k-th allocation failing, for one k after the other until there are
- * fewer; `thinned` leaves out more and more of many, others at each call. That is LTH_ENOMEM, or
- * LTH_OK where it can do without, and `err` says the same; more than `least` are refused. At the
- * end all is well. */
+/* Uses the library, again and again, with one thing in it refused: an allocation, the room for
+ * OpenBLAS, or a loop, which is canceled. Each call in the source, of these or of what makes them,
+ * is seen to fail once; `by_places` = that is all, otherwise one allocation after the other fails
+ * as well. That is LTH_ENOMEM, or LTH_ECANCELED, or LTH_OK where it can do without, and `err` says
+ * the same; more than `least` are refused. At the end all is well. */
 typedef lth_status fallible_use(void *user, lth_error *err);
-void fail_each(fallible_use *use, void *user, bool thinned, size_t least);
+void fail_each(fallible_use *use, void *user, bool by_places, size_t least);
 
 #endif

@@ -6,7 +6,7 @@
 #include "reference_device.h"
 
 static lth_status alloc(lth__device *d, size_t bytes, void **out, lth_error *err) {
-    LTH__REF_USE(d);
+    LTH__REF_DO(d);
     return lth__ref_get(d, bytes, out, err);
 }
 
@@ -16,8 +16,7 @@ static void release(lth__device *d, void *memory) {
 }
 
 static lth_status upload(lth__device *d, void *to, const void *from, size_t bytes, lth_error *err) {
-    (void)err;
-    LTH__REF_USE(d);
+    LTH__REF_DO(d);
     lth__ref_check(d, to, bytes, "what is uploaded to");
     lth__ref_check_host(from, "what is uploaded");
     if (bytes > 0) memcpy(to, from, bytes);
@@ -26,8 +25,7 @@ static lth_status upload(lth__device *d, void *to, const void *from, size_t byte
 
 static lth_status download(lth__device *d, void *to, const void *from, size_t bytes,
                            lth_error *err) {
-    (void)err;
-    LTH__REF_USE(d);
+    LTH__REF_DO(d);
     lth__ref_check(d, from, bytes, "what is downloaded");
     lth__ref_check_host(to, "what is downloaded to");
     if (bytes > 0) memcpy(to, from, bytes);
@@ -36,8 +34,7 @@ static lth_status download(lth__device *d, void *to, const void *from, size_t by
 
 static lth_status download_panel(lth__device *d, double *to, size_t to_ld, const double *from,
                                  size_t from_ld, size_t rows, size_t cols, lth_error *err) {
-    (void)err;
-    LTH__REF_USE(d);
+    LTH__REF_DO(d);
     lth__panel p = {.rows = rows, .cols = cols};
     lth__ref_check_panel(d, from, from_ld, &p, "the panel that is downloaded");
     lth__ref_check_host(to, "where a panel is downloaded to");
@@ -47,8 +44,7 @@ static lth_status download_panel(lth__device *d, double *to, size_t to_ld, const
 
 /* Everything is done when a function returns. */
 static lth_status finish(lth__device *d, lth_error *err) {
-    (void)err;
-    LTH__REF_USE(d);
+    LTH__REF_DO(d);
     return LTH_OK;
 }
 

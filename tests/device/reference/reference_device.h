@@ -6,10 +6,12 @@
  * wanted, one handle used by two threads at a time, and memory that is left when a handle is
  * closed. New memory is full of NaN, so that a result that was not written shows.
  *
- * Two variables of the environment are read when a GPU is opened:
+ * Three variables of the environment are read when a GPU is opened:
  *
  *     LTH_REFERENCE_MEMORY       bytes that each GPU has, for all of its handles together
  *     LTH_REFERENCE_ALLOCATIONS  how often each GPU gives memory from now on, before it fails
+ *     LTH_REFERENCE_LOSES        1: from the first call on that is made from a place of the source
+ * where none was lost yet, all is lost until a GPU is opened again
  */
 #ifndef LTH_REFERENCE_DEVICE_H
 #define LTH_REFERENCE_DEVICE_H
@@ -47,6 +49,11 @@ struct lth__device {
 /* From here to the end of a function of the table, the handle is this thread's. */
 #define LTH__REF_USE(d)                                                                            \
     __attribute__((cleanup(lth__ref_leave))) lth__device *in_use_ = lth__ref_enter(d)
+/* The same of one that may fail, and fails when the GPU is lost. */
+#define LTH__REF_DO(d)                                                                             \
+    LTH__REF_USE(d);                                                                               \
+    if (lth__ref_is_lost()) return lth__ref_fail(err, LTH_EIO, "GPU %d is lost", (d)->gpu)
+bool lth__ref_is_lost(void);
 lth__device *lth__ref_enter(lth__device *d);
 void lth__ref_leave(lth__device **d);
 

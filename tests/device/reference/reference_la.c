@@ -113,7 +113,7 @@ static void do_pair(const lth__device_la *job, const factors *f, size_t r, size_
 }
 
 lth_status lth__ref_la(lth__device *d, const lth__device_la *job, lth_error *err) {
-    LTH__REF_USE(d);
+    LTH__REF_DO(d);
     const lth__panel *p = &job->panel;
     lth__ref_check_gpu(d, job->rows->gpu, "a collection of strings");
     lth__ref_check_gpu(d, job->cols->gpu, "a collection of strings");

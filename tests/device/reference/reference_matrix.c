@@ -7,8 +7,7 @@
 /* ---- Numbers one by one ---- */
 
 static lth_status fill(lth__device *d, double *Y, size_t count, double value, lth_error *err) {
-    (void)err;
-    LTH__REF_USE(d);
+    LTH__REF_DO(d);
     lth__ref_check_numbers(d, Y, count, "what is filled");
     for (size_t i = 0; i < count; i++) Y[i] = value;
     return LTH_OK;
@@ -20,16 +19,14 @@ static void check_two(const lth__device *d, const double *Y, const double *X, si
 }
 
 static lth_status copy(lth__device *d, double *Y, const double *X, size_t count, lth_error *err) {
-    (void)err;
-    LTH__REF_USE(d);
+    LTH__REF_DO(d);
     check_two(d, Y, X, count);
     for (size_t i = 0; i < count; i++) Y[i] = X[i];
     return LTH_OK;
 }
 
 static lth_status add(lth__device *d, double *Y, const double *X, size_t count, lth_error *err) {
-    (void)err;
-    LTH__REF_USE(d);
+    LTH__REF_DO(d);
     check_two(d, Y, X, count);
     for (size_t i = 0; i < count; i++) Y[i] += X[i];
     return LTH_OK;
@@ -37,24 +34,21 @@ static lth_status add(lth__device *d, double *Y, const double *X, size_t count, 
 
 static lth_status multiply(lth__device *d, double *Y, const double *X, size_t count,
                            lth_error *err) {
-    (void)err;
-    LTH__REF_USE(d);
+    LTH__REF_DO(d);
     check_two(d, Y, X, count);
     for (size_t i = 0; i < count; i++) Y[i] *= X[i];
     return LTH_OK;
 }
 
 static lth_status scale(lth__device *d, double *Y, size_t count, double by, lth_error *err) {
-    (void)err;
-    LTH__REF_USE(d);
+    LTH__REF_DO(d);
     lth__ref_check_numbers(d, Y, count, "what is scaled");
     for (size_t i = 0; i < count; i++) Y[i] *= by;
     return LTH_OK;
 }
 
 static lth_status narrow(lth__device *d, float *Y, const double *X, size_t count, lth_error *err) {
-    (void)err;
-    LTH__REF_USE(d);
+    LTH__REF_DO(d);
     lth__ref_check(d, Y, count * sizeof *Y, "what is narrowed to");
     lth__ref_check_numbers(d, X, count, "what is narrowed");
     for (size_t i = 0; i < count; i++) Y[i] = (float)X[i];
@@ -62,8 +56,7 @@ static lth_status narrow(lth__device *d, float *Y, const double *X, size_t count
 }
 
 static lth_status widen(lth__device *d, double *Y, const float *X, size_t count, lth_error *err) {
-    (void)err;
-    LTH__REF_USE(d);
+    LTH__REF_DO(d);
     lth__ref_check_numbers(d, Y, count, "what is widened to");
     lth__ref_check(d, X, count * sizeof *X, "what is widened");
     for (size_t i = 0; i < count; i++) Y[i] = X[i];
@@ -72,8 +65,7 @@ static lth_status widen(lth__device *d, double *Y, const float *X, size_t count,
 
 static lth_status dot(lth__device *d, const double *X, const double *Y, size_t count, double *out,
                       lth_error *err) {
-    (void)err;
-    LTH__REF_USE(d);
+    LTH__REF_DO(d);
     check_two(d, Y, X, count);
     *out = 0;
     for (size_t i = 0; i < count; i++) *out += X[i] * (Y ? Y[i] : 1);
@@ -82,8 +74,7 @@ static lth_status dot(lth__device *d, const double *X, const double *Y, size_t c
 
 static lth_status find_infinite(lth__device *d, const double *X, size_t count, size_t *out,
                                 lth_error *err) {
-    (void)err;
-    LTH__REF_USE(d);
+    LTH__REF_DO(d);
     lth__ref_check_numbers(d, X, count, "what is searched");
     *out = 0;
     while (*out < count && isfinite(X[*out])) (*out)++;
@@ -110,8 +101,7 @@ static double at(const double *X, size_t ld, bool transposed, size_t r, size_t c
 static lth_status gemm(lth__device *d, bool A_transposed, bool B_transposed, size_t m, size_t n,
                        size_t k, double alpha, const double *A, size_t lda, const double *B,
                        size_t ldb, double beta, double *C, size_t ldc, lth_error *err) {
-    (void)err;
-    LTH__REF_USE(d);
+    LTH__REF_DO(d);
     check_op(d, A, lda, m, k, A_transposed, "A of a product");
     check_op(d, B, ldb, k, n, B_transposed, "B of a product");
     check_part(d, C, ldc, m, n, "C of a product");
@@ -129,8 +119,7 @@ static lth_status gemm(lth__device *d, bool A_transposed, bool B_transposed, siz
 static lth_status combine(lth__device *d, size_t rows, size_t cols, bool transposed, double a,
                           const double *X, size_t ldx, double b, double *Y, size_t ldy,
                           lth_error *err) {
-    (void)err;
-    LTH__REF_USE(d);
+    LTH__REF_DO(d);
     check_op(d, X, ldx, rows, cols, transposed, "X of a sum");
     check_part(d, Y, ldy, rows, cols, "Y of a sum");
     if (X == Y && (transposed || ldx != ldy)) lth__ref_abort("X of a sum is Y, but moved");
@@ -145,8 +134,7 @@ static lth_status combine(lth__device *d, size_t rows, size_t cols, bool transpo
 
 static lth_status scale_sides(lth__device *d, size_t rows, size_t cols, double *X, size_t ld,
                               const double *row, const double *col, lth_error *err) {
-    (void)err;
-    LTH__REF_USE(d);
+    LTH__REF_DO(d);
     check_part(d, X, ld, rows, cols, "what is scaled");
     lth__ref_check_numbers(d, row, rows, "factors of rows");
     lth__ref_check_numbers(d, col, cols, "factors of columns");
@@ -157,8 +145,7 @@ static lth_status scale_sides(lth__device *d, size_t rows, size_t cols, double *
 
 static lth_status add_diagonal(lth__device *d, size_t n, double *G, size_t ld, double value,
                                lth_error *err) {
-    (void)err;
-    LTH__REF_USE(d);
+    LTH__REF_DO(d);
     check_part(d, G, ld, n, n, "G");
     for (size_t i = 0; i < n; i++) G[i * ld + i] += value;
     return LTH_OK;
@@ -174,7 +161,7 @@ static double rest_of(const double *G, size_t ld, size_t i, size_t j) {
 }
 
 static lth_status cholesky(lth__device *d, size_t n, double *G, size_t ld, lth_error *err) {
-    LTH__REF_USE(d);
+    LTH__REF_DO(d);
     check_part(d, G, ld, n, n, "G");
     for (size_t i = 0; i < n; i++) {
         double square = rest_of(G, ld, i, i);
@@ -203,8 +190,7 @@ static void solve_column(bool transposed, size_t n, const double *U, size_t ldu,
 
 static lth_status solve(lth__device *d, bool transposed, size_t n, size_t m, const double *U,
                         size_t ldu, double *B, size_t ldb, lth_error *err) {
-    (void)err;
-    LTH__REF_USE(d);
+    LTH__REF_DO(d);
     check_part(d, U, ldu, n, n, "U");
     check_part(d, B, ldb, n, m, "B");
     for (size_t c = 0; c < m; c++) solve_column(transposed, n, U, ldu, B, ldb, c);

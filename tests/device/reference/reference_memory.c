@@ -1,4 +1,6 @@
 /* The GPUs of the reference device, their handles and their memory. */
+#include <execinfo.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,6 +40,33 @@ lth_status lth__ref_fail(lth_error *err, lth_status status, const char *format, 
     return status;
 }
 
+/* What called, what called that, and so on, is noted once it was lost. */
+enum { FRAMES = 32, PLACES = 1 << 12 };
+static void *noted[PLACES];
+static atomic_bool loses, lost;
+
+static bool note(void *caller) {
+    size_t i = (uintptr_t)caller % PLACES;
+    while (noted[i] && noted[i] != caller) i = (i + 1) % PLACES;
+    bool is_new = !noted[i];
+    noted[i] = caller;
+    return is_new;
+}
+
+bool lth__ref_is_lost(void) {
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    if (!READ(loses)) return false;
+    void *caller[FRAMES];
+    int count = backtrace(caller, FRAMES);
+    pthread_mutex_lock(&lock);
+    bool is_new = false;
+    for (int i = 0; i < count && !READ(lost); i++) is_new |= note(caller[i]);
+    if (is_new) WRITE(lost, true);
+    bool now = READ(lost);
+    pthread_mutex_unlock(&lock);
+    return now;
+}
+
 void lth__ref_abort(const char *format, ...) {
     va_list args;
     va_start(args, format);
@@ -75,6 +104,8 @@ lth_status lth__ref_open(int index, lth__device **out, lth_error *err) {
     d->gpu = index;
     WRITE(gpus[index].memory, from_environment("LTH_REFERENCE_MEMORY", default_memory));
     WRITE(gpus[index].allocations, from_environment("LTH_REFERENCE_ALLOCATIONS", SIZE_MAX));
+    WRITE(loses, from_environment("LTH_REFERENCE_LOSES", 0) > 0);
+    WRITE(lost, false);
     *out = d;
     return LTH_OK;
 }

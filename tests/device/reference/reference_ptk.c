@@ -56,7 +56,7 @@ static void free_trees(lth__device *d, lth__device_ordered *t) {
 lth_status lth__ref_ordered(lth__device *d, const lth__device_nodes *rows,
                             const lth__device_nodes *cols, lth__device_ordered **out,
                             lth_error *err) {
-    LTH__REF_USE(d);
+    LTH__REF_DO(d);
     lth__device_ordered *t = calloc(1, sizeof *t);
     if (!t) return lth__ref_fail(err, LTH_ENOMEM, "out of memory");
     lth_status status = LTH_OK;
@@ -179,7 +179,7 @@ static bool compare(const lth__device_ptk *job, size_t row, size_t col, number *
 /* ---- All pairs ---- */
 
 lth_status lth__ref_ptk(lth__device *d, const lth__device_ptk *job, lth_error *err) {
-    LTH__REF_USE(d);
+    LTH__REF_DO(d);
     const lth__panel *p = &job->panel;
     lth__ref_check_gpu(d, job->trees->gpu, "a collection of ordered trees");
     lth__ref_check_panel(d, job->K, job->ld, p, "K of ptk");

@@ -97,7 +97,7 @@ static lth_status descend(const problem *p, lth_error *err) {
 }
 
 lth_status lth__ref_smo(lth__device *d, const lth__device_smo *job, lth_error *err) {
-    LTH__REF_USE(d);
+    LTH__REF_DO(d);
     lth_status status = LTH_OK;
     lth__panel whole = {.rows = job->rows, .cols = job->rows / 2}; /* numbers are half as wide */
     if (job->ld % 2 == 0)

@@ -50,7 +50,7 @@ void lth__ref_features_free(lth__device *d, lth__device_features *f) {
 lth_status lth__ref_features(lth__device *d, const lth__device_bags *rows,
                              const lth__device_bags *cols, lth__device_features **out,
                              lth_error *err) {
-    LTH__REF_USE(d);
+    LTH__REF_DO(d);
     lth__device_features *f = calloc(1, sizeof *f);
     if (!f) return lth__ref_fail(err, LTH_ENOMEM, "out of memory");
     f->gpu = d->gpu;
@@ -83,8 +83,7 @@ static double compare(const side *rows, size_t row, const side *cols, size_t col
 }
 
 lth_status lth__ref_sparse(lth__device *d, const lth__device_sparse *job, lth_error *err) {
-    (void)err;
-    LTH__REF_USE(d);
+    LTH__REF_DO(d);
     const lth__device_features *f = job->features;
     const lth__panel *p = &job->panel;
     lth__ref_check_gpu(d, f->gpu, "a collection of features");

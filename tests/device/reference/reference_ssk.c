@@ -21,7 +21,7 @@ static void free_strings(lth__device *d, lth__device_strings *s) {
 
 lth_status lth__ref_strings(lth__device *d, const uint32_t *symbols, const size_t *start,
                             size_t count, lth__device_strings **out, lth_error *err) {
-    LTH__REF_USE(d);
+    LTH__REF_DO(d);
     lth__device_strings *s = calloc(1, sizeof *s);
     if (!s) return lth__ref_fail(err, LTH_ENOMEM, "out of memory");
     *s = (lth__device_strings){.gpu = d->gpu, .count = count};
@@ -186,7 +186,7 @@ static lth_status do_pairs(lth__device *d, const lth__device_ssk *job, lth_error
 }
 
 lth_status lth__ref_ssk(lth__device *d, const lth__device_ssk *given, lth_error *err) {
-    LTH__REF_USE(d);
+    LTH__REF_DO(d);
     if (given->order < 1 || given->order > LTH__DEVICE_ORDERS)
         return lth__ref_fail(err, LTH_EUNSUPPORTED, "a GPU compares orders 1 to %d",
                              LTH__DEVICE_ORDERS);

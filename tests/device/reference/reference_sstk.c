@@ -63,7 +63,7 @@ static void put_bags(lth__device *d, const lth__device_bags *from, bags *to, lth
 
 lth_status lth__ref_trees(lth__device *d, const lth__device_forest *f, lth__device_trees **out,
                           lth_error *err) {
-    LTH__REF_USE(d);
+    LTH__REF_DO(d);
     lth__device_trees *t = calloc(1, sizeof *t);
     if (!t) return lth__ref_fail(err, LTH_ENOMEM, "out of memory");
     lth_status status = LTH_OK;
@@ -188,7 +188,7 @@ static void do_panel(table *m) {
 }
 
 lth_status lth__ref_sstk(lth__device *d, const lth__device_sstk *job, lth_error *err) {
-    LTH__REF_USE(d);
+    LTH__REF_DO(d);
     size_t cells = job->trees->subtrees * job->trees->subtrees;
     table m = {.job = job, .t = job->trees};
     void *place;

@@ -18,7 +18,7 @@ static lth__wrapper_value value_at(const lth__device_wrapper *w, size_t r, size_
 
 lth_status lth__ref_wrap(lth__device *d, const lth__device_wrapper *w, double *K, size_t ld,
                          lth_error *err) {
-    LTH__REF_USE(d);
+    LTH__REF_DO(d);
     lth_status status = check_form(w, err);
     if (status != LTH_OK) return status;
     lth__ref_check_panel(d, K, ld, &w->panel, "K of a wrapper");
@@ -32,7 +32,7 @@ lth_status lth__ref_wrap(lth__device *d, const lth__device_wrapper *w, double *K
 
 lth_status lth__ref_wrap_pull(lth__device *d, const lth__device_wrapper *w, double *K, double *W,
                               size_t ld, double *row, double *col, double *theta, lth_error *err) {
-    LTH__REF_USE(d);
+    LTH__REF_DO(d);
     lth_status status = check_form(w, err);
     if (status != LTH_OK) return status;
     lth__ref_check_panel(d, K, ld, &w->panel, "K of a wrapper");

@@ -570,6 +570,7 @@ static lth_status use_all(void *user, lth_error *err) {
     lth_status status = lth_design_open(ctx, k->folder, &d, err);
     if (status == LTH_OK) status = lth_design_ask(d, 2, &rows, &proposals, err);
     if (status == LTH_OK) status = lth_design_forget(d, rows, err);
+    if (status != LTH_OK && rows) assert_int_equal(lth_design_forget(d, rows, NULL), LTH_OK);
     lth_proposals_free(proposals);
     lth_table_free(rows);
     lth_design_free(d);
