@@ -14,6 +14,7 @@
 
 #include "base/memory.h"
 #include "base/random.h"
+#include "failing_allocator.h"
 #include "model/common/cluster_tiles.h"
 #include "model/common/matrix.h"
 
@@ -365,30 +366,16 @@ static lth_status use_all(void) {
     return status;
 }
 
-static size_t allocations, failing;
-
-void *__real_lth__alloc(size_t count, size_t size);
-void *__wrap_lth__alloc(size_t count, size_t size);
-void *__wrap_lth__alloc(size_t count, size_t size) {
-    return ++allocations == failing ? NULL : __real_lth__alloc(count, size);
-}
-
-void *__real_lth__calloc(size_t count, size_t size);
-void *__wrap_lth__calloc(size_t count, size_t size);
-void *__wrap_lth__calloc(size_t count, size_t size) {
-    return ++allocations == failing ? NULL : __real_lth__calloc(count, size);
-}
-
 /* The k-th allocation of the last rank, for one k after the other: all ranks leave together. */
 static void check_memory(void) {
     unsigned last = ctx->cluster ? cluster.at.size - 1 : 0;
     int64_t reached = 1, refused = 0;
     for (size_t k = 1; reached; k++) {
-        allocations = 0;
-        failing = cluster.at.rank == last ? k : 0;
+        calls = 0;
+        fail_at = cluster.at.rank == last ? k : 0;
         lth_status status = use_all();
-        reached = failing > 0 && allocations >= failing;
-        failing = 0;
+        reached = fail_at > 0 && calls >= fail_at;
+        fail_at = 0;
         if (ctx->cluster) DO(cluster.table->most(&reached, &error));
         CHECK(status == (reached ? LTH_ENOMEM : LTH_OK), "allocation %zu: status %d", k,
               (int)status);
