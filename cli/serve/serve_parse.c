@@ -91,9 +91,9 @@ static reading find_end(const char *bytes, size_t size, size_t *seen, size_t *en
     return READ_MORE;
 }
 
-/* The next line, without its end; "" is the last. */
-static char *take_line(char **at) {
-    char *line = *at, *end = strchr(line, '\r');
+/* The next line of the head, without its end; "" is the last. */
+static char *take_line(char **at, const char *head_end) {
+    char *line = *at, *end = memchr(line, '\r', (size_t)(head_end - line));
     *end = 0;
     *at = end + 2;
     return line;
@@ -216,9 +216,10 @@ reading read_head(char *bytes, size_t size, size_t *seen, http_head *out, proble
     *out = (http_head){0};
     reading found = find_end(bytes, size, seen, &out->size, why);
     if (found != READ_WHOLE) return found;
-    char *at = bytes, *line = take_line(&at);
+    const char *end = bytes + out->size;
+    char *at = bytes, *line = take_line(&at, end);
     found = read_first_line(line, out, why);
-    while (found == READ_WHOLE && *(line = take_line(&at))) found = read_header(line, &h, why);
+    while (found == READ_WHOLE && *(line = take_line(&at, end))) found = read_header(line, &h, why);
     return found == READ_WHOLE ? check_headers(&h, out, why) : found;
 }
 
