@@ -1,10 +1,13 @@
+#define _GNU_SOURCE 1 /* memmem */
 /* Model files with something changed and a good checksum: a text, or an array's bytes, elements,
  * type or shape; an array that is left out. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <jansson.h>
+#include <zlib.h>
 
 #include "harness.h"
 #include "model/common/tensors.h"
@@ -46,17 +49,43 @@ static size_t size_of(const lth__tensor *t) {
     return size;
 }
 
-static void set_element(change *c, const lth__tensor *t, size_t count) {
+/* A value of that type at a place. */
+static void set_value(change *c, lth__dtype dtype, uint8_t *at) {
     static const double odd[] = {0, -1, 1, 1e308, -1e-308, 1e154, INFINITY, -INFINITY, NAN, 0.5};
     static const uint64_t whole[] = {0, 1, 2, 3, UINT32_MAX, UINT64_MAX, (uint64_t)INT64_MAX, 64};
-    size_t i = next(c) % count;
     double number = odd[next(c) % 10];
     float single = (float)number;
     uint64_t n = whole[next(c) % 8] + next(c) % 2;
     uint32_t small = (uint32_t)n;
     uint8_t byte = (uint8_t)n;
     const void *from[] = {&byte, &small, &n, &single, &number};
-    memcpy(c->room + i * width[t->dtype], from[t->dtype], width[t->dtype]);
+    memcpy(at, from[dtype], width[dtype]);
+}
+
+/* Elements in their place, by any type; of the checksum, which is a CRC of texts and descriptions
+ * and then of all data, only the data's part changes. */
+static bool change_data(change *c, uint8_t *data, size_t size) {
+    static const char name[] = "\"checksum\":\"crc32:";
+    uint64_t length;
+    memcpy(&length, data, sizeof length);
+    if (length > size - PREFIX || size - PREFIX - length < PREFIX) return false;
+    char *sum = memmem(data + PREFIX, (size_t)length, name, sizeof name - 1), hex[9] = "";
+    if (!sum) return false;
+    uint8_t *from = data + PREFIX + length;
+    size_t bytes = size - PREFIX - (size_t)length;
+    memcpy(hex, sum + sizeof name - 1, 8);
+    uint32_t crc = (uint32_t)strtoul(hex, NULL, 16) ^ (uint32_t)crc32_z(0, from, bytes);
+    for (unsigned again = 1 + next(c) % 3; again > 0; again--) {
+        lth__dtype dtype = (lth__dtype)(next(c) % 5);
+        size_t at = next(c) % (bytes / width[dtype]) * width[dtype];
+        if (next(c) % 4 == 0)
+            from[at] ^= (uint8_t)(1u << next(c) % 8);
+        else
+            set_value(c, dtype, from + at);
+    }
+    snprintf(hex, sizeof hex, "%08x", crc ^ (uint32_t)crc32_z(0, from, bytes));
+    memcpy(sum + sizeof name - 1, hex, 8);
+    return true;
 }
 
 static void bound_shape(lth__tensor *t) {
@@ -79,7 +108,7 @@ static void change_array(change *c, lth__tensor *t) {
         if (size > 0) LLVMFuzzerMutate(c->room, size, size);
         break;
     default:
-        if (count > 0) set_element(c, t, count);
+        if (count > 0) set_value(c, t->dtype, c->room + next(c) % count * width[t->dtype]);
     }
     bound_shape(t);
 }
@@ -150,6 +179,8 @@ static size_t change_file(const lth__tensors *from, uint8_t *data, size_t size, 
 
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned seed) {
     lth__tensors *from;
+    if (seed % 4 > 0 && size > PREFIX && change_data(&(change){.seed = seed}, data, size))
+        return size;
     if (seed % 64 == 0 || lth__tensors_read_from(data, size, &from, NULL) != LTH_OK)
         return LLVMFuzzerMutate(data, size, most);
     size = change_file(from, data, size, most, seed);

@@ -76,9 +76,9 @@ INLINE void load_rows(const int levels, const int rows, const int kinds, const s
     for (int r = 0; r < rows; r++) {
 #pragma GCC unroll 8
         for (int i = 0; i < levels; i++) {
-            const vec *from = x->Q + (j + (size_t)r) * x->width + (size_t)(i * kinds);
-            q[r][i] = x->Q ? from[0] : v_zero();
-            dq[r][i] = kinds == 2 && x->Q ? from[1] : v_zero();
+            const size_t at = (j + (size_t)r) * x->width + (size_t)(i * kinds);
+            q[r][i] = x->Q ? x->Q[at] : v_zero();
+            dq[r][i] = kinds == 2 && x->Q ? x->Q[at + 1] : v_zero();
         }
     }
 }
