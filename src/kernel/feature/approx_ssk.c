@@ -220,15 +220,25 @@ static lth_status learn(const config *c, const lth__sequences *texts, size_t sym
     return status;
 }
 
-/* ---- The weights of one text ---- */
+/* ---- The weights of one text: half of them where the caller is asked to stop ---- */
+
+enum { NODES_TO_ASK = 1 << 20 }; /* from one question whether to go on to the next */
+
+/* That end with a symbol, and a step itself. */
+static size_t nodes_of(const trie *t, lth__symbol c) {
+    if (c >= t->symbols) return 1;
+    return 1 + t->leaves.first[c + 1] - t->leaves.first[c] + t->inner.first[c + 1] -
+           t->inner.first[c];
+}
 
 /* Without gaps P_u(j) is 1 where u ends at j, and 0 elsewhere. */
-static void count_contiguous(const trie *t, const lth__symbol *unit, size_t length, double *Q,
-                             double *weight) {
+static void count_contiguous(const lth_ctx *ctx, const trie *t, const lth__symbol *unit,
+                             size_t length, double *Q, double *weight) {
     size_t root = t->inner.count;
+    lth__pace pace = {.ctx = ctx, .most = NODES_TO_ASK};
     memset(Q, 0, root * sizeof *Q);
     Q[root] = 1;
-    for (size_t j = 0; j < length; j++) {
+    for (size_t j = 0; j < length && lth__goes_on(&pace, nodes_of(t, unit[j])); j++) {
         lth__symbol c = unit[j], before = j > 0 ? unit[j - 1] : LTH__NO_SYMBOL;
         if (c < t->symbols) {
             for (size_t i = t->leaves.first[c]; i < t->leaves.first[c + 1]; i++)
@@ -242,12 +252,14 @@ static void count_contiguous(const trie *t, const lth__symbol *unit, size_t leng
     }
 }
 
-static void count_gapped(const trie *t, double gap, const lth__symbol *unit, size_t length,
-                         double *Q, double *weight) {
+static void count_gapped(const lth_ctx *ctx, const trie *t, double gap, const lth__symbol *unit,
+                         size_t length, double *Q, double *weight) {
     size_t root = t->inner.count;
+    lth__pace pace = {.ctx = ctx, .most = NODES_TO_ASK};
     double by_gap = 1 / gap, scale = 1;
     memset(Q, 0, root * sizeof *Q);
-    for (size_t j = 0; j < length; j++, scale *= by_gap) {
+    for (size_t j = 0; j < length && lth__goes_on(&pace, nodes_of(t, unit[j]));
+         j++, scale *= by_gap) {
         if (scale * by_gap > largest_scale) {
             for (size_t i = 0; i < root; i++) Q[i] /= scale;
             scale = 1;
@@ -274,6 +286,7 @@ typedef struct found {
 
 typedef struct jobs {
     const config *config;
+    const lth_ctx *ctx;
     const trie *trie;
     const lth__sequences *texts;
     double **scratch; /* by worker: Q with the root, then a weight for each feature */
@@ -306,9 +319,9 @@ static lth_status weigh_text(void *user, size_t text, unsigned worker, lth_error
     double *Q = *scratch, *weight = Q + nodes;
     memset(weight, 0, t->leaves.count * sizeof *weight);
     if (c->gap * largest_scale < 1)
-        count_contiguous(t, unit, length, Q, weight);
+        count_contiguous(j->ctx, t, unit, length, Q, weight);
     else
-        count_gapped(t, c->gap, unit, length, Q, weight);
+        count_gapped(j->ctx, t, c->gap, unit, length, Q, weight);
     return keep_found(weight, t->leaves.count, pow(c->match, 2 * (double)c->n), &j->found[text]);
 }
 
@@ -340,6 +353,7 @@ static lth_status weigh_all(const config *c, const trie *t, const lth__sequences
                             lth_ctx *ctx, lth__features *out, lth_error *err) {
     unsigned workers = ctx->options.threads;
     jobs j = {.config = c,
+              .ctx = ctx,
               .trie = t,
               .texts = texts,
               .scratch = lth__calloc(workers, sizeof *j.scratch),
