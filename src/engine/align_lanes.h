@@ -99,6 +99,11 @@ static size_t align_scratch(const lth__align_job *job, bool slopes) {
     return vectors * sizeof(vec);
 }
 
+/* Of so many cells, which are not few. */
+static bool stops_after(const lth__align_job *job, size_t cells) {
+    return job->stops && cells > CELLS_TO_ASK / 16 && job->stops(job->user);
+}
+
 /* What the table has of the shared letters with those of all lanes, four letters at a time. */
 static void look_up_letters(const lth__align_job *job, const double *table, size_t width,
                             vec *restrict out) {
@@ -106,6 +111,7 @@ static void look_up_letters(const lth__align_job *job, const double *table, size
     for (size_t i = 0; i < job->rows; i++) used[job->shared[i] / 4] = true;
     used[(job->slots - 1) / 4] = true; /* of the last row, if it is empty */
     for (size_t a = 0; a < job->slots; a += 4, table += 4 * job->slots, out += 4 * width) {
+        if (stops_after(job, 4 * width)) return;
         for (size_t k = 0; used[a / 4] && k < width; k++) {
             vec four[4];
             v_quads(table, job->letter + k * LANES, four);
