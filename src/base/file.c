@@ -10,7 +10,12 @@
 #include "base/gunzip.h"
 #include "base/memory.h"
 
-enum { BUFFER_SIZE = 256 * 1024, LEAST_BUFFER = 1024, READ_MOST = 1 << 30 };
+enum {
+    BUFFER_SIZE = 256 * 1024,
+    LEAST_BUFFER = 1024,
+    READ_MOST = 1 << 26,
+    BYTES_TO_ASK = 1 << 22
+};
 
 /* buffer[start .. end) was read and not yet consumed. */
 struct lth__input {
@@ -21,7 +26,9 @@ struct lth__input {
     char *name, *buffer;
     size_t capacity, start, end;
     size_t line_number;
-    bool at_end; /* nothing more to read into the buffer */
+    bool at_end;        /* nothing more to read into the buffer */
+    const lth_ctx *ctx; /* NULL = it is not asked */
+    size_t unasked;     /* bytes that were read since it was */
 };
 
 /* ---- Opening ------------------------------------------------------------------------------- */
@@ -136,6 +143,10 @@ void lth__input_close(lth__input *in) {
     lth__free(in);
 }
 
+void lth__input_ask(lth__input *in, const lth_ctx *ctx) {
+    in->ctx = ctx;
+}
+
 const char *lth__input_name(const lth__input *in) {
     return in->name;
 }
@@ -185,6 +196,10 @@ static lth_status fill(lth__input *in, lth_error *err) {
         status = lth__fail_memory(err, in->capacity * 2);
     if (status == LTH_OK && lth__relay_reads(in->relay))
         status = read_some(in, in->capacity - in->end, &got, err);
+    if (status == LTH_OK && in->ctx && (in->unasked += got) >= BYTES_TO_ASK) {
+        in->unasked = 0;
+        status = lth__tell(in->ctx, "", 0, 0, err);
+    }
     LTH_TRY(lth__relay_share(in->relay, status, &got, sizeof got, err));
     LTH_TRY(lth__relay_share(in->relay, LTH_OK, in->buffer + in->end, got, err));
     in->end += got;

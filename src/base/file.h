@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "base/context.h"
 #include "base/status.h"
 
 /* A regular file, to be read by a stream; a pipe is refused, not waited for. */
@@ -47,6 +48,9 @@ lth_status lth__input_open(const lth__relay *relay, const char *path, lth__input
                            lth_error *err);
 void lth__input_close(lth__input *in);
 const char *lth__input_name(const lth__input *in); /* the path, "stdin" for "-" */
+
+/* From now on `ctx`, which may be NULL, is asked whether to go on: files are long. */
+void lth__input_ask(lth__input *in, const lth_ctx *ctx);
 
 /* The next line without its newline, valid until the next call; LTH_OK with *line = NULL at the
  * end. Bytes may include NUL and '\r'. Grows to any line length. */

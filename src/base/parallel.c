@@ -21,8 +21,10 @@ static const double report_every = 1.0 / 6; /* seconds */
 
 typedef struct lth__loop {
     lth_ctx *ctx;
-    struct lth__loop *outer; /* in one of whose jobs this loop runs, or NULL */
-    const char *what;        /* NULL = the callback is only asked            */
+    struct lth__loop *around; /* what it is the outermost loop in, which listens; or NULL */
+    struct lth__loop *outer;  /* in one of whose jobs this loop runs, or NULL */
+    bool listens;             /* it is no loop: see lth__listening()          */
+    const char *what;         /* NULL = the callback is only asked            */
     lth__job_fn *job;
     void *user;
     const double *cost;
@@ -175,7 +177,8 @@ static double sum_of_costs(const double *cost, size_t count) {
     return sum;
 }
 
-/* The loop is the outermost one of its context, or it runs inside of that one's jobs. */
+/* The loop is the outermost one of its context, or it runs inside of that one's jobs. In what only
+ * listens it is an outermost one. */
 static void enter(loop *l) {
     lth_ctx *ctx = l->ctx;
     double now = lth__seconds();
@@ -183,8 +186,9 @@ static void enter(loop *l) {
         ctx->generation = lth__team_generation();
         ctx->loop = NULL; /* one of the parent process */
     }
-    l->outer = ctx->loop;
+    l->outer = ctx->loop && !ctx->loop->listens ? ctx->loop : NULL;
     if (l->outer) return;
+    l->around = ctx->loop;
     ctx->loop = l;
     /* Of many short loops that tell nothing, some one must ask. */
     l->reported_at = l->what || ctx->asked_at == 0 ? now : ctx->asked_at;
@@ -200,7 +204,20 @@ static void leave(loop *l) {
     }
     if (l->failure == LTH_OK && is_canceled(l)) l->failure = LTH_ECANCELED;
     ctx->asked_at = l->reported_at;
-    ctx->loop = NULL;
+    ctx->loop = l->around;
+    if (l->around) l->around->reported_at = l->reported_at;
+}
+
+lth_status lth__listening(lth_ctx *ctx, lth__alone_fn *act, void *user, lth_error *err) {
+    if (ctx->loop && ctx->generation == lth__team_generation()) return act(user, err);
+    loop l = {.ctx = ctx, .listens = true, .lock = PTHREAD_MUTEX_INITIALIZER};
+    enter(&l);
+    lth_status status = act(user, err);
+    pthread_mutex_destroy(&l.lock);
+    if (status != LTH_OK && status != LTH_ECANCELED) l.failure = status; /* and its own reason */
+    leave(&l);
+    if (l.failure == status && status != LTH_ECANCELED) return status;
+    return lth__fail(err, LTH_ECANCELED, "%s", lth_status_text(LTH_ECANCELED));
 }
 
 lth_status lth__parallel_by(lth_ctx *ctx, size_t workers, const char *what, size_t count,

@@ -23,8 +23,29 @@ lth_status lth__parallel_for(lth_ctx *ctx, const char *what, size_t count, const
 lth_status lth__parallel_by(lth_ctx *ctx, size_t workers, const char *what, size_t count,
                             const double *cost, lth__job_fn *job, void *user, lth_error *err);
 
-/* For jobs that take long: ask the callback if it is time to; LTH_ECANCELED = do not go on. */
+/* For jobs that take long: ask the callback if it is time to; LTH_ECANCELED = do not go on. It
+ * stays so for all of the loop: whoever hears of it may leave what he does as it is, for nobody
+ * uses it. */
 lth_status lth__parallel_ask(const lth_ctx *ctx);
+
+/* Of many small steps: asked once so much work was done. */
+typedef struct lth__pace {
+    const lth_ctx *ctx;
+    size_t most, work;
+} lth__pace;
+
+static inline bool lth__goes_on(lth__pace *p, size_t work) {
+    p->work += work;
+    if (p->work < p->most) return true;
+    p->work = 0;
+    return lth__parallel_ask(p->ctx) == LTH_OK;
+}
+
+/* Work that takes long and is no loop: the caller's thread does it, and questions in it are heard.
+ * Loops in it are as they are elsewhere. It fails where one of these was to, whatever came of it.
+ */
+typedef lth_status lth__alone_fn(void *user, lth_error *err);
+lth_status lth__listening(lth_ctx *ctx, lth__alone_fn *act, void *user, lth_error *err);
 
 /* Cores this process may run on, and all that the machine has. */
 unsigned lth__cpu_count(void);

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <utf8proc.h>
 
+#include "base/parallel.h"
+
 typedef enum kind {
     SPACE,  /* Unicode white space                                           */
     LETTER, /* letters, digits and the marks that combine with them          */
@@ -61,7 +63,11 @@ typedef struct sink {
     const char *text; /* with `wants_places` the units' places in it are wanted, and no symbols */
     lth__place *places;
     bool wants_places;
+    const lth_ctx *ctx; /* NULL = it is not asked */
+    bool canceled;
 } sink;
+
+enum { UNITS_TO_ASK = 1 << 16 }; /* from one question whether to go on to the next */
 
 static bool emit_place(sink *s, const char *text, size_t length) {
     if (!lth__reserve((void **)&s->places, &s->capacity, s->count + 1, sizeof *s->places))
@@ -75,6 +81,8 @@ static bool emit(sink *s, const char *text, size_t length) {
     if (s->count == s->capacity &&
         !lth__reserve((void **)&s->items, &s->capacity, s->count + 1, sizeof *s->items))
         return false;
+    if (s->ctx && s->count % UNITS_TO_ASK == 0) s->canceled = lth__parallel_ask(s->ctx) != LTH_OK;
+    if (s->canceled) return false;
     lth__symbol symbol = lth__symbols_intern(s->symbols, text, length);
     if (symbol == LTH__NO_SYMBOL) return false;
     s->items[s->count++] = symbol;
@@ -152,7 +160,16 @@ static size_t lower_text(const char *text, size_t length, bool ascii_only, char 
 lth_status lth__units_split(const char *text, size_t length, lth__units units, bool lower,
                             lth__symbols *symbols, lth__symbol **out, size_t *count,
                             size_t *capacity, lth_error *err) {
-    sink s = {.symbols = symbols, .items = *out, .count = *count, .capacity = *capacity};
+    return lth__units_split_long(NULL, text, length, units, lower, symbols, out, count, capacity,
+                                 err);
+}
+
+lth_status lth__units_split_long(const lth_ctx *ctx, const char *text, size_t length,
+                                 lth__units units, bool lower, lth__symbols *symbols,
+                                 lth__symbol **out, size_t *count, size_t *capacity,
+                                 lth_error *err) {
+    sink s = {
+        .symbols = symbols, .items = *out, .count = *count, .capacity = *capacity, .ctx = ctx};
     char *lowered = NULL;
     if (length == 0) return LTH_OK;
     if (lower) {
@@ -166,6 +183,7 @@ lth_status lth__units_split(const char *text, size_t length, lth__units units, b
     /* The array may have moved, also when what followed failed. */
     *out = s.items;
     *capacity = s.capacity;
+    if (s.canceled) return LTH_ECANCELED;
     if (!done) return lth__fail_memory(err, 0);
     *count = s.count;
     return LTH_OK;

@@ -2,6 +2,7 @@
 #ifndef LTH_UNITS_H
 #define LTH_UNITS_H
 
+#include "base/context.h"
 #include "data/symbols.h"
 
 typedef enum lth__units {
@@ -16,6 +17,12 @@ typedef enum lth__units {
 lth_status lth__units_split(const char *text, size_t length, lth__units units, bool lower,
                             lth__symbols *symbols, lth__symbol **out, size_t *count,
                             size_t *capacity, lth_error *err);
+
+/* The same of a text that may be long: `ctx` is asked whether to go on. */
+lth_status lth__units_split_long(const lth_ctx *ctx, const char *text, size_t length,
+                                 lth__units units, bool lower, lth__symbols *symbols,
+                                 lth__symbol **out, size_t *count, size_t *capacity,
+                                 lth_error *err);
 
 /* Where a unit stands in its text. */
 typedef struct lth__place {

@@ -436,7 +436,10 @@ static void warn_at_end(const reader *r, bool warns) {
 static lth_status read_file(reader *r, const char *path, bool warns, lth__vectors *out,
                             lth_error *err) {
     lth_status status = lth__input_open(r->ctx ? r->ctx->relay : NULL, path, &r->in, err);
-    if (status == LTH_OK) status = read_vectors(r, err);
+    if (status == LTH_OK) {
+        lth__input_ask(r->in, r->ctx);
+        status = read_vectors(r, err);
+    }
     if (status == LTH_OK) {
         warn_at_end(r, warns);
         r->v.offered = r->words;

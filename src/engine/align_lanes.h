@@ -37,7 +37,12 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-enum { STEP = 2, SKEW = LTH__ALIGN_PAD, STATE = 3 };
+enum {
+    STEP = 2,
+    SKEW = LTH__ALIGN_PAD,
+    STATE = 3,
+    CELLS_TO_ASK = 1 << 20 /* vectors of them, from one question whether to stop to the next */
+};
 
 static const double raised_from = 0x1p400, raised_by = 0x1p-780, most_sum = 0x1p900;
 
@@ -50,6 +55,7 @@ typedef struct align_plan {
     size_t bands;        /* of them                                        */
     size_t state, cells; /* vectors of a state, and of a block's cells     */
     size_t profile;      /* vectors of a table, for each letter of the shared one a row */
+    size_t asking;       /* blocks from one question whether to stop to the next        */
 } align_plan;
 
 static align_plan plan_align(const lth__align_job *job) {
@@ -59,6 +65,7 @@ static align_plan plan_align(const lth__align_job *job) {
                     .blocks = (job->rows + STEP - 1) / STEP,
                     .state = STATE * width,
                     .cells = STEP * width,
+                    .asking = CELLS_TO_ASK / (STEP * width) + 1,
                     .profile = (job->slots + 3) / 4 * 4 * width};
     p.height = BAND_BYTES / (p.cells * sizeof(vec)) + 1;
     /* As many bands as blocks of one take the least memory; where it is little, more of them. */
@@ -92,6 +99,11 @@ static size_t align_scratch(const lth__align_job *job, bool slopes) {
     return vectors * sizeof(vec);
 }
 
+/* Of so many cells, which are not few. */
+static bool stops_after(const lth__align_job *job, size_t cells) {
+    return job->stops && cells > CELLS_TO_ASK / 16 && job->stops(job->user);
+}
+
 /* What the table has of the shared letters with those of all lanes, four letters at a time. */
 static void look_up_letters(const lth__align_job *job, const double *table, size_t width,
                             vec *restrict out) {
@@ -99,6 +111,7 @@ static void look_up_letters(const lth__align_job *job, const double *table, size
     for (size_t i = 0; i < job->rows; i++) used[job->shared[i] / 4] = true;
     used[(job->slots - 1) / 4] = true; /* of the last row, if it is empty */
     for (size_t a = 0; a < job->slots; a += 4, table += 4 * job->slots, out += 4 * width) {
+        if (stops_after(job, 4 * width)) return;
         for (size_t k = 0; used[a / 4] && k < width; k++) {
             vec four[4];
             v_quads(table, job->letter + k * LANES, four);
@@ -199,11 +212,15 @@ static vec choose_level(const align_weights *w) {
     return one;
 }
 
+static bool stops_at(const lth__align_job *job, const align_plan *p, size_t block) {
+    return job->stops && block % p->asking == p->asking - 1 && job->stops(job->user);
+}
+
 /* Blocks first .. last - 1, for the first time or again; `cells` may be NULL. */
 INLINE void advance_all(const bool mirrored, const lth__align_job *job, const align_plan *p,
                         const align_room *m, size_t first, size_t last, bool again,
                         align_weights *w, vec *state, vec *cells) {
-    for (size_t b = first; b < last; b++) {
+    for (size_t b = first; b < last && !stops_at(job, p, b); b++) {
         if (!again) m->one[b] = choose_level(w);
         vec by = m->one[b] / w->one;
         if (multiply(by, p->state, state)) w->total *= by;
@@ -322,7 +339,7 @@ INLINE void go_back(const bool mirrored, const lth__align_job *job, const align_
         if (band + 1 < p->bands)
             advance_all(mirrored, job, p, m, first, end, true, &w, m->saved + band * p->state,
                         m->cells);
-        for (size_t b = end; b-- > first;) {
+        for (size_t b = end; b-- > first && !stops_at(job, p, b);) {
             multiply(level / m->one[b], 2 * p->width, m->state);
             w.one = level = m->one[b];
             retreat_block(job, m, b, &w, end_weight(sum, level, final),

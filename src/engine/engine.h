@@ -165,6 +165,8 @@ typedef struct lth__gapped_job {
     const uint8_t *row, *col;
     size_t rows, cols; /* their lengths, at least `width`  */
     uint8_t *scratch;  /* cols + 2 LTH__LETTER_PAD         */
+    /* For weights: the row may be a piece of a longer one, which has so many windows. */
+    size_t before, windows;
 } lth__gapped_job;
 
 enum {
@@ -196,10 +198,12 @@ typedef struct lth__align_job {
     size_t rows, cols; /* letters of the shared sequence, and of the longest other */
     bool mirrored;     /* the others are x, not y                                  */
     const uint32_t *shared, *letter;
-    const double *factor, *score; /* the second for slopes only                    */
-    size_t slots;                 /* letters there are, LTH__ALIGN_LETTERS at most */
-    double open, extend;          /* factors of what is skipped                    */
-    void *scratch;                /* align_scratch() bytes, 64-byte aligned        */
+    const double *factor, *score;    /* the second for slopes only                    */
+    size_t slots;                    /* letters there are, LTH__ALIGN_LETTERS at most */
+    double open, extend;             /* factors of what is skipped                    */
+    void *scratch;                   /* align_scratch() bytes, 64-byte aligned        */
+    bool (*stops)(const void *user); /* as of lth__ssk_job */
+    const void *user;
 } lth__align_job;
 
 enum { LTH__ALIGN_BEYOND = 2, LTH__ALIGN_PAD = 1, LTH__ALIGN_LETTERS = 68 };

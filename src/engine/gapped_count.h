@@ -154,7 +154,7 @@ static inline void weigh_hits(const lth__gapped_job *job, ptrdiff_t i, ptrdiff_t
     uint8_t same[BYTES];
     memcpy(same, &all, sizeof all);
     ptrdiff_t last = (ptrdiff_t)job->width - 1, cols = (ptrdiff_t)job->cols - last;
-    uint64_t row = weight[from_middle(i, (ptrdiff_t)job->rows - last)];
+    uint64_t row = weight[from_middle((ptrdiff_t)job->before + i, (ptrdiff_t)job->windows)];
     for (; rest != 0; rest &= rest - 1) {
         ptrdiff_t lane = __builtin_ctzll(rest);
         count[same[lane] - job->least] += row * weight[from_middle(j + lane, cols)];

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/parallel.h"
 #include "data/table.h"
 #include "kernel/core/field.h"
 #include "kernel/core/lookup.h"
@@ -220,24 +221,44 @@ static void forget(lth_encoder *e) {
         lth__symbols_free(e->spaces[n].grams);
         e->spaces[n].grams = NULL;
     }
+    e->has_encoded = false;
+}
+
+static lth_status encode_field(lth_encoder *e, size_t field, const lth_table *table,
+                               lth__sequences *out, lth_error *err) {
+    lth__lexicon *l = &e->lexicons[field];
+    l->ctx = e->ctx;
+    LTH_TRY(l->def->type->encode(l, table, !e->has_encoded, out, err));
+    return lth__parallel_ask(e->ctx);
+}
+
+typedef struct encoding {
+    const lth_table *table;
+    lth_items *items;
+} encoding;
+
+static lth_status encode_all(void *user, lth_error *err) {
+    encoding *all = user;
+    lth_encoder *e = all->items->encoder;
+    for (size_t f = 0; f < e->kernel->field_count; f++)
+        LTH_TRY(encode_field(e, f, all->table, &all->items->fields[f], err));
+    return lth__items_features(all->items, err);
 }
 
 lth_status lth_encode(lth_encoder *e, const lth_table *table, lth_items **out, lth_error *err) {
     if (lth_table_rows(table) >= UINT32_MAX)
         return lth__fail(err, LTH_EARG, "the table has too many rows: %zu", lth_table_rows(table));
     LTH_TRY(open_lexicons(e, err));
-    lth_items *items = NULL;
-    lth_status status = lth__items_create(e, lth_table_rows(table), &items, err);
-    for (size_t f = 0; f < e->kernel->field_count && status == LTH_OK; f++)
-        status = e->kernel->fields[f].type->encode(&e->lexicons[f], table, !e->has_encoded,
-                                                   &items->fields[f], err);
-    if (status == LTH_OK) status = lth__items_features(items, err);
+    encoding all = {.table = table};
+    bool first = !e->has_encoded;
+    lth_status status = lth__items_create(e, lth_table_rows(table), &all.items, err);
+    if (status == LTH_OK) status = lth__listening(e->ctx, encode_all, &all, err);
     if (status == LTH_OK) {
-        *out = items;
+        *out = all.items;
         return LTH_OK;
     }
-    lth_items_free(items);
-    if (!e->has_encoded) forget(e);
+    lth_items_free(all.items);
+    if (first) forget(e);
     return status;
 }
 

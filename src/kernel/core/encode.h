@@ -65,6 +65,7 @@ typedef struct lth__lexicon {
     lth__symbols *symbols;           /* NULL for fields that have none         */
     size_t known;                    /* symbols of the first table encoded     */
     void *own;                       /* what the field's type keeps            */
+    const lth_ctx *ctx;              /* asked whether to go on while rows are encoded */
     bool
         lent; /* symbols, and most of what `own` has, are those of another; see lth__encoder_lend */
 } lth__lexicon;

@@ -63,12 +63,16 @@ static void free_trie(void *own) {
 
 /* ---- Choosing n-grams ---- */
 
-static lth_status count_grams(const lth__sequences *texts, size_t n, lth__symbols *grams,
-                              lth_error *err) {
+enum { GRAMS_TO_ASK = 1 << 16 }; /* from one question whether to go on to the next */
+
+static lth_status count_grams(const lth_ctx *ctx, const lth__sequences *texts, size_t n,
+                              lth__symbols *grams, lth_error *err) {
+    lth__pace pace = {.ctx = ctx, .most = GRAMS_TO_ASK};
     for (size_t i = 0; i < texts->count; i++) {
         const lth__symbol *unit = lth__sequence_symbols(texts, i);
         size_t length = lth__sequence_length(texts, i);
         for (size_t k = 0; k + n <= length; k++) {
+            if (!lth__goes_on(&pace, 1)) return LTH_ECANCELED;
             const char *gram = (const char *)(unit + k);
             if (lth__symbols_intern(grams, gram, n * sizeof *unit) == LTH__NO_SYMBOL)
                 return lth__fail_memory(err, 0);
@@ -200,8 +204,8 @@ static lth_status build_trie(trie *t, size_t n, const lth__symbols *grams, const
 }
 
 /* The features that the first table gives. */
-static lth_status learn(const config *c, const lth__sequences *texts, size_t symbols,
-                        lth__feature_space *space, lth_error *err) {
+static lth_status learn(const lth_ctx *ctx, const config *c, const lth__sequences *texts,
+                        size_t symbols, lth__feature_space *space, lth_error *err) {
     if (space->own) free_trie(space->own); /* of other rows, or a table that failed */
     trie *t = space->own = lth__calloc(1, sizeof *t);
     space->free_own = free_trie;
@@ -209,7 +213,7 @@ static lth_status learn(const config *c, const lth__sequences *texts, size_t sym
     candidate *candidates = NULL;
     size_t count = 0;
     lth_status status = t && grams ? LTH_OK : lth__fail_memory(err, sizeof *t);
-    if (status == LTH_OK) status = count_grams(texts, c->n, grams, err);
+    if (status == LTH_OK) status = count_grams(ctx, texts, c->n, grams, err);
     if (status == LTH_OK) status = choose_grams(c, grams, &candidates, &count, err);
     if (status == LTH_OK) {
         t->symbols = symbols;
@@ -220,15 +224,25 @@ static lth_status learn(const config *c, const lth__sequences *texts, size_t sym
     return status;
 }
 
-/* ---- The weights of one text ---- */
+/* ---- The weights of one text: half of them where the caller is asked to stop ---- */
+
+enum { NODES_TO_ASK = 1 << 20 }; /* from one question whether to go on to the next */
+
+/* That end with a symbol, and a step itself. */
+static size_t nodes_of(const trie *t, lth__symbol c) {
+    if (c >= t->symbols) return 1;
+    return 1 + t->leaves.first[c + 1] - t->leaves.first[c] + t->inner.first[c + 1] -
+           t->inner.first[c];
+}
 
 /* Without gaps P_u(j) is 1 where u ends at j, and 0 elsewhere. */
-static void count_contiguous(const trie *t, const lth__symbol *unit, size_t length, double *Q,
-                             double *weight) {
+static void count_contiguous(const lth_ctx *ctx, const trie *t, const lth__symbol *unit,
+                             size_t length, double *Q, double *weight) {
     size_t root = t->inner.count;
+    lth__pace pace = {.ctx = ctx, .most = NODES_TO_ASK};
     memset(Q, 0, root * sizeof *Q);
     Q[root] = 1;
-    for (size_t j = 0; j < length; j++) {
+    for (size_t j = 0; j < length && lth__goes_on(&pace, nodes_of(t, unit[j])); j++) {
         lth__symbol c = unit[j], before = j > 0 ? unit[j - 1] : LTH__NO_SYMBOL;
         if (c < t->symbols) {
             for (size_t i = t->leaves.first[c]; i < t->leaves.first[c + 1]; i++)
@@ -242,13 +256,16 @@ static void count_contiguous(const trie *t, const lth__symbol *unit, size_t leng
     }
 }
 
-static void count_gapped(const trie *t, double gap, const lth__symbol *unit, size_t length,
-                         double *Q, double *weight) {
+static void count_gapped(const lth_ctx *ctx, const trie *t, double gap, const lth__symbol *unit,
+                         size_t length, double *Q, double *weight) {
     size_t root = t->inner.count;
+    lth__pace pace = {.ctx = ctx, .most = NODES_TO_ASK};
     double by_gap = 1 / gap, scale = 1;
     memset(Q, 0, root * sizeof *Q);
     for (size_t j = 0; j < length; j++, scale *= by_gap) {
-        if (scale * by_gap > largest_scale) {
+        bool rescales = scale * by_gap > largest_scale;
+        if (!lth__goes_on(&pace, nodes_of(t, unit[j]) + (rescales ? root : 0))) return;
+        if (rescales) {
             for (size_t i = 0; i < root; i++) Q[i] /= scale;
             scale = 1;
         }
@@ -274,6 +291,7 @@ typedef struct found {
 
 typedef struct jobs {
     const config *config;
+    const lth_ctx *ctx;
     const trie *trie;
     const lth__sequences *texts;
     double **scratch; /* by worker: Q with the root, then a weight for each feature */
@@ -306,9 +324,9 @@ static lth_status weigh_text(void *user, size_t text, unsigned worker, lth_error
     double *Q = *scratch, *weight = Q + nodes;
     memset(weight, 0, t->leaves.count * sizeof *weight);
     if (c->gap * largest_scale < 1)
-        count_contiguous(t, unit, length, Q, weight);
+        count_contiguous(j->ctx, t, unit, length, Q, weight);
     else
-        count_gapped(t, c->gap, unit, length, Q, weight);
+        count_gapped(j->ctx, t, c->gap, unit, length, Q, weight);
     return keep_found(weight, t->leaves.count, pow(c->match, 2 * (double)c->n), &j->found[text]);
 }
 
@@ -340,6 +358,7 @@ static lth_status weigh_all(const config *c, const trie *t, const lth__sequences
                             lth_ctx *ctx, lth__features *out, lth_error *err) {
     unsigned workers = ctx->options.threads;
     jobs j = {.config = c,
+              .ctx = ctx,
               .trie = t,
               .texts = texts,
               .scratch = lth__calloc(workers, sizeof *j.scratch),
@@ -366,7 +385,7 @@ static lth_status encode(const lth__node *node, lth_items *items, lth_error *err
     const lth__sequences *texts = &items->fields[node->field];
     if (!encoder->has_encoded) {
         size_t symbols = lth__symbols_count(encoder->lexicons[node->field].symbols);
-        LTH_TRY(learn(node->config, texts, symbols, space, err));
+        LTH_TRY(learn(encoder->ctx, node->config, texts, symbols, space, err));
     }
     return weigh_all(node->config, space->own, texts, encoder->ctx, &items->features[node->index],
                      err);

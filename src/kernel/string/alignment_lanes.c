@@ -109,6 +109,10 @@ static lth_status make_scratch(lth__aligner *a, lth__align_job *job, lth_error *
     return LTH_OK;
 }
 
+static bool stops(const void *ctx) {
+    return lth__parallel_ask(ctx) != LTH_OK;
+}
+
 lth_status lth__aligner_sum(lth__aligner *a, lth__letters_of one, const lth__letters_of *other,
                             size_t count, bool swapped, lth__alignments *out, lth_error *err) {
     const lth__scoring *s = a->scoring;
@@ -125,7 +129,9 @@ lth_status lth__aligner_sum(lth__aligner *a, lth__letters_of one, const lth__let
                               .score = a->score,
                               .slots = a->slots,
                               .open = exp(-s->beta * s->open),
-                              .extend = exp(-s->beta * s->extend)};
+                              .extend = exp(-s->beta * s->extend),
+                              .stops = s->ctx ? stops : NULL,
+                              .user = s->ctx};
         LTH_TRY(make_scratch(a, &job, err));
         a->engine->align(&job, sum, level, a->slopes ? slope : NULL);
     }
@@ -137,5 +143,5 @@ lth_status lth__aligner_sum(lth__aligner *a, lth__letters_of one, const lth__let
             out[i] =
                 put_together(s, sum[i], level[i], slope[i], slope[lanes + i], slope[2 * lanes + i]);
     }
-    return LTH_OK;
+    return s->ctx ? lth__parallel_ask(s->ctx) : LTH_OK;
 }

@@ -342,14 +342,14 @@ static lth_status attribute(const lth__node *node, const lth__eval *eval, const 
         h.y = &col;
         h.x = &b.row;
         h.reversed = false;
-        lth__gkm_walk(b.c, h.x, h.y, share_window, &h);
+        lth__gkm_walk(b.c, eval->ctx, h.x, h.y, share_window, &h);
         if (!b.c->both) continue;
         h.x = &other;
         h.reversed = true;
-        lth__gkm_walk(b.c, h.x, h.y, share_window, &h);
+        lth__gkm_walk(b.c, eval->ctx, h.x, h.y, share_window, &h);
     }
     lth__gkm_bench_close(&b);
-    return LTH_OK;
+    return lth__parallel_ask(eval->ctx);
 }
 
 /* ---- The family ---- */

@@ -57,8 +57,8 @@ static inline bool lth__gkm_equal(const lth__gkm_sequence *x, size_t i, const lt
 
 /* Told of the windows at i and j with `same` equal units, c->least at the least. */
 typedef void lth__gkm_window_fn(void *user, size_t i, size_t j, size_t same);
-void lth__gkm_walk(const lth__gkm_config *c, const lth__gkm_sequence *x, const lth__gkm_sequence *y,
-                   lth__gkm_window_fn *take, void *user);
+void lth__gkm_walk(const lth__gkm_config *c, const lth_ctx *ctx, const lth__gkm_sequence *x,
+                   const lth__gkm_sequence *y, lth__gkm_window_fn *take, void *user);
 
 /* One row, ready to be compared with columns: itself and its other strand. */
 typedef struct lth__gkm_bench {

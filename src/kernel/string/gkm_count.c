@@ -22,11 +22,17 @@ static void walk_diagonal(const config *c, const sequence *x, size_t i, const se
     }
 }
 
-void lth__gkm_walk(const config *c, const sequence *x, const sequence *y, lth__gkm_window_fn *take,
-                   void *user) {
+enum { WINDOWS_TO_ASK = 1 << 18 }; /* from one question whether to go on to the next */
+
+void lth__gkm_walk(const config *c, const lth_ctx *ctx, const sequence *x, const sequence *y,
+                   lth__gkm_window_fn *take, void *user) {
     if (x->length < c->width || y->length < c->width) return;
-    for (size_t i = x->length - c->width; i > 0; i--) walk_diagonal(c, x, i, y, 0, take, user);
-    for (size_t j = 0; j + c->width <= y->length; j++) walk_diagonal(c, x, 0, y, j, take, user);
+    size_t most = x->length < y->length ? x->length : y->length;
+    lth__pace pace = {.ctx = ctx, .most = WINDOWS_TO_ASK};
+    for (size_t i = x->length - c->width; i > 0 && lth__goes_on(&pace, most); i--)
+        walk_diagonal(c, x, i, y, 0, take, user);
+    for (size_t j = 0; j + c->width <= y->length && lth__goes_on(&pace, most); j++)
+        walk_diagonal(c, x, 0, y, j, take, user);
 }
 
 typedef struct counts {
@@ -77,7 +83,8 @@ static lth__gapped_job job_of(const bench *b, size_t strand, const sequence *col
                              .col = col->letter,
                              .rows = b->row.length,
                              .cols = col->length,
-                             .scratch = b->scratch};
+                             .scratch = b->scratch,
+                             .windows = b->row.length - b->c->width + 1};
 }
 
 /* Of a row and a column of bytes; too short for a window = none. */
@@ -88,37 +95,46 @@ static size_t strands_of(const bench *b, const sequence *col) {
 
 /* Windows of a row that are counted at once: counts are sums over them, and between two pieces a
  * call may be canceled. */
-enum { PIECE = 4096 };
+static size_t piece_for(const bench *b, size_t cols) {
+    enum { MOST = 4096, LEAST = 64 };
+    size_t pairs = b->weight ? (size_t)1 << 28 : (size_t)1 << 32, windows = pairs / (cols + 1);
+    return windows > MOST ? MOST : windows < LEAST ? LEAST : windows;
+}
 
 /* The piece that begins with this window; false = there is none, or no need for it: then whoever
  * asks next hears that the call was canceled. */
-static bool take_piece(const bench *b, const lth__gapped_job *whole, size_t first,
+static bool take_piece(const bench *b, const lth__gapped_job *whole, size_t first, size_t piece,
                        lth__gapped_job *out) {
-    size_t windows = whole->rows - whole->width + 1;
+    size_t windows = whole->windows;
     if (first >= windows || (first > 0 && lth__parallel_ask(b->ctx) != LTH_OK)) return false;
     *out = *whole;
     out->row += first;
-    out->rows = (windows - first < PIECE ? windows - first : PIECE) + whole->width - 1;
+    out->before = first;
+    out->rows = (windows - first < piece ? windows - first : piece) + whole->width - 1;
     return true;
 }
 
 void lth__gkm_count(const bench *b, sequence col, uint64_t *n) {
     counts all = {.b = b, .length = col.length, .n = n};
-    if (!col.letter) lth__gkm_walk(b->c, &b->row, &col, count_window, &all);
+    if (!col.letter) lth__gkm_walk(b->c, b->ctx, &b->row, &col, count_window, &all);
+    size_t windows = piece_for(b, col.length);
     for (size_t s = 0; col.letter && s < strands_of(b, &col); s++) {
         lth__gapped_job job = job_of(b, s, &col), piece;
-        if (b->weight) /* which go by the middle of the whole row */
-            b->engine->gapped_weigh(&job, b->weight, n);
-        for (size_t first = 0; !b->weight && take_piece(b, &job, first, &piece); first += PIECE)
-            b->engine->gapped(&piece, n);
+        for (size_t first = 0; take_piece(b, &job, first, windows, &piece); first += windows) {
+            if (b->weight)
+                b->engine->gapped_weigh(&piece, b->weight, n);
+            else
+                b->engine->gapped(&piece, n);
+        }
     }
 }
 
 static double sum_worths(const bench *b, const sequence *col) {
     uint64_t sum = 0;
+    size_t windows = piece_for(b, col->length);
     for (size_t s = 0; s < strands_of(b, col); s++) {
         lth__gapped_job job = job_of(b, s, col), piece;
-        for (size_t first = 0; take_piece(b, &job, first, &piece); first += PIECE)
+        for (size_t first = 0; take_piece(b, &job, first, windows, &piece); first += windows)
             sum += b->engine->gapped_sum(&piece, b->c->worth);
     }
     return (double)sum;

@@ -254,9 +254,11 @@ static lth_status collect_rows(void *user, size_t job, unsigned worker, lth_erro
     room r = {.found = block, .other = block + most};
     lth_status status = lth__gkm_bench_open(c->space->c, c->sides, c->eval->ctx, &r.bench, err);
     for (size_t i = first; status == LTH_OK && i < c->items->count && i < first + ROWS_TO_A_JOB;
-         i++)
+         i++) {
         collect_row(c, &r, i);
-    if (status == LTH_OK) lth__gkm_bench_close(&r.bench);
+        status = lth__parallel_ask(c->eval->ctx);
+    }
+    lth__gkm_bench_close(&r.bench);
     lth__free(block);
     return status;
 }

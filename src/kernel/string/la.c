@@ -181,6 +181,7 @@ static lth_status make_state(const lth__node *node, const lth__eval *eval, state
     lth__scoring_make(c->matrix, lth__node_value(node, eval, BETA),
                       lth__node_value(node, eval, OPEN), lth__node_value(node, eval, EXTEND),
                       &s->scoring);
+    s->scoring.ctx = eval->ctx;
     s->power = lth__node_value(node, eval, POWER);
     LTH_TRY(make_side(node, eval, eval->rows, s, &s->rows, err));
     warn_of_empty(eval, &s->rows);
@@ -269,7 +270,6 @@ static lth_status compare_row(const lth__eval *eval, const state *s, const lth__
         w->place[w->count++] = c;
         if (w->count < lth__aligner_lanes(aligner)) continue;
         LTH_TRY(compare_waiting(s, tile, row, aligner, swapped, w, out, err));
-        LTH_TRY(lth__parallel_ask(eval->ctx));
     }
     for (int swapped = 0; swapped < 2; swapped++) {
         if (all[swapped].count > 0)
@@ -389,6 +389,7 @@ static lth_status guess(const lth__node *node, const lth__eval *eval, double sca
     for (size_t k = 0; k < HALVINGS && pairs > 0 && status == LTH_OK; k++) {
         double middle = (lo + hi) / 2;
         lth__scoring_make(c->matrix, exp(middle), value[OPEN], value[EXTEND], &s.scoring);
+        s.scoring.ctx = eval->ctx;
         double near = s.power * mean_log_ratio(&s, x, y, pairs, room);
         *(near > -1 ? &lo : &hi) = middle;
         status = lth__parallel_ask(eval->ctx);

@@ -47,13 +47,20 @@ typedef struct room {
     void *row;              /* by letter of y: what is kept of it */
 } room;
 
+/* Before the i-th row of cells. */
+static inline bool goes_on(const lth__scoring *s, size_t i, size_t n) {
+    enum { CELLS_TO_ASK = 1 << 18 };
+    if (!s->ctx || (i + 1) % (CELLS_TO_ASK / n + 1) != 0) return true;
+    return lth__parallel_ask(s->ctx) == LTH_OK;
+}
+
 /* Of the row above there are M, X, and all three of a cell; Y goes along. `sums` is WEIGHT + 1 or
  * SUMS. */
 static inline void sum_plainly(const lth__scoring *s, int sums, const uint32_t *x, size_t m,
                                const uint32_t *y, size_t n, const room *r, double *total) {
     double open = exp(-s->beta * s->open), extend = exp(-s->beta * s->extend);
     memset(r->row, 0, 3 * (size_t)sums * n * sizeof(double));
-    for (size_t i = 0; i < m; i++) {
+    for (size_t i = 0; i < m && goes_on(s, i, n); i++) {
         double corner[SUMS] = {0}, skip_y[SUMS] = {0}, *pair = r->row;
         score_letter(s, x[i], y, n, r->score, r->factor);
         for (size_t j = 0; j < n; j++, pair += 3 * sums) {
@@ -184,7 +191,7 @@ static inline int sum_by_levels(const lth__scoring *s, int sums, const uint32_t 
     step t = {.open = exp(-s->beta * s->open), .extend = exp(-s->beta * s->extend)};
     cell *row = r->row;
     memset(row, 0, n * sizeof *row);
-    for (size_t i = 0; i < m; i++) {
+    for (size_t i = 0; i < m && goes_on(s, i, n); i++) {
         cell corner = {.level = 0}, left = corner;
         score_letter(s, x[i], y, n, r->score, r->factor);
         for (size_t j = 0; j < n; j++) {

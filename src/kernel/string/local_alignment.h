@@ -31,6 +31,7 @@
 #ifndef LTH_LOCAL_ALIGNMENT_H
 #define LTH_LOCAL_ALIGNMENT_H
 
+#include "base/parallel.h"
 #include "kernel/string/substitution.h"
 
 /* So that no step from one cell to the next takes its sums up by a whole level, or down by two:
@@ -45,6 +46,9 @@ typedef struct lth__scoring {
     double same, other; /* their scores                                */
     double score[LTH__MOST_LETTERS * LTH__MOST_LETTERS];  /* by the numbers of letters */
     double factor[LTH__MOST_LETTERS * LTH__MOST_LETTERS]; /* exp(beta score) */
+    /* Asked now and then whether to go on: if not, what is found means nothing. NULL at first: it
+     * is not asked. */
+    const lth_ctx *ctx;
 } lth__scoring;
 
 /* By a matrix; NULL = identity: 5 for the same letter, -4 for another. */

@@ -283,11 +283,11 @@ static lth_status attribute(const lth__node *node, const lth__eval *eval, const 
             h.W = W[col];
             for (size_t j = of[0]; j < of[1]; j++) {
                 h.y = &s->cols.run[j];
-                lth__gkm_walk(&all, h.x, h.y, share_window, &h);
+                lth__gkm_walk(&all, eval->ctx, h.x, h.y, share_window, &h);
             }
         }
     }
-    return LTH_OK;
+    return lth__parallel_ask(eval->ctx);
 }
 
 /* ---- The family ---- */

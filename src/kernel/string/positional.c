@@ -177,13 +177,19 @@ typedef struct matches {
     uint64_t *bits; /* and one more, which is 0 */
     size_t count;   /* of such numbers          */
     size_t planes;  /* of the texts             */
+    lth__pace pace; /* of such numbers          */
+    bool canceled;  /* counts mean nothing      */
 } matches;
+
+enum { NUMBERS_TO_ASK = 1 << 16 }; /* from one question whether to go on to the next */
 
 static bool open_matches(matches *m, const lth__node *node, const lth__eval *eval) {
     size_t rows = eval->rows->fields[node->field].longest;
     size_t cols = eval->cols->fields[node->field].longest, most = rows > cols ? rows : cols;
     const state *s = eval->state[node->index];
-    *m = (matches){.bits = lth__alloc(most / BITS + 2, sizeof *m->bits), .planes = s->rows.planes};
+    *m = (matches){.bits = lth__alloc(most / BITS + 2, sizeof *m->bits),
+                   .planes = s->rows.planes,
+                   .pace = {.ctx = eval->ctx, .most = NUMBERS_TO_ASK}};
     return m->bits != NULL;
 }
 
@@ -217,6 +223,12 @@ static bool lengthen(matches *m) {
     return any != 0;
 }
 
+/* Before a diagonal whose texts have so many units. */
+static bool goes_on(matches *m, size_t units) {
+    m->canceled |= !lth__goes_on(&m->pace, units / BITS + 1);
+    return !m->canceled;
+}
+
 static size_t count_words(const matches *m) {
     size_t count = 0;
     for (size_t i = 0; i < m->count; i++) count += (size_t)__builtin_popcountll(m->bits[i]);
@@ -239,7 +251,7 @@ static void count_along(const lth__positional *c, diagonal d, matches *m, double
 /* Adds to count[c * stride]. */
 static void count_pair(const lth__positional *c, text x, text y, matches *m, double *count,
                        size_t stride) {
-    for (size_t t = 0; is_within_reach(c, x, y, t); t++) {
+    for (size_t t = 0; is_within_reach(c, x, y, t) && goes_on(m, x.length); t++) {
         count_along(c, diagonal_of(x, y, t), m, count, stride);
         if (t > 0) count_along(c, diagonal_of(y, x, t), m, count, stride);
     }
@@ -296,7 +308,7 @@ static const double *count_row(counting *k, size_t row) {
         text y = text_at(&s->cols, tile->col[j]);
         count_pair(k->node->config, x, y, &k->matches, count + j, k->stride);
     }
-    return count;
+    return k->matches.canceled ? NULL : count;
 }
 
 /* Worth it where a pair has few of them. */
@@ -433,6 +445,7 @@ static lth_status fill_diagonal(void *user, size_t index, unsigned worker, lth_e
     for (size_t i = first; i < last && status == LTH_OK; i++) {
         status = lth__parallel_ask(job->eval->ctx);
         if (status == LTH_OK) compare_with_itself(job, i, &m, count);
+        if (m.canceled) status = LTH_ECANCELED;
     }
     lth__free(m.bits);
     lth__free(count);
@@ -467,7 +480,7 @@ static void share_along(const lth__positional *c, const state *s, diagonal d, do
 
 static void share_pair(const lth__positional *c, const state *s, text x, text y, double W,
                        matches *m, double *share) {
-    for (size_t t = 0; is_within_reach(c, x, y, t); t++) {
+    for (size_t t = 0; is_within_reach(c, x, y, t) && goes_on(m, x.length); t++) {
         if (t < x.length) share_along(c, s, diagonal_of(x, y, t), W, m, share + t);
         if (t > 0) share_along(c, s, diagonal_of(y, x, t), W, m, share);
     }
@@ -485,6 +498,7 @@ lth_status lth__positional_attribute(const lth__node *node, const lth__eval *eva
         text y = text_at(&s->cols, tile->col[j]);
         status = lth__parallel_ask(eval->ctx);
         if (status == LTH_OK) share_pair(node->config, s, x, y, W[j], &m, share);
+        if (m.canceled) status = LTH_ECANCELED;
     }
     lth__free(m.bits);
     return status;

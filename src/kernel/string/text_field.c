@@ -100,8 +100,9 @@ static lth_status encode_rows(const lth__lexicon *l, const lth_table *table, siz
         size_t length;
         const char *text;
         LTH_TRY(lth__text_cell(l->def, table, i, column, room, &text, &length, err));
-        LTH_TRY(lth__units_split(text, length, (lth__units)l->def->units, l->def->lower, l->symbols,
-                                 &out->symbols, &used, &capacity, err));
+        LTH_TRY(lth__units_split_long(l->ctx, text, length, (lth__units)l->def->units,
+                                      l->def->lower, l->symbols, &out->symbols, &used, &capacity,
+                                      err));
         out->start[i + 1] = used;
         size_t units = lth__sequence_length(out, i);
         if (units > out->longest) out->longest = units;
