@@ -306,7 +306,7 @@ static lth_status fail_size(const lth__zarr *z, const char *file, size_t size, l
 }
 
 static lth_status check_size(const lth__zarr *z, int folder, const char *name, lth_error *err) {
-    struct stat found;
+    struct stat found = {0};
     if (fstatat(folder, name, &found, 0) == 0 && S_ISREG(found.st_mode) &&
         (size_t)found.st_size == lth__zarr_tile_bytes(&z->shape))
         return LTH_OK;

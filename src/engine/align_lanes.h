@@ -33,9 +33,8 @@
  */
 #include <string.h>
 
+#include "base/copied.h"
 #include "engine/engine.h"
-
-#define INLINE static inline __attribute__((always_inline))
 
 enum {
     STEP = 2,
@@ -121,8 +120,8 @@ static void look_up_letters(const lth__align_job *job, const double *table, size
 }
 
 /* Of the r-th row of a block: what a profile has of its letter, from column 0 on. */
-INLINE const vec *row_of(const lth__align_job *job, const vec *profile, size_t width, size_t block,
-                         size_t r) {
+LTH__COPIED const vec *row_of(const lth__align_job *job, const vec *profile, size_t width,
+                              size_t block, size_t r) {
     size_t row = block * STEP + r;
     size_t letter = row < job->rows ? job->shared[row] : job->slots - 1;
     return profile + letter * width + SKEW;
@@ -152,9 +151,9 @@ static void begin_state(size_t width, vec *state) {
 }
 
 /* A block of rows; M is kept where asked for: [row][column]. */
-INLINE void advance(const bool mirrored, const bool keeps, const lth__align_job *job,
-                    const vec *profile, size_t block, align_weights *w, vec *restrict state,
-                    vec *restrict cells) {
+LTH__COPIED void advance(const bool mirrored, const bool keeps, const lth__align_job *job,
+                         const vec *profile, size_t block, align_weights *w, vec *restrict state,
+                         vec *restrict cells) {
     const size_t width = job->cols + 2 * SKEW;
     const vec *factor[STEP] = {row_of(job, profile, width, block, 0),
                                row_of(job, profile, width, block, 1) - 1};
@@ -217,9 +216,9 @@ static bool stops_at(const lth__align_job *job, const align_plan *p, size_t bloc
 }
 
 /* Blocks first .. last - 1, for the first time or again; `cells` may be NULL. */
-INLINE void advance_all(const bool mirrored, const lth__align_job *job, const align_plan *p,
-                        const align_room *m, size_t first, size_t last, bool again,
-                        align_weights *w, vec *state, vec *cells) {
+LTH__COPIED void advance_all(const bool mirrored, const lth__align_job *job, const align_plan *p,
+                             const align_room *m, size_t first, size_t last, bool again,
+                             align_weights *w, vec *state, vec *cells) {
     for (size_t b = first; b < last && !stops_at(job, p, b); b++) {
         if (!again) m->one[b] = choose_level(w);
         vec by = m->one[b] / w->one;
@@ -241,7 +240,8 @@ static void put_sums(const lth__align_job *job, const align_weights *w, const ve
     }
 }
 
-INLINE void align_values(const bool mirrored, const lth__align_job *job, double *sum, int *level) {
+LTH__COPIED void align_values(const bool mirrored, const lth__align_job *job, double *sum,
+                              int *level) {
     const align_plan p = plan_align(job);
     const align_room m = lay_out_align(&p, job->scratch, false);
     align_weights w = begin_weights(job);
@@ -259,8 +259,8 @@ typedef struct align_sums {
 } align_sums;
 
 /* A row. Of each column: the weight of the run that goes down, and f a of the row below. */
-INLINE void retreat(const lth__align_job *job, const align_room *m, size_t row,
-                    const align_weights *w, vec end, const vec *restrict M, align_sums *sums) {
+LTH__COPIED void retreat(const lth__align_job *job, const align_room *m, size_t row,
+                         const align_weights *w, vec end, const vec *restrict M, align_sums *sums) {
     const size_t width = job->cols + 2 * SKEW;
     const vec *factor = m->factor + job->shared[row] * width + SKEW;
     const vec *score = m->score + job->shared[row] * width + SKEW;
@@ -294,8 +294,9 @@ INLINE void retreat(const lth__align_job *job, const align_room *m, size_t row,
 }
 
 /* Rows of a block, but for one that is none. */
-INLINE void retreat_block(const lth__align_job *job, const align_room *m, size_t block,
-                          const align_weights *w, vec end, const vec *cells, align_sums *sums) {
+LTH__COPIED void retreat_block(const lth__align_job *job, const align_room *m, size_t block,
+                               const align_weights *w, vec end, const vec *cells,
+                               align_sums *sums) {
     const size_t width = job->cols + 2 * SKEW;
     for (size_t r = STEP; r-- > 0;) {
         size_t row = block * STEP + r;
@@ -312,8 +313,8 @@ static vec end_weight(const double *sum, vec one, vec final) {
 }
 
 /* All rows, with what is saved where a band begins, and the cells of the last one. */
-INLINE align_weights go_forwards(const bool mirrored, const lth__align_job *job,
-                                 const align_plan *p, const align_room *m) {
+LTH__COPIED align_weights go_forwards(const bool mirrored, const lth__align_job *job,
+                                      const align_plan *p, const align_room *m) {
     align_weights w = begin_weights(job);
     begin_state(p->width, m->state);
     for (size_t band = 0; band < p->bands; band++) {
@@ -326,8 +327,8 @@ INLINE align_weights go_forwards(const bool mirrored, const lth__align_job *job,
     return w;
 }
 
-INLINE void go_back(const bool mirrored, const lth__align_job *job, const align_plan *p,
-                    const align_room *m, const double *sum, align_sums *sums) {
+LTH__COPIED void go_back(const bool mirrored, const lth__align_job *job, const align_plan *p,
+                         const align_room *m, const double *sum, align_sums *sums) {
     const vec final = m->one[p->blocks - 1];
     vec level = final;
     memset(m->state, 0, p->state * sizeof(vec));
@@ -357,8 +358,8 @@ static void put_slopes(const lth__align_job *job, const align_sums *s, double *s
     v_store_double(slope + 2 * LANES, skipped);
 }
 
-INLINE void align_slopes(const bool mirrored, const lth__align_job *job, double *sum, int *level,
-                         double *slope) {
+LTH__COPIED void align_slopes(const bool mirrored, const lth__align_job *job, double *sum,
+                              int *level, double *slope) {
     const align_plan p = plan_align(job);
     const align_room m = lay_out_align(&p, job->scratch, true);
     align_sums sums = {v_zero(), v_zero(), v_zero(), v_zero()};

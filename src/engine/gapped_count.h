@@ -18,6 +18,7 @@
 #include <arm_neon.h>
 #endif
 
+#include "base/copied.h"
 #include "engine/engine.h"
 
 typedef uint8_t bytes __attribute__((vector_size(BYTES)));
@@ -64,9 +65,8 @@ static inline bytes begin(const uint8_t *x, const uint8_t *y, ptrdiff_t last) {
 }
 
 /* With `kinds` known when this is compiled, the sums stay in registers: bytes, for 255 windows. */
-static inline __attribute__((always_inline)) void sweep(const lth__gapped_job *job, ptrdiff_t rows,
-                                                        ptrdiff_t cols, size_t kinds,
-                                                        uint64_t *count) {
+LTH__COPIED void sweep(const lth__gapped_job *job, ptrdiff_t rows, ptrdiff_t cols, size_t kinds,
+                       uint64_t *count) {
     bytes sum[LTH__MOST_WIDTH + 1], kind[LTH__MOST_WIDTH + 1];
     ptrdiff_t last = (ptrdiff_t)job->width - 1;
     const uint8_t *x = job->row, *inside = mark_columns(job, cols);

@@ -5,9 +5,11 @@
  * (exp(r) - 1 - r) / r^2 at Chebyshev's points; what they leave out is below 2e-17 and 2e-8 of
  * exp(r).
  */
+#include "base/copied.h"
+
 enum { EXP_IS_DOUBLE = sizeof(real) == sizeof(double) };
 
-static inline __attribute__((always_inline)) vec v_exp(vec x) {
+LTH__COPIED vec v_exp(vec x) {
     typedef __typeof__(x < x) integers;
     static const double of_doubles[] = {
         1,

@@ -16,8 +16,8 @@ static size_t patterns_scratch(size_t cols) {
 
 /* A_n of one more symbol, summed as ssk() does it. `before` NULL = 1 everywhere, `after` NULL = is
  * not needed. */
-INLINE vec add_unit(const lth__pattern_job *job, uint32_t symbol, const vec *before,
-                    vec *restrict after) {
+LTH__COPIED vec add_unit(const lth__pattern_job *job, uint32_t symbol, const vec *before,
+                         vec *restrict after) {
     const scheme c = plan(job->order, LTH__MATCH_EXACT, ALONG_NOTHING);
     const size_t columns = block_columns(&c);
     const vec g = v_set1((real)job->gap), one = v_set1(1);

@@ -39,7 +39,7 @@ static inline vec sim_at(const lth__ssk_job *job, size_t j, size_t k) {
 }
 
 /* P of row j becomes P of row j + 1. */
-INLINE void advance_levels(const size_t levels, const lth__ssk_job *job, size_t j, vec *P) {
+LTH__COPIED void advance_levels(const size_t levels, const lth__ssk_job *job, size_t j, vec *P) {
     const vec g = v_set1((real)job->gap);
     vec q[LTH__MAX_ORDER];
     for (size_t i = 0; i < levels; i++) q[i] = v_zero();
@@ -56,8 +56,9 @@ INLINE void advance_levels(const size_t levels, const lth__ssk_job *job, size_t 
 }
 
 /* Writes Sbar of row j and moves the adjoint state R from row j + 1 to row j. */
-INLINE void retreat_levels(const size_t levels, const lth__ssk_job *job, size_t j, const vec *P,
-                           vec *restrict R, const vec *weight, double *restrict out) {
+LTH__COPIED void retreat_levels(const size_t levels, const lth__ssk_job *job, size_t j,
+                                const vec *P, vec *restrict R, const vec *weight,
+                                double *restrict out) {
     const vec g = v_set1((real)job->gap);
     vec v[LTH__MAX_ORDER];
     for (size_t i = 0; i < levels; i++) v[i] = v_zero();

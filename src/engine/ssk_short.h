@@ -56,7 +56,7 @@ static size_t ssk_short_scratch(const lth__ssk_short *job, bool slopes) {
 /* ---- Similarities of all cells ---- */
 
 /* Rows j .. j + rows - 1, at most LTH__ROW_STEP. */
-INLINE void fill_rows(const int rows, bool decays, bool weighed, const lth__ssk_short *job,
+LTH__COPIED void fill_rows(const int rows, bool decays, bool weighed, const lth__ssk_short *job,
                       short_room x, size_t j) {
     const vec minus_decay = v_set1((real)-job->decay);
     const vec *row_weight = job->row_weight, *col_weight = job->col_weight;
@@ -82,7 +82,7 @@ INLINE void fill_rows(const int rows, bool decays, bool weighed, const lth__ssk_
     }
 }
 
-INLINE void fill_similarities(bool decays, bool weighed, const lth__ssk_short *job, short_room x) {
+LTH__COPIED void fill_similarities(bool decays, bool weighed, const lth__ssk_short *job, short_room x) {
     for (size_t j = 0; j < job->rows; j += LTH__ROW_STEP) {
         switch (job->rows - j) {
         case 1: fill_rows(1, decays, weighed, job, x, j); break;
@@ -112,7 +112,7 @@ typedef struct short_line {
 } short_line;
 
 /* One cell, of whose levels the first `some` have a P. `next` is the P below. */
-INLINE void forward_cell(const int levels, const int some, const short_way way, vec g, vec s,
+LTH__COPIED void forward_cell(const int levels, const int some, const short_way way, vec g, vec s,
                          const vec *P, vec *next, vec *restrict Q, short_line *x) {
     vec a = s, da = v_zero();
     x->sum[0] += s;
@@ -142,7 +142,7 @@ INLINE void forward_cell(const int levels, const int some, const short_way way, 
 
 /* Row j, which has `some` = min(j, levels) levels. The states of rows are `stride` apart, those of
  * cells `step`. */
-INLINE void forward_row(const int levels, const int some, const short_way way,
+LTH__COPIED void forward_row(const int levels, const int some, const short_way way,
                         const lth__ssk_short *job, short_room x, size_t j, short_line *total) {
     const vec g = v_set1((real)job->gap), *S = x.S + j * job->cols;
     const size_t step = (size_t)(way == BY_GAP ? 2 * levels : levels);
@@ -165,7 +165,7 @@ INLINE void forward_row(const int levels, const int some, const short_way way,
 }
 
 /* The last row, with all levels: nothing follows on it. */
-INLINE void forward_end(const int levels, const short_way way, const lth__ssk_short *job,
+LTH__COPIED void forward_end(const int levels, const short_way way, const lth__ssk_short *job,
                         short_room x, size_t j, short_line *total) {
     const size_t step = (size_t)(way == BY_GAP ? 2 * levels : levels);
     const vec *S = x.S + j * job->cols, *P = x.P + (way == KEEPING ? j * job->cols * step : 0);
@@ -181,7 +181,7 @@ INLINE void forward_end(const int levels, const short_way way, const lth__ssk_sh
     }
 }
 
-INLINE void go_forward(const int levels, const short_way way, const lth__ssk_short *job,
+LTH__COPIED void go_forward(const int levels, const short_way way, const lth__ssk_short *job,
                        short_room x, double *value, double *slope) {
     short_line total;
     size_t j = (size_t)levels;
@@ -206,7 +206,7 @@ INLINE void go_forward(const int levels, const short_way way, const lth__ssk_sho
 /* ---- Back ---- */
 
 /* One cell: `some` of its levels have a P, `behind` have a v. E is where S was. */
-INLINE void backward_cell(const int levels, const int some, const int behind, vec g, vec *E,
+LTH__COPIED void backward_cell(const int levels, const int some, const int behind, vec g, vec *E,
                           const vec *P, const vec *Q, vec *restrict R, const vec *nu, vec *v,
                           vec *by_gap) {
     vec s = *E, e = nu[0] + v[0];
@@ -225,7 +225,7 @@ INLINE void backward_cell(const int levels, const int some, const int behind, ve
     *E = e * s;
 }
 
-INLINE void backward_row(const int levels, const int some, const lth__ssk_short *job, short_room x,
+LTH__COPIED void backward_row(const int levels, const int some, const lth__ssk_short *job, short_room x,
                          size_t j, const vec *nu, vec *total) {
     const size_t step = (size_t)levels, stride = job->cols * step;
     const vec g = v_set1((real)job->gap), *P = x.P + j * stride, *Q = x.Q + j * stride;
@@ -252,7 +252,7 @@ INLINE void backward_row(const int levels, const int some, const lth__ssk_short 
 }
 
 /* The last row, with all levels: R and v begin there. */
-INLINE void backward_end(const int levels, const lth__ssk_short *job, short_room x, size_t j,
+LTH__COPIED void backward_end(const int levels, const lth__ssk_short *job, short_room x, size_t j,
                          const vec *nu) {
     const size_t step = (size_t)levels;
     vec *S = x.S + j * job->cols;
@@ -269,7 +269,7 @@ INLINE void backward_end(const int levels, const lth__ssk_short *job, short_room
     }
 }
 
-INLINE void go_back(const int levels, const lth__ssk_short *job, short_room x, double *slope) {
+LTH__COPIED void go_back(const int levels, const lth__ssk_short *job, short_room x, double *slope) {
     vec nu[LTH__MAX_ORDER], by_gap[LTH__MAX_ORDER];
 #pragma GCC unroll 8
     for (int i = 0; i <= levels; i++) {
@@ -307,7 +307,7 @@ static __attribute__((noinline)) void add_similarities(const lth__ssk_short *job
     v_store_double(slope + LTH__SHORT_BY_RARITY * LANES, by_rarity);
 }
 
-INLINE void short_pass(const int n, const lth__ssk_short *job, double *value, double *slope) {
+LTH__COPIED void short_pass(const int n, const lth__ssk_short *job, double *value, double *slope) {
     const short_way way = way_of(job, slope != NULL);
     short_room x;
     share_room(job, way, &x);

@@ -19,9 +19,8 @@
  */
 #include <string.h>
 
+#include "base/copied.h"
 #include "engine/engine.h"
-
-#define INLINE static inline __attribute__((always_inline))
 
 /* Which derivative is taken. */
 typedef enum along { ALONG_NOTHING, ALONG_GAP, ALONG_SLOPE } along;
@@ -52,8 +51,8 @@ typedef struct strip {
 
 /* Similarities of LTH__ROW_STEP rows: out[column][row]. `quads` or s and the table are those of the
  * rows. */
-INLINE void look_up(lth__match match, const real *table, const uint32_t *s, const uint32_t *t,
-                    size_t columns, vec *restrict out) {
+LTH__COPIED void look_up(lth__match match, const real *table, const uint32_t *s, const uint32_t *t,
+                         size_t columns, vec *restrict out) {
     for (size_t k = 0; k < columns; k++, out += LTH__ROW_STEP, t += LANES) {
         if (match == LTH__MATCH_QUADS) {
             v_quads(table, t, out);
@@ -64,14 +63,14 @@ INLINE void look_up(lth__match match, const real *table, const uint32_t *s, cons
     }
 }
 
-INLINE vec times_sim(bool exact, mask equal, vec sim, vec x) {
+LTH__COPIED vec times_sim(bool exact, mask equal, vec sim, vec x) {
     if (exact) return v_keep(equal, x);
     return sim * x;
 }
 
 /* Copies of their own, which the compiler can keep in registers. */
-INLINE void load_rows(const int levels, const int rows, const int kinds, const strip *x, size_t j,
-                      vec q[][LTH__MOST_LEVELS], vec dq[][LTH__MOST_LEVELS]) {
+LTH__COPIED void load_rows(const int levels, const int rows, const int kinds, const strip *x,
+                           size_t j, vec q[][LTH__MOST_LEVELS], vec dq[][LTH__MOST_LEVELS]) {
 #pragma GCC unroll 4
     for (int r = 0; r < rows; r++) {
 #pragma GCC unroll 8
@@ -83,8 +82,8 @@ INLINE void load_rows(const int levels, const int rows, const int kinds, const s
     }
 }
 
-INLINE void store_rows(const int levels, const int rows, const int kinds, const strip *x, size_t j,
-                       vec q[][LTH__MOST_LEVELS], vec dq[][LTH__MOST_LEVELS]) {
+LTH__COPIED void store_rows(const int levels, const int rows, const int kinds, const strip *x,
+                            size_t j, vec q[][LTH__MOST_LEVELS], vec dq[][LTH__MOST_LEVELS]) {
     if (!x->keep) return;
 #pragma GCC unroll 4
     for (int r = 0; r < rows; r++) {
@@ -97,8 +96,8 @@ INLINE void store_rows(const int levels, const int rows, const int kinds, const 
     }
 }
 
-INLINE void sweep_rows(const int levels, const int rows, const source from, const along way,
-                       const stand at, const strip *x, size_t j) {
+LTH__COPIED void sweep_rows(const int levels, const int rows, const source from, const along way,
+                            const stand at, const strip *x, size_t j) {
     const bool tangent = way != ALONG_NOTHING, exact = from == FROM_SYMBOLS;
     const int kinds = tangent ? 2 : 1;
     const vec g = v_set1(x->gap), one = v_set1(1);
@@ -177,8 +176,8 @@ INLINE void sweep_rows(const int levels, const int rows, const source from, cons
     }
 }
 
-INLINE void sweep(const int levels, const int rows, const source from, const along way,
-                  const stand at, const strip *given) {
+LTH__COPIED void sweep(const int levels, const int rows, const source from, const along way,
+                       const stand at, const strip *given) {
     const strip x = *given; /* which no store can change */
     for (size_t j = 0; j < x.rows; j += (size_t)rows)
         sweep_rows(levels, rows, from, way, at, &x, j);

@@ -13,6 +13,7 @@
  * no value depends on the tile. */
 #include <string.h>
 
+#include "base/copied.h"
 #include "base/parallel.h"
 #include "kernel/tree/ptk_sweep.h"
 
@@ -27,9 +28,7 @@ typedef lth__ptk_match match;
 typedef lth__ptk_entry entry;
 typedef lth__ptk_program program;
 
-/* All that follows is compiled twice: with derivatives and without. */
-#define INLINE static inline __attribute__((always_inline))
-
+/* What is copied below is compiled twice: with derivatives and without. */
 enum {
     MOST_KEPT = 1 << 21,   /* reals of rows that come again */
     WORK_TO_ASK = 1 << 20, /* steps */
@@ -37,28 +36,28 @@ enum {
 
 /* ---- Numbers ---- */
 
-INLINE number get(const double *at, bool slopes) {
+LTH__COPIED number get(const double *at, bool slopes) {
     return slopes ? (number){at[0], at[1], at[2]} : (number){at[0], 0, 0};
 }
 
-INLINE void put(double *at, number x, bool slopes) {
+LTH__COPIED void put(double *at, number x, bool slopes) {
     at[0] = x.value;
     if (!slopes) return;
     at[1] = x.by_decay;
     at[2] = x.by_gap;
 }
 
-INLINE number sum_of(number a, number b) {
+LTH__COPIED number sum_of(number a, number b) {
     return (number){a.value + b.value, a.by_decay + b.by_decay, a.by_gap + b.by_gap};
 }
 
-INLINE number product(number a, number b) {
+LTH__COPIED number product(number a, number b) {
     return (number){a.value * b.value, a.value * b.by_decay + b.value * a.by_decay,
                     a.value * b.by_gap + b.value * a.by_gap};
 }
 
 /* times gap^e */
-INLINE number skip(const lth__ptk_plan *p, number a, size_t e) {
+LTH__COPIED number skip(const lth__ptk_plan *p, number a, size_t e) {
     return (number){p->power[e] * a.value, p->power[e] * a.by_decay,
                     p->power[e] * a.by_gap + p->slope[e] * a.value};
 }
@@ -71,7 +70,7 @@ typedef struct children {
     size_t count;
 } children;
 
-INLINE number load(number c, const ref *r, uint32_t column, bool slopes) {
+LTH__COPIED number load(number c, const ref *r, uint32_t column, bool slopes) {
     number base = {r->soft ? 0 : c.value, r->soft ? 0 : c.by_decay, r->soft ? 0 : c.by_gap};
     if (r->at) return sum_of(base, get(r->at + (slopes ? 3 : 1) * (size_t)column, slopes));
     return r->only == column ? sum_of(base, r->one) : base;
@@ -104,7 +103,7 @@ static void make_chain(const sweep *x, const entry *e, const group *g, children 
 }
 
 /* With A_t = Delta_t (1 + sum over s before t of gap^(skipped) A_s): their sum. */
-INLINE number follow(const sweep *x, const chain *c, size_t j, bool slopes) {
+LTH__COPIED number follow(const sweep *x, const chain *c, size_t j, bool slopes) {
     number A[LTH__PTK_MATCHES], sum = {0, 0, 0};
     for (size_t t = 0; t < c->count; t++) {
         A[t] = load(x->base, c->child[t], c->kid[t][j], slopes);
@@ -130,7 +129,7 @@ static bool goes_on(sweep *x, size_t work) {
 
 /* The same over all children: with A_uv = Delta_uv (1 + P_uv), where P sums what ended strictly
  * before (u, v) in both lists, Q <- gap Q + A along v, P <- gap P + Q along u. */
-INLINE number loop_over(sweep *x, const group *g, children c, size_t j, bool slopes) {
+LTH__COPIED number loop_over(sweep *x, const group *g, children c, size_t j, bool slopes) {
     const uint32_t *kid = x->meeting.kids + g->first_kid + j,
                    *kid_bands = x->meeting.kid_bands + g->first_band;
     number *P = x->along, sum = {0, 0, 0};
@@ -156,7 +155,7 @@ INLINE number loop_over(sweep *x, const group *g, children c, size_t j, bool slo
 /* ---- A row ---- */
 
 /* E of the columns of an entry, from `out` on. */
-INLINE void fill_entry(sweep *x, const entry *e, children c, double *out, bool slopes) {
+LTH__COPIED void fill_entry(sweep *x, const entry *e, children c, double *out, bool slopes) {
     const group *g = &x->meeting.groups[e->group];
     number decay = {x->meeting.plan->decay, 1, 0};
     size_t lanes = slopes ? 3 : 1;
@@ -179,7 +178,7 @@ INLINE void fill_entry(sweep *x, const entry *e, children c, double *out, bool s
 }
 
 /* All columns of the band, which the program leaves at decay children(i,j). */
-INLINE void make_soft(sweep *x, const band *b, const double *sigma, double *at, bool slopes) {
+LTH__COPIED void make_soft(sweep *x, const band *b, const double *sigma, double *at, bool slopes) {
     size_t lanes = slopes ? 3 : 1;
     for (size_t j = 0; j < b->width; j++) {
         number delta = sum_of(x->base, get(at + j * lanes, slopes));
@@ -187,7 +186,8 @@ INLINE void make_soft(sweep *x, const band *b, const double *sigma, double *at, 
     }
 }
 
-INLINE void fill_row(sweep *x, const program *p, const band *b, children c, ref *out, bool slopes) {
+LTH__COPIED void fill_row(sweep *x, const program *p, const band *b, children c, ref *out,
+                          bool slopes) {
     const entry *e = x->meeting.entries + p->entry, *end = e + p->entries;
     size_t lanes = slopes ? 3 : 1;
     if (!out->at) { /* one column or none */
@@ -254,7 +254,7 @@ static void add_up(double *restrict sum, const double *restrict from, size_t rea
     for (size_t j = 0; j < reals; j++) sum[j] += from[j];
 }
 
-INLINE void add_row(sweep *x, const program *p, const ref *r, size_t tree, bool slopes) {
+LTH__COPIED void add_row(sweep *x, const program *p, const ref *r, size_t tree, bool slopes) {
     const band *b = &x->meeting.bands[r->band];
     const entry *e = x->meeting.entries + p->entry, *end = e + p->entries;
     size_t lanes = slopes ? 3 : 1;
@@ -305,7 +305,7 @@ static void count_pairs(sweep *x, const lth__symbol *node, size_t nodes) {
     }
 }
 
-INLINE void give_values(const sweep *x, size_t tree, lth__ptk_wanted wanted, bool slopes) {
+LTH__COPIED void give_values(const sweep *x, size_t tree, lth__ptk_wanted wanted, bool slopes) {
     const meeting *m = &x->meeting;
     for (size_t c = 0; c < m->tile->cols; c++) {
         size_t at = tree * m->tile->cols + c;
@@ -351,8 +351,8 @@ static double share_of(const sweep *x, const ref *r) {
 /* ---- Trees ---- */
 
 /* A node, whose children are on top of the stack. */
-INLINE lth_status make_row(sweep *x, const lth__symbol *node, size_t nodes, size_t i,
-                           const program *p, ref *out, bool slopes, lth_error *err) {
+LTH__COPIED lth_status make_row(sweep *x, const lth__symbol *node, size_t nodes, size_t i,
+                                const program *p, ref *out, bool slopes, lth_error *err) {
     const row *w = row_at(x, node[i]);
     const band *b = &x->meeting.bands[w->band];
     size_t count = lth__forest_subtree(x->meeting.plan->forest, node[i])->children;
@@ -379,8 +379,8 @@ static void pop(sweep *x, size_t count) {
     }
 }
 
-INLINE lth_status sweep_tree(sweep *x, size_t tree, lth__ptk_wanted wanted, bool slopes,
-                             lth_error *err) {
+LTH__COPIED lth_status sweep_tree(sweep *x, size_t tree, lth__ptk_wanted wanted, bool slopes,
+                                  lth_error *err) {
     const lth__sequences *trees = x->meeting.plan->rows;
     size_t item = x->meeting.tile->row[tree], nodes = lth__sequence_length(trees, item);
     const lth__symbol *node = lth__sequence_symbols(trees, item);

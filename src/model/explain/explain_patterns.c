@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/copied.h"
 #include "base/parallel.h"
 #include "kernel/string/text_field.h"
 #include "kernel/tree/heaviest.h"
@@ -83,10 +84,8 @@ static lth_status items_of(const candidates *c, const size_t *id, size_t count, 
 }
 
 /* phi_u of a text; inlined, so that what ended earlier stays in registers. */
-static inline __attribute__((always_inline)) double count_units(const lth__symbol *unit,
-                                                                const size_t n,
-                                                                const lth__symbol *text,
-                                                                size_t length, double gap) {
+LTH__COPIED double count_units(const lth__symbol *unit, const size_t n, const lth__symbol *text,
+                               size_t length, double gap) {
     double before[LONGEST] = {0}, sum = 0; /* of what ended earlier, by how much is matched */
     for (size_t j = 0; j < length; j++) {
         double ends[LONGEST];
