@@ -1,6 +1,7 @@
 /* A model of either kind, as the command line uses it: from standard input too, with names for what
  * can be explained. */
 #include "model.h"
+#include "output.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -10,7 +11,7 @@
 /* All of standard input, freed with free(); false = errno says why. */
 static bool read_stdin(char **bytes, size_t *size) {
     char block[1 << 16];
-    FILE *all = open_memstream(bytes, size);
+    FILE *all = text_stream(bytes, size);
     size_t count = 0;
     if (!all) return false;
     while ((count = fread(block, 1, sizeof block, stdin)) > 0)

@@ -324,7 +324,7 @@ LTH_API void lth_kernel_free(lth_kernel *kernel);
 
 /* The expression in canonical form with the current values: parsing it gives the same kernel.
  * Writes at most `capacity` bytes with a closing NUL and returns the length it needed, less the
- * NUL. */
+ * NUL; 0 = out of memory. */
 LTH_API size_t lth_kernel_print(const lth_kernel *kernel, char *buffer, size_t capacity);
 
 /* The i-th table column the kernel reads, or NULL past the last. Ranges such as f1..f17 are given

@@ -93,9 +93,11 @@ static int open_locked(const char *path, mode_t mode) {
     if (file < 0) return -1;
     struct stat status;
     flock(file, LOCK_EX); /* where there are no locks, nothing is swept either */
-    if (fstat(file, &status) == 0 && status.st_nlink > 0) return file;
+    int number = fstat(file, &status) == 0 ? EEXIST : errno;
+    if (number == EEXIST && status.st_nlink > 0) return file;
+    if (number != EEXIST) unlink(path);
     close(file);
-    errno = EEXIST;
+    errno = number;
     return -1;
 }
 

@@ -130,7 +130,7 @@ static lth_status read_file(lth_design *d, const char *name, lth__campaign_stamp
     lth_table_options_init(&options);
     options.format = LTH_TABLE_TSV;
     *stamp = stamp_of(path);
-    bool missing = access(path, F_OK) != 0;
+    bool missing = access(path, F_OK) != 0 && errno == ENOENT;
     lth_status status = missing ? lth__fail_at(err, LTH_EIO, path, 0, 0, "is not there: %s", lost)
                                 : lth_table_read(d->ctx, path, &options, out, err);
     lth__free(path);
