@@ -195,6 +195,17 @@ lth_status lth__durable_settle(const char *folder, lth_error *err) {
     return number == 0 ? LTH_OK : fail_write(folder, number, err);
 }
 
+lth_status lth__durable_folder(const char *path, lth_error *err) {
+    size_t length = strlen(path);
+    while (length > 1 && path[length - 1] == '/') length--;
+    while (length > 0 && path[length - 1] != '/') length--;
+    char *parent = lth__strndup(length ? path : ".", length ? length : 1);
+    if (!parent) return lth__fail_memory(err, length + 1);
+    int number = mkdir(path, 0777) == 0 || errno == EEXIST ? sync_folder(parent) : errno;
+    lth__free(parent);
+    return number == 0 ? LTH_OK : fail_write(path, number, err);
+}
+
 size_t lth__durable_space(const char *folder) {
     struct statvfs disk;
     if (statvfs(folder, &disk) != 0) return SIZE_MAX;

@@ -8,12 +8,12 @@ lth_status lth__json_read(const char *text, size_t length, size_t flags, json_t 
     if (!why) why = &own;
     errno = 0;
     json_t *value = json_loadb(text, length, flags, why);
-    if (value) {
-        *out = value;
-        return LTH_OK;
-    }
-    /* Jansson says "invalid token" when it could not have the memory for one. */
-    if (json_error_code(why) == json_error_out_of_memory || errno == ENOMEM)
+    /* Jansson says "invalid token" when it could not have the memory for one, and leaves out
+     * letters of a text without a word. */
+    if (errno == ENOMEM || (!value && json_error_code(why) == json_error_out_of_memory)) {
+        json_decref(value);
         return lth__fail_memory(err, 0);
-    return LTH_EFORMAT;
+    }
+    if (value) *out = value;
+    return value ? LTH_OK : LTH_EFORMAT;
 }

@@ -141,11 +141,6 @@ static lth_status check_folder(const char *path, lth_error *err) {
     return status;
 }
 
-static lth_status make_folder(const char *path, lth_error *err) {
-    if (mkdir(path, 0777) == 0 || errno == EEXIST) return LTH_OK;
-    return lth__fail_at(err, LTH_EIO, path, 0, 0, "cannot write: %s", strerror(errno));
-}
-
 static lth_status check_is_array(const char *path, bool *out, lth_error *err) {
     char *name = join(path, ".zarray");
     if (!name) return lth__fail_memory(err, 0);
@@ -156,17 +151,19 @@ static lth_status check_is_array(const char *path, bool *out, lth_error *err) {
     return lth__fail_at(err, LTH_EIO, path, 0, 0, "cannot read: %s", strerror(number));
 }
 
-/* .zarray comes last: what has one is whole. */
+/* .zarray comes last: what has one is whole. So does each step get to the disk before the next. */
 lth_status lth__zarr_create(const char *path, const lth__zarr_shape *shape,
                             const lth__zarr_text *texts, lth_error *err) {
     LTH_TRY(check_byte_order(err));
     bool there;
-    LTH_TRY(make_folder(path, err));
+    LTH_TRY(lth__durable_folder(path, err));
     LTH_TRY(check_is_array(path, &there, err));
     if (there) return LTH_OK;
     LTH_TRY(check_folder(path, err));
     LTH_TRY(create_json(path, ".zattrs", collect(texts), err));
-    return create_json(path, ".zarray", describe(shape), err);
+    LTH_TRY(lth__durable_settle(path, err));
+    LTH_TRY(create_json(path, ".zarray", describe(shape), err));
+    return lth__durable_settle(path, err);
 }
 
 /* ---- Opening ---- */
