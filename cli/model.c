@@ -176,3 +176,18 @@ bool model_concerns(lth_model *m, size_t i, size_t class) {
     find_classes(m, i, &positive, &negative);
     return positive == class || negative == class;
 }
+
+lth_status model_explain(const lth_model *m, const lth_table *table, size_t row,
+                         const lth_explain_options *wanted, lth_reasons **out, lth_error *err) {
+    lth_reasons *reasons = NULL;
+    lth_status status = lth_model_explain(m, table, row, wanted, &reasons, err);
+    if (status != LTH_OK) return status;
+    for (size_t i = 0; i < lth_reasons_summarise(reasons)->rows; ++i) {
+        if (lth_model_row_line(m, lth_reasons_row_at(reasons, i)->row)) continue;
+        lth_reasons_free(reasons);
+        *err = (lth_error){.status = LTH_ENOMEM, .message = "out of memory"};
+        return LTH_ENOMEM;
+    }
+    *out = reasons;
+    return LTH_OK;
+}

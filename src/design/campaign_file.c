@@ -104,9 +104,9 @@ static bool has_head_alone(const char *path) {
     if (lth__file_open(path, &file, NULL) != LTH_OK) return false;
     do c = fgetc(file);
     while (c != EOF && c != '\n');
-    bool alone = c == EOF || fgetc(file) == EOF;
+    bool alone = (c == EOF || fgetc(file) == EOF) && !ferror(file);
     fclose(file);
-    return alone && !ferror(file);
+    return alone;
 }
 
 /* Empty, or with what is left of a campaign whose beginning was cut short: rows.tsv without rows.
