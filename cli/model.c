@@ -1,6 +1,7 @@
 /* A model of either kind, as the command line uses it: from standard input too, with names for what
  * can be explained. */
 #include "model.h"
+#include "output.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -10,7 +11,7 @@
 /* All of standard input, freed with free(); false = errno says why. */
 static bool read_stdin(char **bytes, size_t *size) {
     char block[1 << 16];
-    FILE *all = open_memstream(bytes, size);
+    FILE *all = text_stream(bytes, size);
     size_t count = 0;
     if (!all) return false;
     while ((count = fread(block, 1, sizeof block, stdin)) > 0)
@@ -174,4 +175,19 @@ bool model_concerns(lth_model *m, size_t i, size_t class) {
     size_t positive, negative;
     find_classes(m, i, &positive, &negative);
     return positive == class || negative == class;
+}
+
+lth_status model_explain(const lth_model *m, const lth_table *table, size_t row,
+                         const lth_explain_options *wanted, lth_reasons **out, lth_error *err) {
+    lth_reasons *reasons = NULL;
+    lth_status status = lth_model_explain(m, table, row, wanted, &reasons, err);
+    if (status != LTH_OK) return status;
+    for (size_t i = 0; i < lth_reasons_summarise(reasons)->rows; ++i) {
+        if (lth_model_row_line(m, lth_reasons_row_at(reasons, i)->row)) continue;
+        lth_reasons_free(reasons);
+        *err = (lth_error){.status = LTH_ENOMEM, .message = "out of memory"};
+        return LTH_ENOMEM;
+    }
+    *out = reasons;
+    return LTH_OK;
 }

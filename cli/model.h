@@ -66,4 +66,9 @@ const char *posterior_name(lth_posterior posterior);
 void print_svm(const lth_svm *svm);
 void json_put_svm(json_writer *w, const lth_svm *svm);
 
+/* lth_model_explain(), and the lines of the training rows that it names can be had by this thread:
+ * there is room for them. */
+lth_status model_explain(const lth_model *m, const lth_table *table, size_t row,
+                         const lth_explain_options *wanted, lth_reasons **out, lth_error *err);
+
 #endif

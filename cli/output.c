@@ -89,6 +89,59 @@ int finish_stdout(void) {
     return EXIT_FAILED;
 }
 
+/* ---- Texts in memory ---- */
+
+typedef struct kept_text {
+    char **text;
+    size_t *size, room;
+    bool lost;
+} kept_text;
+
+static ssize_t keep_bytes(void *cookie, const char *bytes, size_t count) {
+    kept_text *k = cookie;
+    size_t size = *k->size + count, room = k->room;
+    while (room <= size) room *= 2;
+    char *larger = k->lost ? NULL : room == k->room ? *k->text : realloc(*k->text, room);
+    k->lost = larger == NULL;
+    if (k->lost) return 0;
+    memcpy(larger + *k->size, bytes, count);
+    larger[size] = 0;
+    *k->text = larger;
+    *k->size = size;
+    k->room = room;
+    return (ssize_t)count;
+}
+
+static int end_text(void *cookie) {
+    kept_text *k = cookie;
+    bool lost = k->lost;
+    if (lost) {
+        free(*k->text);
+        *k->text = NULL;
+    }
+    free(k);
+    return lost ? EOF : 0;
+}
+
+FILE *text_stream(char **text, size_t *size) {
+    enum { FIRST_ROOM = 1 << 10 };
+    kept_text *k = malloc(sizeof *k);
+    char *first = calloc(1, FIRST_ROOM);
+    FILE *stream =
+        k && first
+            ? fopencookie(k, "w", (cookie_io_functions_t){.write = keep_bytes, .close = end_text})
+            : NULL;
+    if (!stream) {
+        free(k);
+        free(first);
+        return NULL;
+    }
+    *k = (kept_text){.text = text, .size = size, .room = FIRST_ROOM};
+    *text = first;
+    *size = 0;
+    return stream;
+}
+
 /* ---- Files of text ---- */
 
 /* Fewer bytes than asked for tell the stream of a failure; the output remembers which. */

@@ -27,6 +27,10 @@ int text_open(text_file *f, const char *path);
 /* `keep` false, or anything that was lost: no file. A no-op when not open. */
 int text_close(text_file *f, bool keep);
 
+/* A stream that makes a text, to be freed with free(). fclose() fails if any of it is lost, for
+ * want of memory, and then *text is NULL: that of open_memstream() ends early without a word. */
+FILE *text_stream(char **text, size_t *size);
+
 /* `text` cut into lines of at most `width` columns, each after the first indented. */
 void print_wrapped(const char *text, size_t indent, size_t width);
 

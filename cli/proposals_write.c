@@ -166,7 +166,7 @@ int chosen_explain(const chosen *c, size_t i, size_t objective, bool only_parts,
     wanted.target = out->function;
     if (only_parts) wanted.patterns = wanted.rows = 0;
     lth_status status =
-        lth_model_explain(out->model, c->rows, chosen_row(c, i), &wanted, &out->reasons, &err);
+        model_explain(out->model, c->rows, chosen_row(c, i), &wanted, &out->reasons, &err);
     return status == LTH_OK ? session_check_interrupt(c->session) : session_fail(c->session, &err);
 }
 

@@ -547,7 +547,8 @@ int session_write_npy(session *s, const char *path, const double *data, const si
 
 char *kernel_text(const lth_kernel *kernel) {
     size_t length = lth_kernel_print(kernel, NULL, 0);
-    char *text = malloc(length + 1);
-    if (text) lth_kernel_print(kernel, text, length + 1);
-    return text;
+    char *text = length > 0 ? malloc(length + 1) : NULL;
+    if (!text || lth_kernel_print(kernel, text, length + 1) == length) return text;
+    free(text);
+    return NULL;
 }

@@ -5,6 +5,7 @@
 #define _GNU_SOURCE 1 /* pipe2, strchrnul */
 
 #include "validity.h"
+#include "output.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -155,7 +156,7 @@ static int ask(validity *v, const char *const *texts, size_t count, bool *valid)
     size_t size;
     int code = write_texts(v, texts, count, &input);
     if (code) return code;
-    FILE *answers = open_memstream(&text, &size);
+    FILE *answers = text_stream(&text, &size);
     if (!answers) code = out_of_memory();
     if (!code) code = run_command(v, input, answers);
     fclose(input);

@@ -324,7 +324,7 @@ LTH_API void lth_kernel_free(lth_kernel *kernel);
 
 /* The expression in canonical form with the current values: parsing it gives the same kernel.
  * Writes at most `capacity` bytes with a closing NUL and returns the length it needed, less the
- * NUL. */
+ * NUL; 0 = out of memory. */
 LTH_API size_t lth_kernel_print(const lth_kernel *kernel, char *buffer, size_t capacity);
 
 /* The i-th table column the kernel reads, or NULL past the last. Ranges such as f1..f17 are given
@@ -1376,7 +1376,7 @@ LTH_API lth_status lth_svm_patterns(const lth_svm *svm, size_t problem, size_t c
 
 /* What a training row was, as far as the model keeps it: its tokens with blanks between them, its
  * tree in brackets, its numbers; by the kernel's columns. Borrowed until this thread's next call.
- * NULL past the last row. */
+ * NULL past the last row; and for lack of memory, which errno says: ENOMEM. */
 LTH_API const char *lth_gp_row_text(const lth_gp *gp, size_t row, size_t column);
 /* The same of an SVM's support rows. */
 LTH_API const char *lth_svm_row_text(const lth_svm *svm, size_t row, size_t column);

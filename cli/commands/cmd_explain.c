@@ -177,7 +177,7 @@ static int explain_function(job *j, size_t row, size_t function) {
     wanted.target = function;
     if (j->options->patterns != NOT_GIVEN) wanted.patterns = j->options->patterns;
     if (j->options->rows != NOT_GIVEN) wanted.rows = j->options->rows;
-    lth_status status = lth_model_explain(j->model, j->table, row, &wanted, &reasons, &err);
+    lth_status status = model_explain(j->model, j->table, row, &wanted, &reasons, &err);
     if (status == LTH_EFORMAT)
         return session_fail_input(&j->session, &err, j->options->arguments[1]);
     if (status != LTH_OK) return session_fail(&j->session, &err);

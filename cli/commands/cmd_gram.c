@@ -1,5 +1,6 @@
 /* luthier gram: Gram matrices, their gradients, and every order of a string kernel. */
 #include <ctype.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,7 +86,8 @@ static int check_usage(const options *o) {
 static int check_store(job *j) {
     const char *path = j->options->output;
     struct stat found;
-    if (stat(path, &found) != 0) return check_output(path);
+    int number = stat(path, &found) == 0 ? 0 : errno;
+    if (number == ENOENT || number == ENOTDIR) return check_output(path);
     if (j->store.resume || j->options->part) return EXIT_DONE;
     lth_error err = {.status = LTH_EARG};
     snprintf(err.file, sizeof err.file, "%s", path);

@@ -1,6 +1,4 @@
 /* luthier propose: which rows to measure next. */
-#define _GNU_SOURCE 1 /* open_memstream */
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -222,7 +220,7 @@ static int write_page(job *j, const chosen *c) {
 static int write_text(job *j, const chosen *c) {
     char *text = NULL;
     size_t size = 0;
-    FILE *to = open_memstream(&text, &size); /* what fails half-way is never seen */
+    FILE *to = text_stream(&text, &size); /* what fails half-way is never seen */
     if (!to) return out_of_memory();
     int code = j->as == AS_JSON ? write_chosen_json(to, c) : write_chosen_tsv(to, c);
     bool lost = ferror(to) != 0;

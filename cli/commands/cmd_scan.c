@@ -1,6 +1,7 @@
 /* luthier scan: what a model expects of windows along sequences. A record is read, its windows are
  * predicted in blocks and written, so that memory holds one record and one block. */
 #include <ctype.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,6 +47,7 @@ static int look_at_rows(job *j, size_t *median) {
     size_t most = lth_model_rows(j->model), count = 0;
     size_t *length = calloc(most + 1, sizeof *length);
     if (!length) return out_of_memory();
+    errno = 0;
     for (const char *text; count < most && (text = lth_model_row_text(j->model, count, 0)) != NULL;
          ++count)
         for (; *text; ++text) {
@@ -53,10 +55,11 @@ static int look_at_rows(job *j, size_t *median) {
             j->allowed[(unsigned char)*text] = true;
             ++length[count];
         }
+    bool lost = count < most && errno == ENOMEM;
     qsort(length, count, sizeof *length, by_size);
     *median = count > 0 ? length[count / 2] : 0;
     free(length);
-    return EXIT_DONE;
+    return lost ? out_of_memory() : EXIT_DONE;
 }
 
 static void choose_letters(job *j, bool known) {

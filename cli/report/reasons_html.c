@@ -1,11 +1,10 @@
 /* Reasons as a section of a web page, as the live page of the server shows them: the prediction,
  * the texts with their words marked, patterns, training rows, and where the doubt comes from. */
-#define _GNU_SOURCE 1 /* open_memstream */
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "output.h"
 #include "report/html.h"
 #include "report/reasons.h"
 
@@ -199,7 +198,7 @@ static void write_name(FILE *out, const char *before, const char *name) {
 static char *heading_of(const explanation *x) {
     char *text = NULL;
     size_t size;
-    FILE *out = open_memstream(&text, &size);
+    FILE *out = text_stream(&text, &size);
     if (!out) return NULL;
     if (x->table) fprintf(out, "Row %zu: ", lth_table_number(x->table, x->row));
     write_name(out, "", x->of.target);

@@ -1,12 +1,11 @@
 /* A page about a campaign: how far it is, what it has found, how good its predictions were. */
-#define _GNU_SOURCE 1 /* open_memstream */
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "campaign_view.h"
 #include "model.h"
+#include "output.h"
 #include "report/html.h"
 #include "report/report.h"
 #include "report/svg.h"
@@ -320,7 +319,7 @@ static int write_pending(page *p) {
 int write_campaign_page(session *s, const campaign_view *v, const char *title, const char *path) {
     char *text = NULL;
     size_t size = 0;
-    page p = {.report = {.session = s, .title = title, .out = open_memstream(&text, &size)},
+    page p = {.report = {.session = s, .title = title, .out = text_stream(&text, &size)},
               .view = v};
     if (!p.report.out) return out_of_memory();
     open_report_page(&p.report);

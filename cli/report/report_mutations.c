@@ -1,10 +1,9 @@
 /* Sections of a report on sequences: what each mutation adds, and how much each site counts. */
-#define _GNU_SOURCE 1 /* open_memstream */
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "output.h"
 #include "report/html.h"
 #include "report/report.h"
 #include "report/svg_sites.h"
@@ -256,7 +255,7 @@ int write_mutations_page(session *s, lth_model *m, const mutations *of, const ch
     report r = {.session = s, .model = m, .title = title, .mutations = *of};
     r.which = "the wild type";
     int code = scan_asked(&r, s->options->latent);
-    if (!code) r.out = open_memstream(&page, &size);
+    if (!code) r.out = text_stream(&page, &size);
     if (!code && !r.out) code = out_of_memory();
     if (!code) {
         open_report_page(&r);

@@ -1,6 +1,4 @@
 /* The page of a report: its sections, its table of contents, and the pieces that sections share. */
-#define _GNU_SOURCE 1 /* open_memstream */
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -125,7 +123,7 @@ int make_report(session *s, lth_model *m, const char *title, const held_out *dat
     char *text = NULL;
     report r = {.session = s, .model = m, .title = title, .data = data};
     int code = find_mutations(&r, wild);
-    if (!code) r.out = open_memstream(&text, size); /* what fails half-way is never seen */
+    if (!code) r.out = text_stream(&text, size); /* what fails half-way is never seen */
     if (!code) code = r.out ? write_page(&r) : out_of_memory();
     mutations_close(&r.mutations);
     mutation_scan_close(&r.scan);

@@ -1,10 +1,9 @@
 /* A page about rows that were chosen to be measured: the rows, where they lie, how they differ. */
-#define _GNU_SOURCE 1 /* open_memstream */
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "output.h"
 #include "proposals.h"
 #include "report/html.h"
 #include "report/report.h"
@@ -87,7 +86,7 @@ static int put_reasons(page *p, size_t i) {
         size_t size = 0;
         FILE *to = NULL;
         code = chosen_explain(p->chosen, i, o, true, &why);
-        if (!code && why.reasons) to = open_memstream(&text, &size);
+        if (!code && why.reasons) to = text_stream(&text, &size);
         if (to) {
             if (p->objectives > 1) fprintf(to, "%s%s: ", o ? "; " : "", objective_name(p, o, NULL));
             write_heaviest(to, p->chosen, i, why.reasons);
@@ -475,7 +474,7 @@ int write_chosen_page(const chosen *c, const lth_table *candidates, const char *
               .candidates = candidates,
               .count = chosen_count(c)};
     while (objective_name(&p, p.objectives, NULL)) ++p.objectives;
-    p.report.out = open_memstream(&text, &size);
+    p.report.out = text_stream(&text, &size);
     int code = p.report.out ? write_all(&p) : out_of_memory();
     if (!code) code = write_page_file(path, text, size);
     free(text);

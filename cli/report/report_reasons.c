@@ -1,5 +1,6 @@
 /* Sections of a report on why: the heaviest patterns of a model, and the rows that surprise it
  * most, with the words that made it predict what it did. */
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -180,16 +181,16 @@ static int find_surprises(report *r, size_t target, surprise **out) {
 
 /* Of several columns all of them, of one its text with the words marked. */
 static int write_row_text(report *r, size_t row, size_t target) {
+    errno = 0;
     if (has_several_columns(r)) {
         const char *line = lth_model_row_line(r->model, row);
         if (line) html_short(r->out, line, 1000);
-        return EXIT_DONE;
+        return line || errno != ENOMEM ? EXIT_DONE : out_of_memory();
     }
     const char *column = lth_kernel_column(lth_model_kernel(r->model), 0);
     const char *kept = lth_model_row_text(r->model, row, 0);
     char *text = kept ? strdup(kept) : NULL; /* the next call would take it away */
-    if (kept && !text) return out_of_memory();
-    if (!text) return EXIT_DONE;
+    if (!text) return errno == ENOMEM ? out_of_memory() : EXIT_DONE;
     lth_reasons *reasons = NULL;
     int code = explain_row(r, text, target, &reasons);
     if (!code && !reasons) html_short(r->out, text, 1000);

@@ -1,9 +1,8 @@
 /* A page about simulated campaigns: how fast they come to the best rows, against random choice. */
-#define _GNU_SOURCE 1 /* open_memstream */
-
 #include <math.h>
 #include <stdlib.h>
 
+#include "output.h"
 #include "report/html.h"
 #include "report/report.h"
 #include "report/svg.h"
@@ -148,7 +147,7 @@ int write_simulation_page(const simulation *s, const char *title, const char *pa
     char *text = NULL;
     size_t size = 0;
     double *rows = malloc(s->steps * sizeof *rows);
-    report r = {.title = title, .out = rows ? open_memstream(&text, &size) : NULL};
+    report r = {.title = title, .out = rows ? text_stream(&text, &size) : NULL};
     for (size_t i = 0; rows && i < s->steps; ++i) rows[i] = (double)(s->start + i * s->count);
     if (r.out) write_page(&r, s, rows);
     int code = r.out ? close_report_page(&r, EXIT_DONE) : out_of_memory();

@@ -130,7 +130,7 @@ static bool explain_function(asked *a, size_t function, problem *why) {
     wanted.rows = a->query->rows;
     lth_error err = {0};
     lth_reasons *reasons = NULL;
-    if (lth_model_explain(a->model, a->prediction.table, 0, &wanted, &reasons, &err) != LTH_OK)
+    if (model_explain(a->model, a->prediction.table, 0, &wanted, &reasons, &err) != LTH_OK)
         return fail(&err, a->rows, why);
     write_reasons(a, function, reasons);
     lth_reasons_free(reasons);

@@ -1,7 +1,6 @@
 /* Requests of luthier serve: what their heads ask for, their bodies, and what they are answered. */
-#define _GNU_SOURCE 1 /* open_memstream */
-
 #include "serve/serve_http.h"
+#include "output.h"
 
 #include <stdio_ext.h>
 #include <stdlib.h>
@@ -120,11 +119,11 @@ static void respond(server *s, request *r, unsigned status, const char *text, si
 static char *print_problem(const problem *p, size_t *size) {
     char *visible = NULL, *text = NULL;
     size_t length;
-    FILE *out = open_memstream(&visible, &length);
+    FILE *out = text_stream(&visible, &length);
     if (!out) return NULL;
     write_visible(out, p->text, strlen(p->text));
     fclose(out);
-    out = visible ? open_memstream(&text, size) : NULL;
+    out = visible ? text_stream(&text, size) : NULL;
     if (out) {
         json_writer json = {.to = out};
         json_begin_object(&json, NULL);
@@ -154,7 +153,7 @@ static void note_patience(const server *s, request *r) {
 }
 
 static void make_answer(server *s, request *r, worker *w, size_t *size) {
-    FILE *out = open_memstream(&r->text, size);
+    FILE *out = text_stream(&r->text, size);
     if (!out) {
         set_problem(&r->problem, 503, "out of memory");
         return;

@@ -1,7 +1,5 @@
 /* The log of requests: a line of JSON for each. A line that cannot be written is lost, and counted:
  * a full disk stops nobody. */
-#define _GNU_SOURCE 1 /* open_memstream */
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -10,6 +8,7 @@
 #include <unistd.h>
 
 #include "json.h"
+#include "output.h"
 #include "report/reasons.h"
 #include "serve/serve.h"
 
@@ -112,7 +111,7 @@ static void put_time(json_writer *w) {
 static void put_visible(json_writer *w, const char *key, const char *text) {
     char *visible = NULL;
     size_t length;
-    FILE *to = text ? open_memstream(&visible, &length) : NULL;
+    FILE *to = text ? text_stream(&visible, &length) : NULL;
     if (to) {
         write_visible(to, text, strlen(text));
         fclose(to);
@@ -123,7 +122,7 @@ static void put_visible(json_writer *w, const char *key, const char *text) {
 
 static bool line_begin(line *n, const access_log *l) {
     *n = (line){0};
-    if (l->path) n->json.to = open_memstream(&n->text, &n->length);
+    if (l->path) n->json.to = text_stream(&n->text, &n->length);
     if (!n->json.to) return false;
     json_begin_object(&n->json, NULL);
     put_time(&n->json);

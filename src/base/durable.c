@@ -93,9 +93,11 @@ static int open_locked(const char *path, mode_t mode) {
     if (file < 0) return -1;
     struct stat status;
     flock(file, LOCK_EX); /* where there are no locks, nothing is swept either */
-    if (fstat(file, &status) == 0 && status.st_nlink > 0) return file;
+    int number = fstat(file, &status) == 0 ? EEXIST : errno;
+    if (number == EEXIST && status.st_nlink > 0) return file;
+    if (number != EEXIST) unlink(path);
     close(file);
-    errno = EEXIST;
+    errno = number;
     return -1;
 }
 
@@ -191,6 +193,17 @@ lth_status lth__durable_create(const char *path, lth__bytes bytes, lth_error *er
 lth_status lth__durable_settle(const char *folder, lth_error *err) {
     int number = sync_folder(folder);
     return number == 0 ? LTH_OK : fail_write(folder, number, err);
+}
+
+lth_status lth__durable_folder(const char *path, lth_error *err) {
+    size_t length = strlen(path);
+    while (length > 1 && path[length - 1] == '/') length--;
+    while (length > 0 && path[length - 1] != '/') length--;
+    char *parent = lth__strndup(length ? path : ".", length ? length : 1);
+    if (!parent) return lth__fail_memory(err, length + 1);
+    int number = mkdir(path, 0777) == 0 || errno == EEXIST ? sync_folder(parent) : errno;
+    lth__free(parent);
+    return number == 0 ? LTH_OK : fail_write(path, number, err);
 }
 
 size_t lth__durable_space(const char *folder) {

@@ -19,6 +19,9 @@ lth_status lth__durable_write(const char *path, lth__bytes bytes, lth_error *err
 lth_status lth__durable_create(const char *path, lth__bytes bytes, lth_error *err);
 lth_status lth__durable_settle(const char *folder, lth_error *err);
 
+/* A new folder, or one that is there, which its parent lists after a crash too. */
+lth_status lth__durable_folder(const char *path, lth_error *err);
+
 /* Remove what processes that were killed have left half-written in a folder. */
 void lth__durable_sweep(const char *folder);
 

@@ -1,10 +1,9 @@
 /* JSONL: one object a line. The keys of the first object are the header. Texts stay as they are,
  * numbers are printed so that they read back the same, a list of these is joined with spaces, and
  * null is empty. */
-#include <errno.h>
-#include <jansson.h>
 #include <string.h>
 
+#include "data/json_read.h"
 #include "data/table_reader.h"
 
 static bool is_blank(const char *line, size_t length) {
@@ -17,7 +16,6 @@ static lth_status fail_json(const lth__reader *r, const json_error_t *why, lth_e
     enum json_error_code code = json_error_code(why);
     size_t column = why->column > 0 ? (size_t)why->column : 1;
     /* Jansson says "invalid token" when it could not have the memory for one. */
-    if (code == json_error_out_of_memory || errno == ENOMEM) return lth__fail_memory(err, 0);
     return lth__fail_at(err, LTH_EFORMAT, lth__input_name(r->in), lth__input_line_number(r->in),
                         column, "JSON: %s",
                         code == json_error_null_character ? "\\u0000 is not text" : why->text);
@@ -99,10 +97,11 @@ static lth_status take_object(lth__reader *r, json_t *object, lth_error *err) {
 
 static lth_status take_line(lth__reader *r, const char *line, size_t length, lth_error *err) {
     json_error_t why;
-    errno = 0;
-    json_t *object = json_loadb(line, length, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &why);
-    if (!object) return fail_json(r, &why, err);
-    lth_status status = take_object(r, object, err);
+    json_t *object = NULL;
+    lth_status status =
+        lth__json_read(line, length, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &object, &why, err);
+    if (status == LTH_EFORMAT) return fail_json(r, &why, err);
+    if (status == LTH_OK) status = take_object(r, object, err);
     json_decref(object);
     return status;
 }

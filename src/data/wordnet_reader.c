@@ -139,11 +139,15 @@ static lth_status open_file(reader *r, const char *name, lth_error *err) {
     lth__string path = {0};
     lth__string_format(&path, "%s/%s", r->folder, name);
     if (path.failed) return lth__fail_memory(err, 0);
-    lth_status status = lth__input_open(r->relay, path.bytes, &r->in, err);
+    lth_error why = {0};
+    lth_status status = lth__input_open(r->relay, path.bytes, &r->in, &why);
     if (status == LTH_EIO)
         lth__fail_at(err, LTH_EIO, path.bytes, 0, 0,
-                     "cannot be read; the semantic kernel needs WordNet 3.0: install the package "
-                     "wordnet-base, or set WNSEARCHDIR to the folder of its files");
+                     "%s; the semantic kernel needs WordNet 3.0: install the package "
+                     "wordnet-base, or set WNSEARCHDIR to the folder of its files",
+                     why.message);
+    else if (status != LTH_OK && err)
+        *err = why;
     lth__string_free(&path);
     return status;
 }

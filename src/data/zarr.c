@@ -3,7 +3,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +13,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "data/json_read.h"
 
 enum { MOST_BYTES_OF_JSON = 1 << 26, MOST_TILE_BYTES = 1 << 30 };
 
@@ -113,12 +113,22 @@ static lth_status create_json(const char *folder, const char *name, json_t *obje
     return status;
 }
 
+/* The next entry; NULL at the end, and with `status` when there is no reading on. */
+static const struct dirent *next_entry(DIR *open, const char *path, lth_status *status,
+                                       lth_error *err) {
+    errno = 0;
+    const struct dirent *entry = *status == LTH_OK ? readdir(open) : NULL;
+    if (!entry && *status == LTH_OK && errno != 0)
+        *status = lth__fail_at(err, LTH_EIO, path, 0, 0, "cannot read: %s", strerror(errno));
+    return entry;
+}
+
 /* A folder that a process left before there was an array in it has nothing but .z... */
 static lth_status check_folder(const char *path, lth_error *err) {
     DIR *open = opendir(path);
     if (!open) return lth__fail_at(err, LTH_EIO, path, 0, 0, "cannot open: %s", strerror(errno));
     lth_status status = LTH_OK;
-    for (const struct dirent *entry; status == LTH_OK && (entry = readdir(open)) != NULL;) {
+    for (const struct dirent *entry; (entry = next_entry(open, path, &status, err)) != NULL;) {
         const char *name = entry->d_name;
         if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || strncmp(name, ".z", 2) == 0)
             continue;
@@ -131,40 +141,49 @@ static lth_status check_folder(const char *path, lth_error *err) {
     return status;
 }
 
-static lth_status make_folder(const char *path, lth_error *err) {
-    if (mkdir(path, 0777) == 0 || errno == EEXIST) return LTH_OK;
-    return lth__fail_at(err, LTH_EIO, path, 0, 0, "cannot write: %s", strerror(errno));
+static lth_status check_is_array(const char *path, bool *out, lth_error *err) {
+    char *name = join(path, ".zarray");
+    if (!name) return lth__fail_memory(err, 0);
+    int number = access(name, F_OK) == 0 ? 0 : errno;
+    lth__free(name);
+    *out = number == 0;
+    if (number == 0 || number == ENOENT || number == ENOTDIR) return LTH_OK;
+    return lth__fail_at(err, LTH_EIO, path, 0, 0, "cannot read: %s", strerror(number));
 }
 
-static bool is_array(const char *path) {
-    char name[4096];
-    return (size_t)snprintf(name, sizeof name, "%s/.zarray", path) < sizeof name &&
-           access(name, F_OK) == 0;
-}
-
-/* .zarray comes last: what has one is whole. */
+/* .zarray comes last: what has one is whole. So does each step get to the disk before the next. */
 lth_status lth__zarr_create(const char *path, const lth__zarr_shape *shape,
                             const lth__zarr_text *texts, lth_error *err) {
     LTH_TRY(check_byte_order(err));
-    LTH_TRY(make_folder(path, err));
-    if (is_array(path)) return LTH_OK;
+    bool there;
+    LTH_TRY(lth__durable_folder(path, err));
+    LTH_TRY(check_is_array(path, &there, err));
+    if (there) return LTH_OK;
     LTH_TRY(check_folder(path, err));
     LTH_TRY(create_json(path, ".zattrs", collect(texts), err));
-    return create_json(path, ".zarray", describe(shape), err);
+    LTH_TRY(lth__durable_settle(path, err));
+    LTH_TRY(create_json(path, ".zarray", describe(shape), err));
+    return lth__durable_settle(path, err);
 }
 
 /* ---- Opening ---- */
+
+static lth_status fail_read(const char *file, int number, lth_error *err) {
+    return lth__fail_at(err, LTH_EIO, file, 0, 0, "cannot read: %s", strerror(number));
+}
 
 static lth_status read_text(const char *file, lth__string *out, lth_error *err) {
     FILE *stream;
     LTH_TRY(lth__file_open(file, &stream, err));
     char bytes[4096];
     size_t got;
+    errno = 0;
     while (out->length < MOST_BYTES_OF_JSON && (got = fread(bytes, 1, sizeof bytes, stream)) > 0)
         lth__string_append(out, bytes, got);
+    int number = errno;
     bool failed = ferror(stream) != 0;
     fclose(stream);
-    if (failed) return lth__fail_at(err, LTH_EIO, file, 0, 0, "cannot read");
+    if (failed) return fail_read(file, number, err);
     return out->failed ? lth__fail_memory(err, out->length) : LTH_OK;
 }
 
@@ -175,11 +194,12 @@ static lth_status read_json(const char *folder, const char *name, json_t **out, 
     lth_status status = read_text(file, &text, err);
     if (status == LTH_OK) {
         json_error_t why = {.line = -1};
-        *out = json_loadb(text.length ? text.bytes : "", text.length, JSON_REJECT_DUPLICATES, &why);
-        if (!*out)
+        status = lth__json_read(text.length ? text.bytes : "", text.length, JSON_REJECT_DUPLICATES,
+                                out, &why, err);
+        if (status == LTH_EFORMAT)
             status = lth__fail_at(err, LTH_EFORMAT, file, why.line > 0 ? (size_t)why.line : 0,
                                   why.column > 0 ? (size_t)why.column : 0, "JSON: %s", why.text);
-        else if (!json_is_object(*out)) {
+        else if (status == LTH_OK && !json_is_object(*out)) {
             json_decref(*out);
             *out = NULL;
             status = lth__fail_at(err, LTH_EFORMAT, file, 0, 0, "is not a JSON object");
@@ -259,7 +279,9 @@ lth_status lth__zarr_open(const char *path, lth__zarr **out, lth_error *err) {
     struct stat found;
     if (stat(path, &found) != 0)
         return lth__fail_at(err, LTH_EIO, path, 0, 0, "cannot open: %s", strerror(errno));
-    if (!is_array(path))
+    bool there;
+    LTH_TRY(check_is_array(path, &there, err));
+    if (!there)
         return lth__fail_at(err, LTH_EFORMAT, path, 0, 0, "is not a Zarr array: it has no .zarray");
     lth__zarr *z = lth__calloc(1, sizeof *z);
     if (!z) return lth__fail_memory(err, sizeof *z);
@@ -307,14 +329,16 @@ static lth_status fail_size(const lth__zarr *z, const char *file, size_t size, l
 
 static lth_status check_size(const lth__zarr *z, int folder, const char *name, lth_error *err) {
     struct stat found = {0};
-    if (fstatat(folder, name, &found, 0) == 0 && S_ISREG(found.st_mode) &&
+    int number = fstatat(folder, name, &found, 0) == 0 ? 0 : errno;
+    if (number == 0 && S_ISREG(found.st_mode) &&
         (size_t)found.st_size == lth__zarr_tile_bytes(&z->shape))
         return LTH_OK;
     char *file = join(z->path, name);
     if (!file) return lth__fail_memory(err, 0);
-    fail_size(z, file, (size_t)found.st_size, err);
+    lth_status status =
+        number ? fail_read(file, number, err) : fail_size(z, file, (size_t)found.st_size, err);
     lth__free(file);
-    return LTH_EFORMAT;
+    return status;
 }
 
 lth_status lth__zarr_list(const lth__zarr *z, bool *there, size_t *count, lth_error *err) {
@@ -322,7 +346,7 @@ lth_status lth__zarr_list(const lth__zarr *z, bool *there, size_t *count, lth_er
     if (!open) return lth__fail_at(err, LTH_EIO, z->path, 0, 0, "cannot open: %s", strerror(errno));
     size_t found = 0, across = lth__zarr_across(&z->shape), i, j;
     lth_status status = LTH_OK;
-    for (const struct dirent *entry; status == LTH_OK && (entry = readdir(open)) != NULL;) {
+    for (const struct dirent *entry; (entry = next_entry(open, z->path, &status, err)) != NULL;) {
         if (!parse_tile(&z->shape, entry->d_name, &i, &j)) continue;
         status = check_size(z, dirfd(open), entry->d_name, err);
         if (there) there[i * across + j] = true;
@@ -381,10 +405,12 @@ static lth_status read_tile(const lth__zarr *z, const char *name, double *values
     FILE *stream;
     LTH_TRY(lth__file_open(name, &stream, err));
     setvbuf(stream, NULL, _IONBF, 0);
+    errno = 0;
     size_t got = fread(raw, 1, bytes, stream);
+    int number = errno;
     bool failed = ferror(stream) != 0, more = got == bytes && fgetc(stream) != EOF;
     fclose(stream);
-    if (failed) return lth__fail_at(err, LTH_EIO, name, 0, 0, "cannot read");
+    if (failed) return fail_read(name, number, err);
     if (got < bytes || more) return fail_size(z, name, got + more, err);
     if (z->shape.width == 4) widen(values, count);
     return LTH_OK;

@@ -153,9 +153,7 @@ static lth_status begin(lth_design *d, const lth_design_options *options, lth_er
     lth__campaign_rows none = {0};
     LTH_TRY(lth__campaign_seal(d, &none, err));
     lth__campaign_replace(d, &none);
-    LTH_TRY(lth__campaign_make_folder(d, err));
-    LTH_TRY(lth__campaign_save_rows(d, &d->rows, err));
-    return lth__campaign_save_settings(d, err);
+    return lth__campaign_write_new(d, err);
 }
 
 lth_status lth_design_create(lth_ctx *ctx, const char *folder, const lth_design_options *given,

@@ -143,7 +143,7 @@ lth_status lth__campaign_read_candidates(lth_design *d, lth_error *err);
 lth_status lth__campaign_lock(lth_design *d, int *lock, lth_error *err);
 void lth__campaign_unlock(int lock);
 
-lth_status lth__campaign_make_folder(lth_design *d, lth_error *err);
+lth_status lth__campaign_write_new(lth_design *d, lth_error *err);
 lth_status lth__campaign_save_settings(lth_design *d, lth_error *err);
 lth_status lth__campaign_save_rows(lth_design *d, const lth__campaign_rows *rows, lth_error *err);
 lth_status lth__campaign_save_model(lth_design *d, lth_error *err);

@@ -158,9 +158,9 @@ static lth_status start_expression(const lth_design *d, lth_gp_options *options,
         return *out ? LTH_OK : lth__fail_memory(err, 0);
     }
     size_t length = lth_kernel_print(lth_gp_kernel(gp), NULL, 0);
-    *out = lth__alloc(length + 1, 1);
-    if (!*out) return lth__fail_memory(err, length);
-    lth_kernel_print(lth_gp_kernel(gp), *out, length + 1);
+    *out = length > 0 ? lth__alloc(length + 1, 1) : NULL; /* 0 = out of memory */
+    if (!*out || lth_kernel_print(lth_gp_kernel(gp), *out, length + 1) != length)
+        return lth__fail_memory(err, length);
     double noise = lth_gp_reported(gp)->noise;
     if (noise > 0 && !options->noise_held) options->noise = noise;
     return LTH_OK;

@@ -6,6 +6,7 @@
  *     lock         held by the process that changes something
  *
  * Each is written beside and renamed, so that a crash leaves the old one or the new one. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -18,6 +19,7 @@
 #include "base/clock.h"
 #include "base/context.h"
 #include "base/durable.h"
+#include "base/file.h"
 #include "design/campaign.h"
 
 static char *path_of(const lth_design *d, const char *name) {
@@ -44,16 +46,6 @@ static bool same_stamp(const lth__campaign_stamp *a, const lth__campaign_stamp *
 }
 
 /* ---- Writing ---- */
-
-lth_status lth__campaign_make_folder(lth_design *d, lth_error *err) {
-    if (!d->folder || mkdir(d->folder, 0777) == 0) return LTH_OK;
-    if (errno != EEXIST)
-        return lth__fail_at(err, LTH_EIO, d->folder, 0, 0, "cannot make this folder: %s",
-                            strerror(errno));
-    if (rmdir(d->folder) == 0 && mkdir(d->folder, 0777) == 0) return LTH_OK; /* it was empty */
-    return lth__fail_at(err, LTH_EARG, d->folder, 0, 0,
-                        "is there already, and not empty; a campaign begins with a new folder");
-}
 
 static lth_status save_text(lth_design *d, const char *name, const lth__string *text,
                             lth__campaign_stamp *stamp, lth_error *err) {
@@ -104,6 +96,59 @@ lth_status lth__campaign_save_rows(lth_design *d, const lth__campaign_rows *rows
     return status;
 }
 
+/* ---- A new one ---- */
+
+static bool has_head_alone(const char *path) {
+    FILE *file;
+    int c;
+    if (lth__file_open(path, &file, NULL) != LTH_OK) return false;
+    do c = fgetc(file);
+    while (c != EOF && c != '\n');
+    bool alone = (c == EOF || fgetc(file) == EOF) && !ferror(file);
+    fclose(file);
+    return alone;
+}
+
+/* Empty, or with what is left of a campaign whose beginning was cut short: rows.tsv without rows.
+ */
+static bool is_unused(const char *folder, const char *rows) {
+    DIR *open = opendir(folder);
+    bool unused = open != NULL;
+    for (const struct dirent *entry; unused && (entry = readdir(open)) != NULL;) {
+        const char *name = entry->d_name;
+        unused = strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ||
+                 (strcmp(name, "rows.tsv") == 0 && has_head_alone(rows));
+    }
+    if (open) closedir(open);
+    return unused;
+}
+
+/* Settings come last: what has them is a campaign. */
+static lth_status write_both(lth_design *d, lth_error *err) {
+    LTH_TRY(lth__campaign_save_rows(d, &d->rows, err));
+    return lth__campaign_save_settings(d, err);
+}
+
+lth_status lth__campaign_write_new(lth_design *d, lth_error *err) {
+    if (!d->folder) return LTH_OK;
+    char *rows = path_of(d, "rows.tsv");
+    if (!rows) return lth__fail_memory(err, 0);
+    lth_status status = lth__durable_folder(d->folder, err);
+    int lock = status == LTH_OK ? open(d->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    bool alone = lock < 0 || flock(lock, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+    if (status == LTH_OK) lth__durable_sweep(d->folder);
+    if (status == LTH_OK && (!alone || !is_unused(d->folder, rows)))
+        status =
+            lth__fail_at(err, LTH_EARG, d->folder, 0, 0,
+                         "is there already, and not empty; a campaign begins with a new folder");
+    if (status == LTH_OK) status = write_both(d, err);
+    if (lock >= 0) close(lock);
+    lth__free(rows);
+    return status;
+}
+
+/* ---- Its model ---- */
+
 /* With a note of the rows that it is of, which a crash in between makes out of date. */
 lth_status lth__campaign_save_model(lth_design *d, lth_error *err) {
     char *path = d->folder ? path_of(d, "model") : NULL, of[32];
@@ -130,7 +175,7 @@ static lth_status read_file(lth_design *d, const char *name, lth__campaign_stamp
     lth_table_options_init(&options);
     options.format = LTH_TABLE_TSV;
     *stamp = stamp_of(path);
-    bool missing = access(path, F_OK) != 0;
+    bool missing = access(path, F_OK) != 0 && errno == ENOENT;
     lth_status status = missing ? lth__fail_at(err, LTH_EIO, path, 0, 0, "is not there: %s", lost)
                                 : lth_table_read(d->ctx, path, &options, out, err);
     lth__free(path);

@@ -2,13 +2,14 @@
  * docs/format.md. */
 #include "model/common/model_file.h"
 
-#include <jansson.h>
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/file.h"
+#include "data/json_read.h"
 #include "kernel/core/field.h"
 #include "kernel/core/lookup.h"
 
@@ -117,8 +118,10 @@ void lth__saver_put_kernel(lth__saver *s, const char *model, const lth_kernel *k
 
 void lth__saver_put_list(lth__saver *s, const char *key, char *const *texts, size_t count) {
     json_t *list = json_array();
-    for (size_t i = 0; i < count; i++) json_array_append_new(list, json_string(texts[i]));
-    char *text = list ? json_dumps(list, JSON_COMPACT) : NULL;
+    bool whole = list != NULL;
+    for (size_t i = 0; whole && i < count; i++)
+        whole = json_array_append_new(list, json_string(texts[i])) == 0;
+    char *text = whole ? json_dumps(list, JSON_COMPACT) : NULL;
     json_decref(list);
     s->ok = s->ok && text && lth__tensors_put_text(s->writer, key, text);
     free(text);
@@ -256,10 +259,15 @@ static lth_status copy_list(const lth__loader *l, const json_t *list, const char
 lth_status lth__loader_list(const lth__loader *l, const char *key, size_t least, const char *what,
                             char ***out, size_t *count) {
     const char *text = lth__tensors_text(l->file, key);
-    json_t *list = text ? json_loads(text, 0, NULL) : NULL;
-    lth_status status = json_is_array(list) && json_array_size(list) >= least
-                            ? copy_list(l, list, what, out, count)
-                            : damaged(l, what);
+    json_t *list = NULL;
+    lth_status status =
+        text ? lth__json_read(text, strlen(text), 0, &list, NULL, l->err) : LTH_EFORMAT;
+    if (status == LTH_OK && (!json_is_array(list) || json_array_size(list) < least))
+        status = LTH_EFORMAT;
+    if (status == LTH_EFORMAT)
+        damaged(l, what);
+    else if (status == LTH_OK)
+        status = copy_list(l, list, what, out, count);
     json_decref(list);
     return status;
 }
@@ -305,33 +313,45 @@ lth_status lth__loader_fields(lth__loader *l, size_t rows, lth_items **out) {
 
 enum { MOST_HEADER = 100000000 };
 
-/* The header of a file as JSON, or NULL. */
-static json_t *read_header(FILE *stream) {
+/* The bytes of a file's header; LTH_EFORMAT = it has none. */
+static lth_status read_text(FILE *stream, char **text, size_t *size, lth_error *err) {
     unsigned char length[8];
-    size_t size = 0;
-    if (fread(length, 1, sizeof length, stream) != sizeof length) return NULL;
+    *size = 0;
+    if (fread(length, 1, sizeof length, stream) != sizeof length) return LTH_EFORMAT;
     for (size_t i = sizeof length; i-- > 0;) {
-        if (size > MOST_HEADER) return NULL;
-        size = size << 8 | length[i];
+        if (*size > MOST_HEADER) return LTH_EFORMAT;
+        *size = *size << 8 | length[i];
     }
-    if (size > MOST_HEADER) return NULL;
-    char *text = lth__alloc(size + 1, 1);
-    size_t got = text ? fread(text, 1, size, stream) : 0;
-    json_t *header = text && got == size ? json_loadb(text, size, 0, NULL) : NULL;
+    if (*size > MOST_HEADER) return LTH_EFORMAT;
+    *text = lth__alloc(*size + 1, 1);
+    if (!*text) return lth__fail_memory(err, *size);
+    return fread(*text, 1, *size, stream) == *size ? LTH_OK : LTH_EFORMAT;
+}
+
+static lth_status read_header(const char *path, json_t **out, lth_error *err) {
+    FILE *stream;
+    char *text = NULL;
+    size_t size;
+    LTH_TRY(lth__file_open(path, &stream, err));
+    errno = 0;
+    lth_status status = read_text(stream, &text, &size, err);
+    if (ferror(stream))
+        status = lth__fail_at(err, LTH_EIO, path, 0, 0, "cannot read: %s", strerror(errno));
+    fclose(stream);
+    if (status == LTH_OK) status = lth__json_read(text, size, 0, out, NULL, err);
     lth__free(text);
-    return header;
+    return status;
 }
 
 lth_status lth_model_kind(const char *path, char kind[16], lth_error *err) {
-    FILE *stream;
-    LTH_TRY(lth__file_open(path, &stream, err));
-    json_t *header = read_header(stream);
-    fclose(stream);
+    json_t *header = NULL;
+    lth_status status = read_header(path, &header, err);
     const json_t *texts = json_object_get(header, "__metadata__");
     const char *model = json_string_value(json_object_get(texts, "model"));
-    bool known = model && strlen(model) < 16;
-    if (known) strcpy(kind, model);
+    if (status == LTH_OK && (!model || strlen(model) >= 16)) status = LTH_EFORMAT;
+    if (status == LTH_OK) strcpy(kind, model);
+    if (status == LTH_EFORMAT)
+        lth__fail_at(err, LTH_EFORMAT, path, 0, 0, "this is not a model of luthier");
     json_decref(header);
-    return known ? LTH_OK
-                 : lth__fail_at(err, LTH_EFORMAT, path, 0, 0, "this is not a model of luthier");
+    return status;
 }

@@ -1,11 +1,11 @@
 /* Word vectors in a model's file, beside those of its training words: where they came from, and,
  * where all are kept, the whole of them. */
-#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "data/json_read.h"
 #include "kernel/core/field.h"
 #include "kernel/core/lookup.h"
 #include "model/common/model_file.h"
@@ -132,8 +132,9 @@ lth_status lth__loader_vectors(lth__loader *l) {
     lth__lookup *look = l->encoder->lookup;
     const char *text = lth__tensors_text(l->file, "vectors");
     if (!look || !text) return LTH_OK;
-    json_t *object = json_loads(text, 0, NULL);
-    lth_status status = load_origin(l, object, look);
+    json_t *object = NULL;
+    lth_status status = lth__json_read(text, strlen(text), 0, &object, NULL, l->err);
+    if (status != LTH_ENOMEM) status = load_origin(l, object, look);
     json_decref(object);
     if (status == LTH_OK && look->origin.keep == LTH_KEEP_ALL) status = load_all(l, look);
     return status;

@@ -13,7 +13,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +23,7 @@
 #include "base/parallel.h"
 #include "base/team.h"
 #include "base/text.h"
+#include "data/json_read.h"
 
 enum { MAX_RANK = 3, PREFIX = 8, ALIGNMENT = 8, MAX_HEADER = 100000000 };
 
@@ -369,12 +369,8 @@ static lth_status parse_header(lth__tensors *t, lth_error *err) {
     size_t length = t->data_start - PREFIX;
     if (length == 0 || text[0] != '{') return refuse(t, "not a luthier model", err);
     json_error_t why;
-    errno = 0;
-    t->header = json_loadb(text, length, JSON_REJECT_DUPLICATES, &why);
-    if (t->header != NULL) return LTH_OK;
-    /* Jansson says "invalid token" when it could not have the memory for one. */
-    if (json_error_code(&why) == json_error_out_of_memory || errno == ENOMEM)
-        return lth__fail_memory(err, 0);
+    lth_status status = lth__json_read(text, length, JSON_REJECT_DUPLICATES, &t->header, &why, err);
+    if (status != LTH_EFORMAT) return status;
     return lth__fail_at(err, LTH_EFORMAT, t->path, 0, 0, "the header is not JSON at its byte %d",
                         why.position);
 }

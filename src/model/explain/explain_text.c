@@ -1,6 +1,7 @@
 /* Encoded rows as text again: tokens with blanks between them, trees in brackets, numbers. */
 #include "model/explain/explain_text.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,6 +39,7 @@ static lth__string *find_room(void) {
     room = lth__calloc(1, sizeof *room);
     if (!room || pthread_setspecific(room_key, room) == 0) return room;
     lth__free(room);
+    errno = ENOMEM;
     return NULL;
 }
 
@@ -49,6 +51,11 @@ static lth__string *clear_room(void) {
     room->failed = false;
     lth__string_append(room, "", 0);
     return room;
+}
+
+static const char *finish(const lth__string *room) {
+    if (room->failed) errno = ENOMEM;
+    return room->failed ? NULL : room->bytes;
 }
 
 /* ---- A column ---- */
@@ -64,7 +71,7 @@ const char *lth__row_text(const lth_items *items, size_t row, size_t column) {
     lth__string *room = clear_room();
     if (!room) return NULL;
     write_field(items, row, field, room);
-    return room->failed ? NULL : room->bytes;
+    return finish(room);
 }
 
 /* ---- All columns ---- */
@@ -128,5 +135,5 @@ const char *lth__row_line(const lth_items *items, size_t row) {
     if (!room) return NULL;
     write_columns(items, row, false, room);
     write_columns(items, row, true, room);
-    return room->failed ? NULL : room->bytes;
+    return finish(room);
 }

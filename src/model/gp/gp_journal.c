@@ -178,6 +178,12 @@ static lth_status append(lth__journal *j, const char *before, const void *bytes,
     return status;
 }
 
+/* After a loss of power the end of a file may be zeros. */
+static bool is_blank(const char *bytes, size_t size) {
+    while (size > 0 && bytes[size - 1] == 0) size--;
+    return size == 0;
+}
+
 /* The frame at *at of the file's bytes; *out NULL = there is no whole one. */
 static lth_status take_frame(const lth__journal *j, const char *bytes, size_t size, size_t *at,
                              const char **out, size_t *out_size, lth_error *err) {
@@ -187,10 +193,15 @@ static lth_status take_frame(const lth__journal *j, const char *bytes, size_t si
     if (size - *at < FRAME) return LTH_OK;
     memcpy(&length, bytes + *at, sizeof length);
     memcpy(sums, bytes + *at + sizeof length, sizeof sums);
-    if (crc_of(&length, sizeof length) != sums[0]) return refuse(j, err, "the journal is damaged");
-    if (length > size - *at - FRAME) return LTH_OK;
     const char *inside = bytes + *at + FRAME;
-    if (crc_of(inside, length) != sums[1]) return refuse(j, err, "the journal is damaged");
+    size_t left = size - *at - FRAME;
+    if (crc_of(&length, sizeof length) != sums[0])
+        return is_blank(inside - 1, left + 1) ? LTH_OK : refuse(j, err, "the journal is damaged");
+    if (length > left) return LTH_OK;
+    if (crc_of(inside, length) != sums[1])
+        return is_blank(inside + length - 1, left - length + 1)
+                   ? LTH_OK
+                   : refuse(j, err, "the journal is damaged");
     *out = inside;
     *out_size = length;
     *at += FRAME + length;
@@ -216,6 +227,7 @@ static lth_status read_frames(lth__journal *j, const char *bytes, size_t size,
                               const lth__string *identity, lth_error *err) {
     size_t known = size < sizeof magic ? size : sizeof magic, at = known, length;
     const char *inside;
+    if (is_blank(bytes, size)) return LTH_OK;
     if (memcmp(bytes, magic, known) != 0) return refuse(j, err, "this is not a journal");
     LTH_TRY(take_frame(j, bytes, size, &at, &inside, &length, err));
     if (!inside) return LTH_OK; /* its very beginning was not finished */

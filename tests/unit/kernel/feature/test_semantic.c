@@ -487,9 +487,11 @@ static void test_no_dictionary(void **state) {
     assert_int_equal(lth_table_from_texts(f.ctx, "text", texts, NULL, 1, &table, &err), LTH_OK);
     assert_int_equal(lth_encode(f.encoder, table, &items, &err), LTH_EIO);
     assert_string_equal(err.file, "/nowhere/noun.exc");
-    assert_string_equal(err.message, "cannot be read; the semantic kernel needs WordNet 3.0: "
-                                     "install the package wordnet-base, or set WNSEARCHDIR to the "
-                                     "folder of its files");
+    assert_string_equal(
+        err.message,
+        "cannot open: No such file or directory; the semantic kernel needs WordNet 3.0: "
+        "install the package wordnet-base, or set WNSEARCHDIR to the "
+        "folder of its files");
     setenv("WNSEARCHDIR", folder, 1);
     assert_int_equal(lth_encode(f.encoder, table, &items, &err), LTH_OK);
     lth_items_free(items);

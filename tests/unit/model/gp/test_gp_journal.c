@@ -137,6 +137,30 @@ static void check_cuts(fit f, size_t evaluations_known) {
     end_fit(&f);
 }
 
+/* The power failed: what was not on the disk is zeros, from anywhere on. */
+static void test_blank_end(void **state) {
+    (void)state;
+    fit f = make_fit("ssk(text, order=2)", "y");
+    support_bytes wanted = model_of(&f), journal = support_slurp("journal");
+    char *bytes = malloc(journal.size);
+    assert_non_null(bytes);
+    for (size_t i = 0; i <= 24; i++) {
+        size_t cut = i < 12 ? 2 * i * (i > 4) : journal.size * (i - 12) / 12;
+        memcpy(bytes, journal.data, journal.size);
+        memset(bytes + cut, 0, journal.size - cut);
+        spill("journal", bytes, cut < 8 && cut > 0 ? cut : journal.size);
+        support_bytes again = model_of(&f);
+        assert_int_equal(again.size, wanted.size);
+        assert_memory_equal(again.data, wanted.data, wanted.size);
+        free(again.data);
+        check_file("journal", &journal);
+    }
+    free(bytes);
+    free(wanted.data);
+    free(journal.data);
+    end_fit(&f);
+}
+
 static void test_cut_off(void **state) {
     (void)state;
     check_cuts(make_fit("ssk(text, order=2)", "y"), 10);
@@ -330,15 +354,11 @@ static void each_allocation_fails(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cut_off),
-        cmocka_unit_test(test_labels),
-        cmocka_unit_test(test_part),
-        cmocka_unit_test(test_two_searches),
-        cmocka_unit_test(test_foreign),
-        cmocka_unit_test(test_damaged),
-        cmocka_unit_test(test_in_use),
-        cmocka_unit_test(test_full_disk),
-        cmocka_unit_test(each_allocation_fails),
+        cmocka_unit_test(test_cut_off),      cmocka_unit_test(test_blank_end),
+        cmocka_unit_test(test_labels),       cmocka_unit_test(test_part),
+        cmocka_unit_test(test_two_searches), cmocka_unit_test(test_foreign),
+        cmocka_unit_test(test_damaged),      cmocka_unit_test(test_in_use),
+        cmocka_unit_test(test_full_disk),    cmocka_unit_test(each_allocation_fails),
     };
     return cmocka_run_group_tests(tests, open_folder, close_folder);
 }
