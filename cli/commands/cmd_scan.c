@@ -132,8 +132,9 @@ static int open_output(job *j, const prediction *p) {
     if (!j->out.output) release_interrupts();
     if (code || o->json) return code;
     if (o->bedgraph) {
-        fprintf(j->out.stream, "track type=bedGraph name=\"%s\"\n",
-                o->track ? o->track : p->columns[j->value].name);
+        fputs("track type=bedGraph name=\"", j->out.stream);
+        write_text_cell(j->out.stream, o->track ? o->track : p->columns[j->value].name);
+        fputs("\"\n", j->out.stream);
         return code;
     }
     fputs("id\tstart\tend", j->out.stream);
@@ -147,7 +148,8 @@ static void draw_window(job *j, const prediction *p, size_t i) {
     const prediction_column *c = &p->columns[j->value];
     size_t width = j->step < j->length ? j->step : j->length;
     size_t start = j->windows[i].start + (j->length - width) / 2;
-    fprintf(j->out.stream, "%s\t%zu\t%zu\t", j->ids[j->windows[i].record], start, start + width);
+    write_text_cell(j->out.stream, j->ids[j->windows[i].record]);
+    fprintf(j->out.stream, "\t%zu\t%zu\t", start, start + width);
     write_tsv_double(j->out.stream, c->at(p, c->of, i));
     putc('\n', j->out.stream);
 }
@@ -166,7 +168,8 @@ static void write_window(job *j, const prediction *p, size_t i) {
         json_put_values(&w, p, i);
         json_end(&w);
     } else {
-        fprintf(j->out.stream, "%s\t%zu\t%zu", id, start, end);
+        write_text_cell(j->out.stream, id);
+        fprintf(j->out.stream, "\t%zu\t%zu", start, end);
         write_prediction(j->out.stream, p, i);
         putc('\n', j->out.stream);
     }
