@@ -390,10 +390,16 @@ bool names_stdin(const list *paths) {
     return contains(paths, "-");
 }
 
-static lth_table_options table_options(const session *s, const list *paths) {
+lth_table_options session_table_options(const session *s) {
     lth_table_options wanted;
     lth_table_options_init(&wanted);
     if (s->options->format >= 0) wanted.format = (lth_table_format)(s->options->format + 1);
+    wanted.max_row = s->options->max_row;
+    return wanted;
+}
+
+static lth_table_options table_options(const session *s, const list *paths) {
+    lth_table_options wanted = session_table_options(s);
     wanted.where = s->options->where.at;
     wanted.where_count = s->options->where.count;
     wanted.optional = s->optional;

@@ -336,10 +336,8 @@ static int scan_all(job *j) {
 
 static int open_input(job *j) {
     const options *o = j->options;
-    lth_table_options wanted;
+    lth_table_options wanted = session_table_options(&j->session);
     lth_error err = {0};
-    lth_table_options_init(&wanted);
-    if (o->format >= 0) wanted.format = (lth_table_format)(LTH_TABLE_TSV + o->format);
     if (lth_table_stream_open(j->session.ctx, o->arguments[1], &wanted, &j->stream, &err) != LTH_OK)
         return session_fail_input(&j->session, &err, o->arguments[1]);
     j->letters = malloc(BLOCK * (j->length + 1));

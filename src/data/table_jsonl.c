@@ -5,6 +5,7 @@
 #include <jansson.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "data/table_reader.h"
 
 static bool is_blank(const char *line, size_t length) {
@@ -99,6 +100,7 @@ static lth_status take_object(lth__reader *r, json_t *object, lth_error *err) {
 
 static lth_status take_line(lth__reader *r, const char *line, size_t length, lth_error *err) {
     json_error_t why;
+    LTH_TRY(lth__memory_check_json(line, length, err));
     errno = 0;
     json_t *object = json_loadb(line, length, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &why);
     if (!object) return fail_json(r, &why, err);
