@@ -1,7 +1,7 @@
 # Puts what libluthier.so needs beside it, so that a wheel runs where nothing is installed: the
-# libraries it links with, those it or the program loads when first needed (OpenBLAS, L-BFGS-B,
-# libmicrohttpd), and what these need. libc and its kin stay the system's. Without patchelf nothing is copied, and the
-# package finds the system's libraries, as the command line does.
+# libraries it links with, those it loads when first needed (OpenBLAS, L-BFGS-B), and what these
+# need. libc and its kin stay the system's. Without patchelf nothing is copied, and the package
+# finds the system's libraries, as the command line does.
 #   cmake -DLIBRARY=... -DTO=... -P bundle.cmake
 
 find_program(PATCHELF patchelf)
@@ -11,7 +11,7 @@ if(NOT PATCHELF)
 endif()
 
 set(loaded_later)
-foreach(name libopenblas.so.0 liblbfgsb.so.0 libmicrohttpd.so.12)
+foreach(name libopenblas.so.0 liblbfgsb.so.0)
     find_library(found_${name} ${name} PATHS /usr/lib/x86_64-linux-gnu /usr/lib/aarch64-linux-gnu)
     if(found_${name})
         file(REAL_PATH ${found_${name}} path)
