@@ -2,19 +2,23 @@
 #include "json.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "output.h"
 
 static void write_string(FILE *to, const char *text) {
     putc('"', to);
-    for (const char *c = text; *c; ++c) {
-        unsigned char byte = (unsigned char)*c;
-        if (byte == '"' || byte == '\\')
-            fprintf(to, "\\%c", byte);
-        else if (byte < 0x20 || byte == 0x7f)
-            fprintf(to, "\\u%04x", byte);
+    size_t length = strlen(text), bytes;
+    for (const char *c = text; *c; c += bytes ? bytes : 1) {
+        uint32_t code = read_character(c, length - (size_t)(c - text), &bytes);
+        if (code == '"' || code == '\\')
+            fprintf(to, "\\%c", (char)code);
+        else if (bytes == 0)
+            fputs("\\ufffd", to); /* what is no UTF-8 cannot be said in JSON */
+        else if (is_unseen(code))
+            fprintf(to, "\\u%04x", (unsigned)code);
         else
-            putc(byte, to);
+            fwrite(c, 1, bytes, to);
     }
     putc('"', to);
 }

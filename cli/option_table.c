@@ -384,6 +384,8 @@ const option option_table[] = {
      "repeated. Kernels of numbers read it by its name, as rbf(NAME). For report, beside --data"},
     {0, "format", OPTION_CHOICE, "tsv|csv|jsonl|conllu|fasta|sst|klp|svmlight", FIELD(format),
      READING | SCAN | CHOOSING, 0, "format of the tables (default: by their extension)"},
+    {0, "max-row", OPTION_NUMBER, "BYTES", FIELD(max_row), READING | SCAN | CHOOSING, SIZE_MAX,
+     "the longest row of the tables (default 268435456)"},
     {0, "where", OPTION_PAIRS, "COL=VALUE[,VALUE...]", FIELD(where), READING | PROPOSE, 0,
      "keep only the rows with one of these values; may be repeated, and all must hold"},
     {0, "json", OPTION_FLAG, NULL, FIELD(json), ALL, 0, "print JSON instead of text"},

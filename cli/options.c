@@ -25,11 +25,10 @@ static const char *option_name(const void *user, size_t i) {
 int usage_error(const command *c, const char *format, ...) {
     va_list args;
     va_start(args, format);
-    fputs("luthier: ", stderr);
-    vfprintf(stderr, format, args);
+    message_v("luthier: ", format, args);
     va_end(args);
     bool of_command = c && !is_hidden(c);
-    fprintf(stderr, "\ntry luthier %s%s--help\n", of_command ? c->name : "", of_command ? " " : "");
+    fprintf(stderr, "try luthier %s%s--help\n", of_command ? c->name : "", of_command ? " " : "");
     return EXIT_USAGE;
 }
 
@@ -255,12 +254,12 @@ int options_parse(int argc, char **argv, options *out) {
     for (size_t i = 0; i < sizeof lists / sizeof *lists; ++i) {
         lists[i]->at = calloc((size_t)argc + 1, sizeof *lists[i]->at);
         if (lists[i]->at) continue;
-        fputs("luthier: out of memory\n", stderr);
+        message("out of memory");
         return EXIT_FAILED;
     }
     out->arguments = calloc((size_t)argc + 1, sizeof *out->arguments);
     if (!out->arguments) {
-        fputs("luthier: out of memory\n", stderr);
+        message("out of memory");
         return EXIT_FAILED;
     }
     parser p = {.argv = argv, .argc = argc, .next = 1, .out = out};

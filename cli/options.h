@@ -40,7 +40,7 @@ typedef struct options {
     const char *class_name; /* of an explanation */
     const char *host, *log; /* of a server */
     list allow_host;        /* likewise: names that it answers to */
-    uint64_t port, max_body, timeout;
+    uint64_t port, max_body, timeout, max_row;
     list row;
     uint64_t patterns, rows; /* NOT_GIVEN = the default */
     int as, colour;

@@ -1,14 +1,17 @@
-/* Printing: numbers that read back as they were, colours, the end of standard output. */
-#define _GNU_SOURCE 1 /* fopencookie */
+/* Printing: numbers that read back as they were, texts that do nothing to a terminal, messages,
+ * colours, the end of standard output. */
+#define _GNU_SOURCE 1 /* fopencookie, vasprintf */
 #include "output.h"
 
 #include <errno.h>
 #include <math.h>
 #include <poll.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <utf8proc.h>
 
 #include "options.h"
 
@@ -29,6 +32,110 @@ void print_number_cell(double value) {
     putchar('\t');
     write_tsv_double(stdout, value);
 }
+
+/* ---- Texts that come from elsewhere ---- */
+
+uint32_t read_character(const char *text, size_t length, size_t *bytes) {
+    utf8proc_int32_t code;
+    utf8proc_ssize_t size =
+        utf8proc_iterate((const utf8proc_uint8_t *)text, (utf8proc_ssize_t)length, &code);
+    *bytes = size > 0 ? (size_t)size : 0;
+    return size > 0 ? (uint32_t)code : (unsigned char)*text;
+}
+
+static bool is_control(uint32_t c) {
+    return c < 0x20 || (c >= 0x7F && c < 0xA0);
+}
+
+bool is_unseen(uint32_t c) {
+    return is_control(c) || c == 0x61C || (c >= 0x200B && c <= 0x200F) ||
+           (c >= 0x2028 && c <= 0x202E) || (c >= 0x2060 && c <= 0x206F) || c == 0xFEFF;
+}
+
+static bool is_strange(uint32_t c, size_t bytes) {
+    return bytes == 0 || is_unseen(c);
+}
+
+static bool breaks_tsv(uint32_t c, size_t bytes) {
+    return bytes > 0 && is_control(c);
+}
+
+static size_t write_without(FILE *to, const char *text, size_t length,
+                            bool escapes(uint32_t c, size_t bytes)) {
+    size_t width = 0, bytes;
+    for (size_t i = 0; i < length; i += bytes) {
+        uint32_t code = read_character(text + i, length - i, &bytes);
+        bool escaped = escapes(code, bytes);
+        if (escaped && bytes <= 1)
+            width += (size_t)fprintf(to, "\\x%02x", (unsigned)code);
+        else if (escaped)
+            width += (size_t)fprintf(to, "\\u{%x}", (unsigned)code);
+        else
+            width++;
+        if (bytes == 0) bytes = 1;
+        if (!escaped) fwrite(text + i, 1, bytes, to);
+    }
+    return width;
+}
+
+size_t write_visible(FILE *to, const char *text, size_t length) {
+    return write_without(to, text, length, is_strange);
+}
+
+void print_visible(const char *text) {
+    write_visible(stdout, text, strlen(text));
+}
+
+void write_columns(FILE *to, const char *text, size_t first, size_t count) {
+    size_t length = strlen(text), bytes;
+    for (size_t i = 0, k = 0; i < length && k < first + count; i += bytes ? bytes : 1, ++k) {
+        uint32_t code = read_character(text + i, length - i, &bytes);
+        if (k < first) continue;
+        if (is_strange(code, bytes))
+            fputc(' ', to);
+        else
+            fwrite(text + i, 1, bytes, to);
+    }
+}
+
+static bool is_plain(const char *text, size_t length) {
+    for (size_t i = 0; i < length; ++i)
+        if ((unsigned char)text[i] < 0x20 || (unsigned char)text[i] > 0x7E) return false;
+    return true;
+}
+
+void write_cell(FILE *to, const char *text, size_t length) {
+    if (!text) return;
+    if (is_plain(text, length))
+        fwrite(text, 1, length, to);
+    else
+        write_without(to, text, length, isatty(fileno(to)) ? is_strange : breaks_tsv);
+}
+
+void write_text_cell(FILE *to, const char *text) {
+    if (text) write_cell(to, text, strlen(text));
+}
+
+void message_v(const char *before, const char *format, va_list args) {
+    char *text = NULL;
+    int length = vasprintf(&text, format, args);
+    fputs(before, stderr);
+    if (length >= 0)
+        write_visible(stderr, text, (size_t)length);
+    else
+        fputs("out of memory", stderr);
+    fputc('\n', stderr);
+    if (length >= 0) free(text);
+}
+
+void message(const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    message_v("luthier: ", format, args);
+    va_end(args);
+}
+
+/* ---- Lines of words ---- */
 
 static void print_line_break(size_t indent) {
     printf("\n%*s", (int)indent, "");
@@ -58,6 +165,8 @@ void print_wrapped(const char *text, size_t indent, size_t width) {
     putchar('\n');
 }
 
+/* ---- The terminal, the end of standard output ---- */
+
 bool use_colour(void) {
     const char *no_color = getenv("NO_COLOR");
     const char *term = getenv("TERM");
@@ -84,7 +193,7 @@ int finish_stdout(void) {
     int number = errno;
     if (reader_left()) return EXIT_FAILED;
     if (!number) number = ask_reason();
-    fprintf(stderr, "luthier: cannot write to standard output%s%s\n", number ? ": " : "",
+    message("cannot write to standard output%s%s", number ? ": " : "",
             number ? strerror(number) : "");
     return EXIT_FAILED;
 }
@@ -150,7 +259,7 @@ static ssize_t write_output(void *cookie, const char *bytes, size_t size) {
 }
 
 static int fail(const lth_error *err) {
-    fprintf(stderr, "luthier: %s: %s\n", err->file, err->message);
+    message("%s: %s", err->file, err->message);
     return EXIT_FAILED;
 }
 
@@ -166,7 +275,7 @@ int text_open(text_file *f, const char *path) {
     if (f->stream) return EXIT_DONE;
     lth_output_free(f->output);
     *f = (text_file){0};
-    fputs("luthier: out of memory\n", stderr);
+    message("out of memory");
     return EXIT_FAILED;
 }
 

@@ -1,9 +1,12 @@
-/* Printing: numbers that read back as they were, colours, the end of standard output. */
+/* Printing: numbers that read back as they were, texts that do nothing to a terminal, messages,
+ * colours, the end of standard output. */
 #ifndef CLI_OUTPUT_H
 #define CLI_OUTPUT_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include "luthier.h"
@@ -15,6 +18,34 @@ void write_tsv_double(FILE *to, double value); /* NaN, not known, is - */
 
 /* A tab, and the number, or - where there is none. */
 void print_number_cell(double value);
+
+/* ---- Texts that come from elsewhere: files, models, the command line ----
+ * One rule for each kind of reader. People get texts in which nothing is hidden and nothing
+ * happens: control characters, marks that turn the direction of writing or take no room, and bytes
+ * that are no UTF-8 are written as \xNN and \u{NNNN}. Programs that read TSV get cells as they are,
+ * but for control characters, tab and newline among them, for which TSV has no way: these are \xNN;
+ * on a terminal, where nobody but people reads, cells are as for people. JSON has its own escapes,
+ * see json.h. */
+
+/* The character at text[0], and its bytes; 0 bytes if it is no UTF-8. */
+uint32_t read_character(const char *text, size_t length, size_t *bytes);
+bool is_unseen(uint32_t character);
+
+/* For people. Returns how many characters it took. */
+size_t write_visible(FILE *to, const char *text, size_t length);
+void print_visible(const char *text); /* to standard output */
+
+/* At most `count` characters from the one at `first`, each as wide as the next: a blank if it is
+ * not seen. */
+void write_columns(FILE *to, const char *text, size_t first, size_t count);
+
+/* A cell of TSV; `text` NULL = nothing. */
+void write_cell(FILE *to, const char *text, size_t length);
+void write_text_cell(FILE *to, const char *text);
+
+/* A message to people, on standard error: "luthier: " and a line. */
+void message(const char *format, ...) LTH_PRINTF(1, 2);
+void message_v(const char *before, const char *format, va_list args) LTH_PRINTF(2, 0);
 
 /* A file of text that appears under its name only when it is complete; `path` NULL or "-" is
  * standard output. Both return an exit code, after a message. */

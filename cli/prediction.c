@@ -201,11 +201,14 @@ size_t prediction_class(const prediction *p, size_t row) {
 
 void write_prediction_names(FILE *to, const prediction *p) {
     if (p->labels) fputs("\tlabel", to);
-    for (size_t i = 0; i < p->column_count; ++i) fprintf(to, "\t%s", p->columns[i].name);
+    for (size_t i = 0; i < p->column_count; ++i) {
+        putc('\t', to);
+        write_text_cell(to, p->columns[i].name);
+    }
 }
 
 void write_prediction(FILE *to, const prediction *p, size_t row) {
-    if (p->labels) fprintf(to, "\t%s", labels_of(p, row));
+    if (p->labels) putc('\t', to), write_text_cell(to, labels_of(p, row));
     for (size_t i = 0; i < p->column_count; ++i) {
         putc('\t', to);
         write_tsv_double(to, p->columns[i].at(p, p->columns[i].of, row));

@@ -194,9 +194,7 @@ int session_parse_space(session *s, const char *rules, lth_space **out) {
 /* Without --where, which is about the rows to choose from, and perhaps without rows. */
 static int read_rows(session *s, const char *path, const list *columns, lth_table **out) {
     lth_error err = {0};
-    lth_table_options wanted;
-    lth_table_options_init(&wanted);
-    if (s->options->format >= 0) wanted.format = (lth_table_format)(s->options->format + 1);
+    lth_table_options wanted = session_table_options(s);
     wanted.columns = columns->at;
     wanted.column_count = columns->count;
     if (lth_table_read(s->ctx, path, &wanted, out, &err) != LTH_OK)

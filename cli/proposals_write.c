@@ -237,7 +237,7 @@ void write_heaviest(FILE *to, const chosen *c, size_t i, const lth_reasons *reas
         if (!(fabs(all[p].weight) > 1e-3 * fabs(all[0].weight))) break; /* next to nothing */
         if (!name_part(c, i, reasons, all[p].part, name)) continue;
         if (written++) fputs(", ", to);
-        write_visible(to, name, strlen(name));
+        write_text_cell(to, name);
         fprintf(to, " %+.3g", all[p].weight);
     }
     free(all);
@@ -248,7 +248,7 @@ void write_heaviest(FILE *to, const chosen *c, size_t i, const lth_reasons *reas
 static void write_own_name(FILE *to, const chosen *c, const char *name) {
     chosen_figure figure;
     name_figure(c, NULL, name, &figure);
-    fputs(figure.name, to);
+    write_text_cell(to, figure.name);
 }
 
 static void write_names(FILE *to, const chosen *c) {
@@ -260,12 +260,15 @@ static void write_names(FILE *to, const chosen *c) {
         const char *name = lth_table_column_name(c->rows, column);
         if (!chosen_shows(c, column)) continue;
         putc('\t', to);
-        write_visible(to, name, strlen(name));
+        write_text_cell(to, name);
     }
-    for (size_t e = 0; e < c->empty.count; ++e) fprintf(to, "\t%s", c->empty.at[e]);
+    for (size_t e = 0; e < c->empty.count; ++e) {
+        putc('\t', to);
+        write_text_cell(to, c->empty.at[e]);
+    }
     for (size_t f = 0; chosen_figure_at(c, LTH_NONE, f, &figure); ++f) {
         putc('\t', to);
-        write_visible(to, figure.name, strlen(figure.name));
+        write_text_cell(to, figure.name);
     }
     size_t objectives = c->explained && c->proposals ? count_objectives(c) : 0;
     for (size_t o = 0; o < objectives; ++o) {
@@ -273,7 +276,7 @@ static void write_names(FILE *to, const chosen *c) {
         name_figure(c, objectives > 1 ? lth_proposals_objective(c->proposals, o, NULL) : NULL,
                     "reasons", &figure);
         putc('\t', to);
-        write_visible(to, figure.name, strlen(figure.name));
+        write_text_cell(to, figure.name);
     }
     putc('\n', to);
 }
@@ -282,7 +285,7 @@ static void write_figure(FILE *to, const chosen_figure *figure) {
     if (figure->is_count && figure->count != LTH_NONE)
         fprintf(to, "%zu", figure->count);
     else if (figure->is_text && figure->text)
-        write_visible(to, figure->text, strlen(figure->text));
+        write_text_cell(to, figure->text);
     else if (!figure->is_text && !figure->is_count)
         write_tsv_double(to, figure->number);
 }
@@ -308,7 +311,7 @@ static int write_line(FILE *to, const chosen *c, size_t i) {
         const char *cell = lth_table_cell(c->rows, chosen_row(c, i), column, &length);
         if (!chosen_shows(c, column)) continue;
         putc('\t', to);
-        if (cell) write_visible(to, cell, length);
+        write_cell(to, cell, length);
     }
     for (size_t e = 0; e < c->empty.count; ++e) putc('\t', to);
     for (size_t f = 0; chosen_figure_at(c, i, f, &figure); ++f) {

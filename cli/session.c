@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "available.h"
+#include "output.h"
 #include "ranks.h"
 
 double seconds_now(void) {
@@ -148,11 +149,9 @@ static void on_log(void *user, lth_log_level level, const char *text) {
         session_note(s, "%s", text);
 }
 
-static void print_message(session *s, const char *prefix, const char *format, va_list args) {
+static void print_message(session *s, const char *before, const char *format, va_list args) {
     clear_bar(s);
-    fputs(prefix, stderr);
-    vfprintf(stderr, format, args);
-    fputc('\n', stderr);
+    message_v(before, format, args);
 }
 
 void session_note(session *s, const char *format, ...) {
@@ -180,7 +179,7 @@ void session_say(session *s, const char *format, ...) {
 }
 
 int out_of_memory(void) {
-    fputs("luthier: out of memory\n", stderr);
+    message("out of memory");
     return EXIT_FAILED;
 }
 
@@ -188,10 +187,10 @@ int session_check_interrupt(session *s) {
     if (!caught) return EXIT_DONE;
     clear_bar(s);
     if (session_stops(s)) {
-        fputs("luthier: stopped; the same command goes on from here\n", stderr);
+        message("stopped; the same command goes on from here");
         return EXIT_AGAIN;
     }
-    fputs("luthier: interrupted\n", stderr);
+    message("interrupted");
     return 128 + caught;
 }
 
@@ -207,12 +206,11 @@ static int exit_code(lth_status status) {
 static int print_error(session *s, const lth_error *err) {
     s->failed = *err;
     clear_bar(s);
-    fputs("luthier: ", stderr);
-    if (err->file[0]) fputs(err->file, stderr);
-    if (err->line) fprintf(stderr, err->file[0] ? ":%zu" : "line %zu", err->line);
-    if (err->column) fprintf(stderr, ":%zu", err->column);
-    if (err->file[0] || err->line || err->column) fputs(": ", stderr);
-    fprintf(stderr, "%s\n", err->message[0] ? err->message : lth_status_text(err->status));
+    char line[32] = "", column[32] = "";
+    if (err->line) snprintf(line, sizeof line, err->file[0] ? ":%zu" : "line %zu", err->line);
+    if (err->column) snprintf(column, sizeof column, ":%zu", err->column);
+    message("%s%s%s%s%s", err->file, line, column, err->file[0] || *line || *column ? ": " : "",
+            err->message[0] ? err->message : lth_status_text(err->status));
     return exit_code(err->status);
 }
 
@@ -297,12 +295,13 @@ int split_names(const options *o, const char *flag, const list *from, list *out)
     return EXIT_DONE;
 }
 
-/* The expression, and a mark under the character at which it is wrong. */
+/* The expression, or what is near, and a mark under the character at which it is wrong. */
 static void point_at(const char *expression, size_t column) {
+    enum { BEFORE = 60, WIDTH = 100 };
+    size_t first = column > BEFORE ? column - BEFORE : 0;
     fputs("  ", stderr);
-    for (const char *c = expression; *c; ++c)
-        fputc((unsigned char)*c < ' ' ? ' ' : *c, stderr); /* tabs would move the mark */
-    fprintf(stderr, "\n  %*s^\n", (int)column - 1, "");
+    write_columns(stderr, expression, first, WIDTH);
+    fprintf(stderr, "\n  %*s^\n", (int)(column - 1 - first), "");
 }
 
 int session_fail_expression(session *s, const lth_error *why, const char *flag, const char *text) {
@@ -391,10 +390,16 @@ bool names_stdin(const list *paths) {
     return contains(paths, "-");
 }
 
-static lth_table_options table_options(const session *s, const list *paths) {
+lth_table_options session_table_options(const session *s) {
     lth_table_options wanted;
     lth_table_options_init(&wanted);
     if (s->options->format >= 0) wanted.format = (lth_table_format)(s->options->format + 1);
+    wanted.max_row = s->options->max_row;
+    return wanted;
+}
+
+static lth_table_options table_options(const session *s, const list *paths) {
+    lth_table_options wanted = session_table_options(s);
     wanted.where = s->options->where.at;
     wanted.where_count = s->options->where.count;
     wanted.optional = s->optional;
@@ -534,7 +539,7 @@ int check_output(const char *path) {
     bool in_place = exists && !S_ISREG(found.st_mode); /* devices and pipes are not renamed over */
     if (!is_folder && access(in_place ? path : folder, W_OK) == 0) return EXIT_DONE;
     if (is_folder) errno = EISDIR;
-    fprintf(stderr, "luthier: %s: cannot write: %s\n", path, strerror(errno));
+    message("%s: cannot write: %s", path, strerror(errno));
     return EXIT_FAILED;
 }
 

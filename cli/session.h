@@ -84,6 +84,8 @@ bool names_stdin(const list *paths);
 /* The column of --label-by. */
 #define FILE_COLUMN "file"
 
+/* What the command line says of all tables: their format, how long a row may be. */
+lth_table_options session_table_options(const session *s);
 /* The columns that the kernel reads, and `more` (NULL = none), of one table or of several, whose
  * rows come one after the other; no rows at all are an error. */
 int session_read_table(session *s, const char *path, const lth_kernel *kernel, const list *more,

@@ -51,7 +51,9 @@ bool trend_has(const trend *t) {
 
 static void print_cells(const trend_weight *w) {
     const double cell[] = {w->weight, w->sd, w->weight * w->deviation, w->sd * w->deviation};
-    printf("%s\t%s", w->column, w->of);
+    print_visible(w->column);
+    putchar('\t');
+    print_visible(w->of);
     for (size_t i = 0; i < sizeof cell / sizeof *cell; ++i) {
         putchar('\t');
         write_tsv_double(stdout, cell[i]);
@@ -67,7 +69,8 @@ int print_trend(lth_model *m) {
     for (size_t i = 0; trend_at(&t, i, &w); ++i) print_cells(&w);
     if (trend_has(&t)) printf("\nthe mean explains\tshare\n");
     for (size_t f = 0; trend_has(&t) && f < t.functions; ++f) {
-        printf("%s\t", t.name[f]);
+        print_visible(t.name[f]);
+        putchar('\t');
         write_tsv_double(stdout, lth_trend_share(t.of[f]));
         putchar('\n');
     }

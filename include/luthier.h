@@ -217,6 +217,8 @@ typedef struct lth_table_options {
                                    when NAME ends with a digit), n numbers the column NAME. Where
                                    `columns` names some of an array's, it names all             */
     size_t array_count;         /* entries of `arrays`                                      */
+    size_t max_row;             /* bytes of a row and of a line, at most; more is LTH_EFORMAT. 0 =
+                                   2^28, in which the longest human chromosome fits          */
 } lth_table_options;
 
 LTH_API void lth_table_options_init(lth_table_options *options);

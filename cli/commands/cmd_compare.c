@@ -120,8 +120,9 @@ static int predict(job *j, size_t m) {
 /* ---- Figures ---- */
 
 static void print_line(const job *j, size_t target, size_t model, const lth_compared *c) {
-    printf("%s\t%s\t%s\t%s", lth_model_target(j->model[0], target), c->name, c->better,
-           path_of(j, model));
+    print_visible(lth_model_target(j->model[0], target));
+    printf("\t%s\t%s\t", c->name, c->better);
+    print_visible(path_of(j, model));
     print_number_cell(c->value);
     const double rest[] = {c->difference, c->lower, c->upper, c->first_better, c->p};
     for (size_t i = 0; i < sizeof rest / sizeof *rest; ++i)

@@ -308,10 +308,12 @@ static int write_page(demo *d) {
     fflush(stdout);
     int code = write_report(&d->session, best, "The reviews of luthier demo", NULL, NULL, path);
     if (code && (o->output || was_interrupted())) return code;
-    if (d->tell && code) printf("There is no page: %s cannot be written.\n", path);
-    if (d->tell && !code)
-        printf("What this kernel learned, how well, and why, to open in a browser:\n\n  %s\n",
-               path);
+    if (!d->tell) return EXIT_DONE;
+    fputs(code ? "There is no page: "
+               : "What this kernel learned, how well, and why, to open in a browser:\n\n  ",
+          stdout);
+    print_visible(path);
+    puts(code ? " cannot be written." : "");
     return EXIT_DONE;
 }
 

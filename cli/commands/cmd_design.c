@@ -326,9 +326,7 @@ static int read_results(session *s, const lth_design *design, bool targets, lth_
     const char *columns[count];
     for (size_t i = 0; i < count; ++i) columns[i] = lth_table_column_name(rows, i);
     lth_error err = {0};
-    lth_table_options wanted;
-    lth_table_options_init(&wanted);
-    if (o->format >= 0) wanted.format = (lth_table_format)(o->format + 1);
+    lth_table_options wanted = session_table_options(s);
     wanted.columns = columns;
     wanted.column_count = count;
     wanted.more = o->arguments + 3;

@@ -72,7 +72,7 @@ static void write_line(job *j, const prediction *p, size_t row, size_t i) {
         json_put_mutation(&w, &j->of, p, row, i);
         return;
     }
-    fputs(mutation_name(&j->of, row, name), to);
+    write_text_cell(to, mutation_name(&j->of, row, name));
     if (row > 0)
         fprintf(to, "\t%ld\t%c\t%c", j->of.first + (long)mutation_site(&j->of, row), name[0],
                 mutation_letter(&j->of, row));

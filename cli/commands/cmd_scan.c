@@ -135,8 +135,9 @@ static int open_output(job *j, const prediction *p) {
     if (!j->out.output) release_interrupts();
     if (code || o->json) return code;
     if (o->bedgraph) {
-        fprintf(j->out.stream, "track type=bedGraph name=\"%s\"\n",
-                o->track ? o->track : p->columns[j->value].name);
+        fputs("track type=bedGraph name=\"", j->out.stream);
+        write_text_cell(j->out.stream, o->track ? o->track : p->columns[j->value].name);
+        fputs("\"\n", j->out.stream);
         return code;
     }
     fputs("id\tstart\tend", j->out.stream);
@@ -150,7 +151,8 @@ static void draw_window(job *j, const prediction *p, size_t i) {
     const prediction_column *c = &p->columns[j->value];
     size_t width = j->step < j->length ? j->step : j->length;
     size_t start = j->windows[i].start + (j->length - width) / 2;
-    fprintf(j->out.stream, "%s\t%zu\t%zu\t", j->ids[j->windows[i].record], start, start + width);
+    write_text_cell(j->out.stream, j->ids[j->windows[i].record]);
+    fprintf(j->out.stream, "\t%zu\t%zu\t", start, start + width);
     write_tsv_double(j->out.stream, c->at(p, c->of, i));
     putc('\n', j->out.stream);
 }
@@ -169,7 +171,8 @@ static void write_window(job *j, const prediction *p, size_t i) {
         json_put_values(&w, p, i);
         json_end(&w);
     } else {
-        fprintf(j->out.stream, "%s\t%zu\t%zu", id, start, end);
+        write_text_cell(j->out.stream, id);
+        fprintf(j->out.stream, "\t%zu\t%zu", start, end);
         write_prediction(j->out.stream, p, i);
         putc('\n', j->out.stream);
     }
@@ -336,10 +339,8 @@ static int scan_all(job *j) {
 
 static int open_input(job *j) {
     const options *o = j->options;
-    lth_table_options wanted;
+    lth_table_options wanted = session_table_options(&j->session);
     lth_error err = {0};
-    lth_table_options_init(&wanted);
-    if (o->format >= 0) wanted.format = (lth_table_format)(LTH_TABLE_TSV + o->format);
     if (lth_table_stream_open(j->session.ctx, o->arguments[1], &wanted, &j->stream, &err) != LTH_OK)
         return session_fail_input(&j->session, &err, o->arguments[1]);
     j->letters = malloc(BLOCK * (j->length + 1));

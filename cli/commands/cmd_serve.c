@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "output.h"
 #include "report/report.h"
 #include "serve/serve.h"
 
@@ -39,8 +40,7 @@ static int check_usage(const options *o) {
 /* ---- The socket ---- */
 
 static int cannot_listen(const options *o, const char *why) {
-    fprintf(stderr, "luthier: cannot listen on %s, port %llu: %s\n", o->host,
-            (unsigned long long)o->port, why);
+    message("cannot listen on %s, port %llu: %s", o->host, (unsigned long long)o->port, why);
     return EXIT_FAILED;
 }
 
@@ -151,10 +151,9 @@ static void reload(job *j, server *s) {
     if (good)
         pool_replace(&j->pool, next);
     else
-        fputs("luthier: the model that was read before is still served\n", stderr);
+        message("the model that was read before is still served");
     double seconds = seconds_now() - begun;
-    if (good && !j->options->quiet)
-        fprintf(stderr, "luthier: %s was read again, in %.3f seconds\n", name, seconds);
+    if (good && !j->options->quiet) message("%s was read again, in %.3f seconds", name, seconds);
     server_reloaded(s, good);
     log_event(&j->log, "reload", name, seconds, good ? NULL : why);
     notify_manager("READY=1");
@@ -176,13 +175,15 @@ static int serve(job *j) {
     double begun = seconds_now();
     server *s = start(j);
     if (!s) {
-        fputs("luthier: cannot start the threads that answer requests\n", stderr);
+        message("cannot start the threads that answer requests");
         return EXIT_FAILED;
     }
     j->listener = -1; /* the server closes it */
     bool logs_here = j->options->log && strcmp(j->options->log, "-") == 0;
-    fprintf(logs_here ? stderr : stdout, "serving %s on http://%s/ (Ctrl-C stops)\n", name,
-            j->address);
+    FILE *to = logs_here ? stderr : stdout;
+    fputs("serving ", to);
+    write_visible(to, name, strlen(name));
+    fprintf(to, " on http://%s/ (Ctrl-C stops)\n", j->address);
     fflush(stdout);
     log_event(&j->log, "start", name, j->pool.current->seconds, NULL);
     notify_manager("READY=1");

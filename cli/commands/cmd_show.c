@@ -56,6 +56,12 @@ static void print_cell(double value) {
     write_tsv_double(stdout, value);
 }
 
+static void print_text_figure(const char *name, const char *text) {
+    printf("%s\t", name);
+    print_visible(text);
+    putchar('\n');
+}
+
 static void print_figure(const char *name, double value) {
     fputs(name, stdout);
     print_cell(value);
@@ -84,11 +90,11 @@ static void print_params(const lth_gp *gp) {
     printf("\nparameter\tvalue\tstart\tstate%s\n", intervals ? "\tlow\thigh" : "");
     for (size_t i = 0; i < param_count(gp); ++i) {
         lth_gp_param p = param_at(gp, i);
-        fputs(p.path, stdout);
+        print_visible(p.path);
         print_cell(p.value);
         print_cell(p.start);
         printf("\t%s", p.held ? "held" : "learned");
-        if (p.tag) printf(", tied $%s", p.tag);
+        if (p.tag) printf(", tied $"), print_visible(p.tag);
         if (p.at_bound) printf(", at bound");
         if (p.undetermined) printf(", not determined");
         if (intervals) print_interval(&p);
@@ -114,7 +120,9 @@ static int print_symbols(const lth_gp *gp) {
     if (!symbols) return out_of_memory();
     printf("\nsymbol\tkernel\tdecay\talpha\tnodes\n");
     for (const lth_gp_symbol *s = symbols; s < symbols + count; ++s) {
-        printf("%s\t%s", s->symbol, s->kernel);
+        print_visible(s->symbol);
+        putchar('\t');
+        print_visible(s->kernel);
         print_cell(s->decay);
         print_cell(s->alpha);
         printf("\t%zu\n", s->count);
@@ -167,8 +175,8 @@ static void print_sharpness(const lth_gp_report *r) {
 static void print_likelihood(const lth_gp *gp) {
     if (lth_gp_likelihood(gp) == LTH_GAUSSIAN) return;
     printf("likelihood\t%s\n", likelihood_of(gp));
-    if (lth_gp_warp(gp)) printf("warp\t%s\n", lth_gp_warp(gp));
-    if (lth_gp_exposure(gp)) printf("exposure\t%s\n", lth_gp_exposure(gp));
+    if (lth_gp_warp(gp)) print_text_figure("warp", lth_gp_warp(gp));
+    if (lth_gp_exposure(gp)) print_text_figure("exposure", lth_gp_exposure(gp));
     const double *grades;
     size_t count = lth_gp_grades(gp, &grades);
     if (count > 0) printf("grades");
@@ -178,7 +186,8 @@ static void print_likelihood(const lth_gp *gp) {
 
 static void print_training(const lth_gp *gp, const lth_gp_report *r) {
     printf("\nlearning\tvalue\n");
-    for (size_t i = 0; i < lth_gp_targets(gp); ++i) printf("target\t%s\n", lth_gp_target(gp, i));
+    for (size_t i = 0; i < lth_gp_targets(gp); ++i)
+        print_text_figure("target", lth_gp_target(gp, i));
     printf("rows\t%zu\n", r->rows);
     print_posterior(r);
     print_figure("log evidence", r->evidence);
@@ -202,7 +211,8 @@ static void print_classes(const lth_gp *gp) {
     printf("\nclass\trows\n");
     for (size_t i = 0; i < lth_gp_classes(gp); ++i) {
         lth_class_rows c = *lth_gp_class(gp, i);
-        printf("%s\t%zu\n", c.name, c.rows);
+        print_visible(c.name);
+        printf("\t%zu\n", c.rows);
     }
 }
 
@@ -380,9 +390,10 @@ static void put_vectors(json_writer *w, const lth_vectors_origin *o) {
 }
 
 static void print_vectors(const lth_vectors_origin *o) {
-    if (o)
-        printf("vectors\t%s, %zu words of %zu numbers; %s kept\n",
-               *o->name ? o->name : "from memory", o->words, o->dimension, keep_names[o->keep]);
+    if (!o) return;
+    printf("vectors\t");
+    print_visible(*o->name ? o->name : "from memory");
+    printf(", %zu words of %zu numbers; %s kept\n", o->words, o->dimension, keep_names[o->keep]);
 }
 
 static int print_json(lth_model *m, const char *kernel) {
@@ -405,7 +416,8 @@ static int print_json(lth_model *m, const char *kernel) {
 }
 
 static int print_text(lth_model *m, const char *kernel) {
-    puts(kernel);
+    print_visible(kernel);
+    putchar('\n');
     print_vectors(lth_model_vectors_origin(m));
     if (lth_model_gp(m)) return print_gp(m);
     print_svm(lth_model_svm(m));

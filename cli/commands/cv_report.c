@@ -81,7 +81,10 @@ static figures mean_over_targets(const cv_report *r) {
 /* ---- Text ---- */
 
 static void print_row(const cv_report *r, const char *target, const char *fold, figures s) {
-    printf("%s\t%s\t%zu", target, fold, s.count);
+    print_visible(target);
+    putchar('\t');
+    print_visible(fold);
+    printf("\t%zu", s.count);
     print_figures(kind_of(r), &s);
     putchar('\n');
 }
@@ -96,8 +99,10 @@ static void print_over_folds(const cv_report *r, size_t target, const char *what
 static void print_classes(const cv_report *r, size_t target) {
     for (size_t c = 0; c < lth_validation_classes(r->validation, target); ++c) {
         lth_class_metrics m = *lth_validation_class_metrics(r->validation, target, c);
-        printf("%s\t%s\t%zu", r->targets->at[target],
-               lth_validation_class(r->validation, target, c), m.support);
+        print_visible(r->targets->at[target]);
+        putchar('\t');
+        print_visible(lth_validation_class(r->validation, target, c));
+        printf("\t%zu", m.support);
         print_number_cell(m.precision);
         print_number_cell(m.recall);
         print_number_cell(m.f1);
@@ -109,11 +114,16 @@ static void print_confusion(const cv_report *r, size_t target) {
     const lth_validation *v = r->validation;
     size_t classes = lth_validation_classes(v, target);
     if (!lth_validation_has_confusion(v, target)) return;
-    printf("\n%s\\predicted", r->targets->at[target]);
-    for (size_t c = 0; c < classes; ++c) printf("\t%s", lth_validation_class(v, target, c));
+    putchar('\n');
+    print_visible(r->targets->at[target]);
+    printf("\\predicted");
+    for (size_t c = 0; c < classes; ++c) {
+        putchar('\t');
+        print_visible(lth_validation_class(v, target, c));
+    }
     putchar('\n');
     for (size_t c = 0; c < classes; ++c) {
-        fputs(lth_validation_class(v, target, c), stdout);
+        print_visible(lth_validation_class(v, target, c));
         for (size_t p = 0; p < classes; ++p)
             printf("\t%zu", lth_validation_confusion(v, target, c, p));
         putchar('\n');
@@ -252,7 +262,8 @@ static void write_labels(const lth_validation *v, size_t target, size_t row, FIL
     bool none = true;
     for (size_t c = 0; c < lth_validation_classes(v, target); ++c) {
         if (!has(v, target, row, c)) continue;
-        fprintf(to, "%s%s", before, lth_validation_class(v, target, c));
+        fputs(before, to);
+        write_text_cell(to, lth_validation_class(v, target, c));
         before = ",", none = false;
     }
     if (none) putc('\t', to);
@@ -266,8 +277,10 @@ void write_cv_predictions(const cv_report *r, FILE *to) {
           to);
     for (size_t t = 0; t < r->targets->count; ++t) {
         for (size_t i = 0; i < lth_table_rows(r->table); ++i) {
-            fprintf(to, "%zu\t%s\t%s", lth_table_number(r->table, i), r->targets->at[t],
-                    r->folds->names[r->folds->of_row[i]]);
+            fprintf(to, "%zu\t", lth_table_number(r->table, i));
+            write_text_cell(to, r->targets->at[t]);
+            putc('\t', to);
+            write_text_cell(to, r->folds->names[r->folds->of_row[i]]);
             if (r->labels) {
                 write_labels(r->validation, t, i, to, lth_validation_true);
                 write_labels(r->validation, t, i, to, lth_validation_predicted);

@@ -17,7 +17,9 @@ static int print_best(const campaign_view *v) {
     if (row == LTH_NONE) return EXIT_DONE;
     char *text = campaign_row_text(v, row);
     if (!text) return out_of_memory();
-    printf("best\t%s\t%s\tround %zu\n", double_text(v->report->best, best), text, v->round[row]);
+    printf("best\t%s\t", double_text(v->report->best, best));
+    print_visible(text);
+    printf("\tround %zu\n", v->round[row]);
     if (!isnan(v->optimum))
         printf("regret\t%s\n", double_text(fabs(v->optimum - v->report->best), best));
     free(text);
@@ -36,15 +38,23 @@ static void print_rounds(const campaign_view *v) {
     }
 }
 
+static void print_setting(const char *name, const char *value) {
+    printf("%s\t", name);
+    print_visible(value);
+    putchar('\n');
+}
+
 static int print_text(const campaign_view *v) {
     const lth_design_report *r = v->report;
     const char *target, *from = lth_design_setting(v->design, "from");
     printf("rounds\t%zu\nmeasured\t%zu\npending\t%zu\n", r->rounds, r->measured, r->pending);
-    for (size_t t = 0; (target = lth_design_target(v->design, t)); ++t)
-        printf("target\t%s\t%s\n", target, t > 0 ? "" : v->minimize ? "low values" : "high values");
-    printf("%s\t%s\n", from ? "from" : "space",
-           from ? from : lth_design_setting(v->design, "space"));
-    printf("kernel\t%s\n", v->kernel ? v->kernel : lth_design_setting(v->design, "kernel"));
+    for (size_t t = 0; (target = lth_design_target(v->design, t)); ++t) {
+        printf("target\t");
+        print_visible(target);
+        printf("\t%s\n", t > 0 ? "" : v->minimize ? "low values" : "high values");
+    }
+    print_setting(from ? "from" : "space", from ? from : lth_design_setting(v->design, "space"));
+    print_setting("kernel", v->kernel ? v->kernel : lth_design_setting(v->design, "kernel"));
     int code = print_best(v);
     if (!code) print_rounds(v);
     return code;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "figures.h"
+#include "output.h"
 #include "truth.h"
 
 /* Of numbers; what is not there is a NULL array. */
@@ -209,7 +210,8 @@ static void print_text(const score *s, size_t target, const figures *f) {
         print_figure_names(kind_of(s));
         putchar('\n');
     }
-    printf("%s\t%zu", lth_model_target(s->model, target), f->count);
+    print_visible(lth_model_target(s->model, target));
+    printf("\t%zu", f->count);
     print_figures(kind_of(s), f);
     putchar('\n');
 }

@@ -16,7 +16,9 @@ static void print_figure(const char *name, double value) {
 }
 
 static void print_machine(const lth_svm *svm, const lth_svm_report *r) {
-    printf("\nlearning\tvalue\ntarget\t%s\ntype\t%s\n", lth_svm_target(svm), r->type);
+    printf("\nlearning\tvalue\ntarget\t");
+    print_visible(lth_svm_target(svm));
+    printf("\ntype\t%s\n", r->type);
     print_figure("C", r->C);
     print_figure("epsilon", r->epsilon);
     print_figure("nu", r->nu);
@@ -43,7 +45,8 @@ static void print_classes(const lth_svm *svm, const lth_svm_report *r) {
     printf("\nclass\trows\tsupport\n");
     for (size_t i = 0; i < r->classes; ++i) {
         lth_svm_class c = *lth_svm_class_at(svm, i);
-        printf("%s\t%zu\t%zu\n", c.name, c.rows, c.support);
+        print_visible(c.name);
+        printf("\t%zu\t%zu\n", c.rows, c.support);
     }
 }
 
@@ -52,7 +55,7 @@ static void print_grid(const lth_svm *svm, const lth_svm_report *r) {
     printf("\nkernel\tC\tepsilon\tnu\t%s\n", r->score);
     for (size_t i = 0; i < r->points; ++i) {
         lth_svm_point p = *lth_svm_point_at(svm, i);
-        fputs(p.kernel, stdout);
+        print_visible(p.kernel);
         print_number_cell(p.C);
         print_number_cell(p.epsilon);
         print_number_cell(p.nu);

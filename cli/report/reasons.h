@@ -38,9 +38,4 @@ bool is_latent(const lth_reasons_summary *s);
 double heaviest_part(const lth_reasons *r); /* the size of its weight */
 double heaviest_pattern(const lth_reasons *r);
 
-/* Text in which nothing can do anything to a terminal or a table: control characters, marks that
- * turn the direction of writing, and bytes that are no UTF-8 are written as \xNN and \u{NNNN}.
- * Returns how many characters it took. */
-size_t write_visible(FILE *out, const char *text, size_t length);
-
 #endif

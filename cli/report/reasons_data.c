@@ -7,19 +7,19 @@
 
 /* ---- TSV ---- */
 
-static void write_cell(FILE *out, const char *text) {
+static void write_next(FILE *out, const char *text) {
     putc('\t', out);
-    if (text) write_visible(out, text, strlen(text));
+    write_text_cell(out, text);
 }
 
 static void write_line(explain_writer *w, const explanation *x, const char *kind,
                        const char *column, const char *text, double weight, size_t number) {
     if (x->table) fprintf(w->out, "%zu", lth_table_number(x->table, x->row));
-    write_cell(w->out, x->of.target);
-    write_cell(w->out, x->of.class);
-    write_cell(w->out, kind);
-    write_cell(w->out, column);
-    write_cell(w->out, text);
+    write_next(w->out, x->of.target);
+    write_next(w->out, x->of.class);
+    write_next(w->out, kind);
+    write_next(w->out, column);
+    write_next(w->out, text);
     putc('\t', w->out);
     write_tsv_double(w->out, weight);
     putc('\t', w->out);

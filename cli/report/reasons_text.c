@@ -1,56 +1,9 @@
 /* Reasons for people: a block for each row. */
 #include <math.h>
-#include <stdint.h>
 #include <string.h>
 
 #include "output.h"
 #include "report/reasons.h"
-
-/* ---- Text that does nothing ---- */
-
-/* The code point at text[0], and its bytes; 0 bytes if it is no UTF-8. */
-static uint32_t decode(const char *text, size_t length, size_t *bytes) {
-    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-    unsigned char lead = (unsigned char)*text;
-    *bytes = lead < 0x80         ? 1
-             : (lead >> 5) == 6  ? 2
-             : (lead >> 4) == 14 ? 3
-             : (lead >> 3) == 30 ? 4
-                                 : 0;
-    if (*bytes <= 1) return lead;
-    uint32_t code = lead & (0x7Fu >> *bytes);
-    for (size_t i = 1; i < *bytes; ++i) {
-        if (i >= length || ((unsigned char)text[i] & 0xC0) != 0x80) {
-            *bytes = 0;
-            return lead;
-        }
-        code = code << 6 | ((unsigned char)text[i] & 0x3Fu);
-    }
-    if (code < least[*bytes] || code > 0x10FFFF || (code >= 0xD800 && code <= 0xDFFF)) *bytes = 0;
-    return code;
-}
-
-static bool is_unseen(uint32_t c) {
-    return c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0x61C || (c >= 0x200B && c <= 0x200F) ||
-           (c >= 0x2028 && c <= 0x202E) || (c >= 0x2060 && c <= 0x206F) || c == 0xFEFF;
-}
-
-size_t write_visible(FILE *out, const char *text, size_t length) {
-    size_t width = 0, bytes;
-    for (size_t i = 0; i < length; i += bytes) {
-        uint32_t code = decode(text + i, length - i, &bytes);
-        if (bytes == 0 || (code < 0x80 && is_unseen(code))) {
-            width += (size_t)fprintf(out, "\\x%02x", (unsigned)(unsigned char)text[i]);
-            bytes = 1;
-        } else if (is_unseen(code)) {
-            width += (size_t)fprintf(out, "\\u{%x}", (unsigned)code);
-        } else {
-            fwrite(text + i, 1, bytes, out);
-            width++;
-        }
-    }
-    return width;
-}
 
 static size_t write_string(FILE *out, const char *text) {
     return write_visible(out, text, strlen(text));

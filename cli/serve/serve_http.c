@@ -10,7 +10,7 @@
 #include <time.h>
 
 #include "json.h"
-#include "report/reasons.h"
+#include "output.h"
 
 enum {
     /* A body that is refused is read to its end, so that the client hears why, up to this size. */

@@ -9,7 +9,6 @@
 
 #include "json.h"
 #include "output.h"
-#include "report/reasons.h"
 #include "serve/serve.h"
 
 /* ---- The file ---- */
@@ -24,8 +23,7 @@ static int open_file(const char *path) {
 }
 
 static void complain(const access_log *l, const char *what) {
-    fprintf(stderr, "luthier: %s: %s: %s\n", is_stdout(l) ? "standard output" : l->path, what,
-            strerror(errno));
+    message("%s: %s: %s", is_stdout(l) ? "standard output" : l->path, what, strerror(errno));
 }
 
 int log_open(access_log *l, const char *path) {

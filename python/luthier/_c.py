@@ -38,7 +38,7 @@ class TableOptions(Structure):
                 ("where_count", c_size_t), ("optional", c_char_p),
                 ("more", POINTER(c_char_p)), ("more_count", c_size_t),
                 ("file_column", c_char_p), ("arrays", POINTER(c_char_p)),
-                ("array_count", c_size_t)]
+                ("array_count", c_size_t), ("max_row", c_size_t)]
 
 
 class Column(Structure):

@@ -19,7 +19,7 @@ def _strings(values):
     return (c_char_p * len(values))(*(os.fsencode(v) for v in values))
 
 
-def _options(more, label_by, columns, where, format):
+def _options(more, label_by, columns, where, format, max_row):
     if label_by not in (None, "file"):
         raise Error(f'label_by wants "file" or None, not {label_by!r}')
     if format not in _FORMATS:
@@ -35,6 +35,8 @@ def _options(more, label_by, columns, where, format):
     if where is not None:
         where = [f"{name}={value}" for name, value in where.items()]
         options.where, options.where_count = _strings(where), len(where)
+    if max_row is not None:
+        options.max_row = int(max_row)
     return options
 
 
@@ -55,7 +57,7 @@ def columns_of(table):
 
 def read_table(paths: Any, *, label_by: Optional[str] = None,
                columns: Optional[Sequence[str]] = None, where: Any = None,
-               format: str = "auto") -> Dict[str, Any]:
+               format: str = "auto", max_row: Optional[int] = None) -> Dict[str, Any]:
     """The columns of a table, or of several whose rows come one after the other.
 
     Parameters
@@ -72,6 +74,8 @@ def read_table(paths: Any, *, label_by: Optional[str] = None,
         Rows to keep: ``{"split": "train,dev"}`` keeps those with one of these values.
     format : {"auto", "tsv", "csv", "jsonl", "conllu", "fasta"}
         Of all of them; "auto" goes by the extensions.
+    max_row : int, default=None
+        The most bytes of a row, 2^28 if None; a longer one is an error.
 
     Returns
     -------
@@ -82,7 +86,7 @@ def read_table(paths: Any, *, label_by: Optional[str] = None,
     if not paths:
         raise Error("read_table wants a file")
     context = Context()
-    options = _options(paths[1:], label_by, columns, where, format)
+    options = _options(paths[1:], label_by, columns, where, format, max_row)
     table = context.create(lib.lth_table_read, context.pointer, os.fsencode(paths[0]),
                            byref(options))
     owned = Owned(table, lib.lth_table_free, context)

@@ -26,6 +26,8 @@ struct lth__input {
     char *name, *buffer;
     size_t capacity, start, end;
     size_t line_number;
+    size_t longest;     /* bytes of a line, at most */
+    const char *advice; /* to whom has longer ones  */
     bool at_end;        /* nothing more to read into the buffer */
     const lth_ctx *ctx; /* NULL = it is not asked */
     size_t unasked;     /* bytes that were read since it was */
@@ -119,6 +121,8 @@ lth_status lth__input_open(const lth__relay *relay, const char *path, lth__input
     if (in == NULL) return lth__fail_memory(err, sizeof *in);
     in->relay = relay;
     in->file = -1;
+    in->longest = LTH__LONGEST_LINE;
+    in->advice = "";
     const char *name = strcmp(path, "-") == 0 ? "stdin" : path;
     const lth__memory_file *memory = find_in_memory(relay, path);
     in->name = lth__strndup(name, strlen(name));
@@ -149,6 +153,11 @@ void lth__input_ask(lth__input *in, const lth_ctx *ctx) {
 
 const char *lth__input_name(const lth__input *in) {
     return in->name;
+}
+
+void lth__input_limit(lth__input *in, size_t most, const char *advice) {
+    in->longest = most;
+    in->advice = advice;
 }
 
 size_t lth__input_line_number(const lth__input *in) {
@@ -207,6 +216,14 @@ static lth_status fill(lth__input *in, lth_error *err) {
     return LTH_OK;
 }
 
+static lth_status check_length(const lth__input *in, size_t length, lth_error *err) {
+    if (length <= in->longest) return LTH_OK;
+    char most[16];
+    lth__print_size((double)in->longest, most);
+    return lth__fail_at(err, LTH_EFORMAT, in->name, in->line_number + 1, 1,
+                        "a line of more than %s%s", most, in->advice);
+}
+
 lth_status lth__input_line(lth__input *in, const char **line, size_t *length, lth_error *err) {
     const char *newline = NULL;
     for (size_t searched = 0;;) {
@@ -214,10 +231,12 @@ lth_status lth__input_line(lth__input *in, const char **line, size_t *length, lt
         newline = memchr(from, '\n', in->end - in->start - searched);
         if (newline != NULL || in->at_end) break;
         searched = in->end - in->start;
+        LTH_TRY(check_length(in, searched, err));
         LTH_TRY(fill(in, err));
     }
     const char *begin = in->buffer + in->start;
     size_t size = newline != NULL ? (size_t)(newline - begin) : in->end - in->start;
+    LTH_TRY(check_length(in, size, err));
     in->start += size + (newline != NULL);
     bool none = newline == NULL && size == 0;
     in->line_number += !none;

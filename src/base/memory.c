@@ -109,10 +109,18 @@ void lth__copy_struct(void *to, size_t to_size, const void *from, size_t from_si
     memcpy(to, from, to_size < from_size ? to_size : from_size);
 }
 
+/* What grows large grows by what a file says, which may be more than there is: the system would
+ * grant it all the same, and kill later. */
+static bool has_room_for(size_t more, size_t element_size) {
+    enum { LARGE = 64 << 20 };
+    return more < LARGE / element_size || more <= lth__memory_available() / element_size;
+}
+
 bool lth__reserve(void **array, size_t *capacity, size_t need, size_t element_size) {
     if (need <= *capacity) return true;
     size_t wanted = *capacity < 8 ? 8 : *capacity;
     while (wanted < need) wanted = wanted > SIZE_MAX / 2 ? need : wanted * 2;
+    if (!has_room_for(wanted - *capacity, element_size)) return false;
     /* Callers pass the address of a T *, which may be looked at as a void * only byte by byte. */
     void *old;
     memcpy(&old, array, sizeof old);
@@ -301,6 +309,15 @@ lth_status lth__memory_check(size_t bytes, const char *what, const char *advice,
     bool advised = advice != NULL && advice[0] != '\0';
     return lth__fail(err, LTH_ENOMEM, "%s needs %s, %s are available%s%s", what, needed, left,
                      advised ? "; " : "", advised ? advice : "");
+}
+
+lth_status lth__memory_check_json(const char *text, size_t length, lth_error *err) {
+    enum { LARGE = 1 << 20, BYTES_OF_VALUE = 64 };
+    size_t values = 0;
+    if (length < LARGE) return LTH_OK;
+    for (size_t i = 0; i < length; i++)
+        values += text[i] == ',' || text[i] == ':' || text[i] == '[' || text[i] == '{';
+    return lth__memory_check(length + values * BYTES_OF_VALUE, "parsing the JSON", "", err);
 }
 
 /* ---- Pools --------------------------------------------------------------------------------- */

@@ -18,7 +18,8 @@ void lth__free(void *p);
 
 char *lth__strndup(const char *text, size_t length);
 
-/* Make room for `need` elements in a growing array: capacity doubles. false = out of memory. */
+/* Make room for `need` elements in a growing array: capacity doubles. false = out of memory, also
+ * where much is wanted and the machine would have to take it from others. */
 bool lth__reserve(void **array, size_t *capacity, size_t need, size_t element_size);
 
 /* Addresses for so many bytes, which take memory only where they are written. NULL on failure. */
@@ -38,6 +39,10 @@ void lth__print_size(double bytes, char out[16]);
 /* Fail early, in one line, when `bytes` for `what` cannot be had. `advice` says what to do instead.
  */
 lth_status lth__memory_check(size_t bytes, const char *what, const char *advice, lth_error *err);
+
+/* The same for JSON that is about to be parsed: "[0,0,0]" becomes tens of bytes for each value, of
+ * memory that is not taken here. */
+lth_status lth__memory_check_json(const char *text, size_t length, lth_error *err);
 
 /* Copy what two versions of a struct, of these sizes, have both; the rest of `to` stays. */
 void lth__copy_struct(void *to, size_t to_size, const void *from, size_t from_size);

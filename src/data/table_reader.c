@@ -31,6 +31,19 @@ static lth_status check_options(const lth_table_options *o, lth_error *err) {
     return LTH_OK;
 }
 
+/* "VALUE,VALUE" */
+static lth_status read_values(const char *text, lth__symbols **out, lth_error *err) {
+    *out = lth__symbols_create();
+    if (!*out) return lth__fail_memory(err, 0);
+    for (;;) {
+        size_t length = strcspn(text, ",");
+        if (lth__symbols_intern(*out, text, length) == LTH__NO_SYMBOL)
+            return lth__fail_memory(err, 0);
+        if (text[length] == '\0') return LTH_OK;
+        text += length + 1;
+    }
+}
+
 static lth_status find_filter(lth__reader *r, const char *where, size_t line, lth__filter *out,
                               lth_error *err) {
     size_t length = (size_t)(strchr(where, '=') - where);
@@ -38,8 +51,8 @@ static lth_status find_filter(lth__reader *r, const char *where, size_t line, lt
     if (found != LTH__NO_SYMBOL && found >= r->arrays.first)
         return lth__fail(err, LTH_EARG, "where \"%.64s\" asks for a column of an array", where);
     if (found != LTH__NO_SYMBOL) {
-        *out = (lth__filter){.column = found, .values = where + length + 1};
-        return LTH_OK;
+        out->column = found;
+        return read_values(where + length + 1, &out->values, err);
     }
     char *column = lth__strndup(where, length);
     if (!column) return lth__fail_memory(err, length);
@@ -48,29 +61,34 @@ static lth_status find_filter(lth__reader *r, const char *where, size_t line, lt
     return status;
 }
 
-static bool is_one_of(const lth__field *cell, const char *values) {
-    for (;;) {
-        size_t length = strcspn(values, ",");
-        if (length == cell->length && (length == 0 || memcmp(cell->text, values, length) == 0))
-            return true;
-        if (values[length] == '\0') return false;
-        values += length + 1;
-    }
-}
-
 static bool matches(const lth__reader *r) {
-    for (size_t i = 0; i < r->options->where_count; i++)
-        if (!is_one_of(&r->fields[r->filters[i].column], r->filters[i].values)) return false;
+    for (size_t i = 0; i < r->options->where_count; i++) {
+        const lth__field *cell = &r->fields[r->filters[i].column];
+        if (lth__symbols_find(r->filters[i].values, cell->text, cell->length) == LTH__NO_SYMBOL)
+            return false;
+    }
     return true;
 }
 
+static const char longer_rows[] = ": is this a table? max_row allows for longer ones";
+
 /* ---- Records -------------------------------------------------------------------------------- */
+
+static lth_status check_record(const lth__reader *r, lth_error *err) {
+    if (r->record <= r->options->max_row) return LTH_OK;
+    char most[16];
+    lth__print_size((double)r->options->max_row, most);
+    return lth__fail_at(err, LTH_EFORMAT, lth__input_name(r->in), lth__input_line_number(r->in), 1,
+                        "a row of more than %s%s", most, longer_rows);
+}
 
 lth_status lth__reader_line(lth__reader *r, const char **line, size_t *length, lth_error *err) {
     const char *text;
     size_t size = 0;
     LTH_TRY(lth__input_line(r->in, &text, &size, err));
     r->ended = !text;
+    r->record += size;
+    LTH_TRY(check_record(r, err));
     if (text) {
         size_t number = lth__input_line_number(r->in);
         if (number == 1 && size >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0) {
@@ -89,6 +107,7 @@ lth_status lth__reader_line(lth__reader *r, const char **line, size_t *length, l
 void lth__reader_clear(lth__reader *r) {
     r->field_count = 0;
     r->text.length = 0;
+    r->record = 0;
 }
 
 lth_status lth__reader_add(lth__reader *r, const char *text, size_t length, size_t line,
@@ -429,6 +448,7 @@ static lth_status open_file(lth_table_stream *s, const char *path, lth_error *er
     r->file_name = name_of(path, &r->file_name_length);
     LTH_TRY(lth__input_open(s->ctx ? s->ctx->relay : NULL, path, &r->in, err));
     lth__input_ask(r->in, s->ctx);
+    lth__input_limit(r->in, s->options.max_row, longer_rows);
     s->opened++;
     bool guess = s->options.format == LTH_TABLE_AUTO && s->format == LTH_TABLE_TSV;
     LTH_TRY(lth__check_is_table(r->in, guess, err));
@@ -442,6 +462,8 @@ static void close_file(lth__reader *r) {
     lth__input_close(r->in);
     lth__symbols_free(r->header);
     lth__free(r->needed);
+    for (size_t i = 0; r->filters && i < r->options->where_count; i++)
+        lth__symbols_free(r->filters[i].values);
     lth__free(r->filters);
     r->in = NULL;
     r->header = NULL;
@@ -459,6 +481,7 @@ static lth_status open_stream(lth_table_stream *s, const char *path,
             return lth__fail(err, LTH_EARG, "the options were not set by lth_table_options_init()");
         memcpy(o, options, options->size);
     }
+    if (o->max_row == 0) o->max_row = LTH__LONGEST_LINE;
     LTH_TRY(check_options(o, err));
     LTH_TRY(check_files(path, o, err));
     s->reader.options = o;

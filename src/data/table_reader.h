@@ -8,8 +8,8 @@
 #include "data/table_arrays.h"
 
 typedef struct lth__filter {
-    size_t column;      /* of the header                                        */
-    const char *values; /* "VALUE,VALUE": the cell must be one; borrowed         */
+    size_t column;        /* of the header                                        */
+    lth__symbols *values; /* the cell must be one */
 } lth__filter;
 
 typedef struct lth__reader {
@@ -24,9 +24,10 @@ typedef struct lth__reader {
     const char *file_name; /* of the file in hand, not NUL-terminated; borrowed     */
     size_t file_name_length;
     bool has_header, ended;
-    size_t rows;  /* read so far, kept or not                              */
-    bool *needed; /* for each header column: is it kept or filtered by?    */
-    size_t *kept; /* header column of each kept one                        */
+    size_t record; /* bytes of the lines of the record in hand */
+    size_t rows;   /* read so far, kept or not                              */
+    bool *needed;  /* for each header column: is it kept or filtered by?    */
+    size_t *kept;  /* header column of each kept one                        */
     size_t kept_count;
     lth__symbols *columns; /* their names, which are the first file's               */
     lth__filter *filters;  /* options->where_count                                  */
@@ -39,7 +40,7 @@ typedef struct lth__reader {
 bool lth__reader_full(const lth__reader *r);
 
 /* The next line, known to be UTF-8 without NUL, less a byte-order mark at the start and '\r' at the
- * end; NULL at the end of the input. */
+ * end; NULL at the end of the input. Lines of one record have options->max_row bytes at most. */
 lth_status lth__reader_line(lth__reader *r, const char **line, size_t *length, lth_error *err);
 
 /* The failure for a column that is not there. */

@@ -82,13 +82,19 @@ static const char *end_of_value(const char *at) {
 typedef struct reader {
     const char *text, *at;
     lth_error *err;
+    const char *counted; /* up to where columns were counted, and how many */
+    size_t columns;
 } reader;
 
-static size_t column_of(const reader *r, const char *at) {
-    return lth__utf8_count(r->text, (size_t)(at - r->text)) + 1;
+/* Places are asked for from left to right: counting goes on from the last. */
+static size_t column_of(reader *r, const char *at) {
+    if (at < r->counted) r->counted = r->text, r->columns = 0;
+    r->columns += lth__utf8_count(r->counted, (size_t)(at - r->counted));
+    r->counted = at;
+    return r->columns + 1;
 }
 
-static lth_status fail_no_rule(const reader *r, size_t length) {
+static lth_status fail_no_rule(reader *r, size_t length) {
     char word[64];
     size_t shown = length < sizeof word ? length : sizeof word - 1;
     memcpy(word, r->at, shown);
@@ -171,7 +177,7 @@ lth_status lth__rules_read(const char *text, lth__rules *out, lth_error *err) {
         return lth__fail_at(err, LTH_EFORMAT, NULL, 0, lth__utf8_count(text, bad) + 1,
                             "this is not valid UTF-8");
     *out = (lth__rules){0};
-    reader r = {.text = text, .at = text, .err = err};
+    reader r = {.text = text, .at = text, .err = err, .counted = text};
     lth_status status = read_rules(&r, out);
     if (status == LTH_OK && out->count == 0)
         status = lth__fail_at(err, LTH_EFORMAT, NULL, 0, 1, "a space needs a rule: length=8");

@@ -4,7 +4,10 @@
 
 #include "base/text.h"
 
-enum { MAX_DEPTH = 200 }; /* of parentheses and calls: the parser and the kernels recurse */
+enum {
+    MAX_DEPTH = 200,    /* of parentheses and calls: the parser and the kernels recurse */
+    MAX_ARGUMENTS = 64, /* of a call, with a name: each is compared with those before it */
+};
 
 typedef struct parser {
     const char *text, *at;
@@ -300,6 +303,7 @@ static bool at_name_then(parser *p, char next) {
 }
 
 static lth_status parse_named_argument(parser *p, lth__expr *call) {
+    if (call->argument_count == MAX_ARGUMENTS) return mistake(p, p->at, "too many arguments");
     lth__argument *arguments = grow(p, call->arguments, call->argument_count, sizeof *arguments);
     if (!arguments) return lth__fail_memory(p->err, 0);
     call->arguments = arguments;

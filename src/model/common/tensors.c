@@ -385,6 +385,7 @@ static lth_status read_header(lth__tensors *t, FILE *stream, lth_error *err) {
         return refuse(t, "not a luthier model, or one that was cut off", err);
     if (length > MAX_HEADER) return refuse(t, "the header is longer than 100 MB", err);
     t->data_start = PREFIX + (size_t)length;
+    LTH_TRY(lth__memory_check(t->size, "the model", "", err));
     t->bytes = lth__alloc(t->size, 1);
     if (t->bytes == NULL) return lth__fail_memory(err, t->size);
     memcpy(t->bytes, prefix, PREFIX);

@@ -281,6 +281,41 @@ static void test_long_lines(void **state) {
     free(text);
 }
 
+/* The longest line is read, one byte more is not, with or without its end; lines before it are. */
+static void test_lines_have_a_limit(void **state) {
+    (void)state;
+    enum { MOST = 1 << 20 };
+    char *bytes = lth__alloc(MOST + 3, 1);
+    bytes[0] = '\n';
+    memset(bytes + 1, 'a', MOST + 1);
+    bytes[MOST + 2] = '\n';
+    for (int more = 0; more < 2; more++) {
+        for (int end = 0; end < 2; end++) {
+            lth__input *in;
+            lth_error err = {0};
+            const char *line;
+            size_t length;
+            bytes[MOST + 1] = more ? 'a' : '\n';
+            const char *path = write_gz("limit", bytes, MOST + 1 + (size_t)(more + end), "wb");
+            assert_int_equal(lth__input_open(NULL, path, &in, &err), LTH_OK);
+            lth__input_limit(in, MOST, ": shorten it");
+            assert_int_equal(lth__input_line(in, &line, &length, &err), LTH_OK);
+            assert_int_equal(length, 0);
+            lth_status status = lth__input_line(in, &line, &length, &err);
+            assert_int_equal(status, more ? LTH_EFORMAT : LTH_OK);
+            if (more) {
+                assert_string_equal(err.message, "a line of more than 1.0 MB: shorten it");
+                assert_int_equal(err.line, 2);
+            } else {
+                assert_int_equal(length, MOST);
+            }
+            lth__input_close(in);
+            remove(path);
+        }
+    }
+    lth__free(bytes);
+}
+
 static void test_peek_and_bytes(void **state) {
     (void)state;
     enum { SIZE = 1000000 };
@@ -440,6 +475,7 @@ int main(void) {
         cmocka_unit_test(test_files_in_memory),
         cmocka_unit_test(test_memory_that_is_wrong),
         cmocka_unit_test(test_long_lines),
+        cmocka_unit_test(test_lines_have_a_limit),
         cmocka_unit_test(test_peek_and_bytes),
         cmocka_unit_test(test_standard_input),
         cmocka_unit_test(test_what_cannot_be_opened),

@@ -242,6 +242,32 @@ static void test_pool_strings_and_limits(void **state) {
     lth__pool_free(&pool);
 }
 
+static void test_large_arrays_grow_within_the_machine(void **state) {
+    (void)state;
+    size_t available = lth__memory_available(), capacity = 0;
+    if (available > SIZE_MAX / 4) skip();
+    char *values = NULL;
+    assert_false(lth__reserve((void **)&values, &capacity, available + available / 8, 1));
+    assert_null(values);
+    assert_int_equal(capacity, 0);
+}
+
+static void test_memory_of_json(void **state) {
+    (void)state;
+    enum { LENGTH = 2 << 20 };
+    char *text = malloc(LENGTH);
+    assert_non_null(text);
+    lth_error err = {0};
+    lth__memory_divide(1 << 20); /* what is available is next to nothing */
+    memset(text, 'a', LENGTH);
+    assert_int_equal(lth__memory_check_json(text, 1000, &err), LTH_OK); /* small */
+    memset(text, ',', LENGTH);
+    assert_int_equal(lth__memory_check_json(text, LENGTH, &err), LTH_ENOMEM);
+    lth__memory_divide(-(1 << 20));
+    assert_int_equal(lth__memory_check_json(text, LENGTH, &err), LTH_OK);
+    free(text);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_blocks_are_aligned_and_whole),
@@ -250,6 +276,8 @@ int main(void) {
         cmocka_unit_test(test_overflow_is_refused),
         cmocka_unit_test(test_strndup),
         cmocka_unit_test(test_reserve),
+        cmocka_unit_test(test_large_arrays_grow_within_the_machine),
+        cmocka_unit_test(test_memory_of_json),
         cmocka_unit_test(test_memory_available),
         cmocka_unit_test(test_memory_available_heeds_the_address_space),
         cmocka_unit_test(test_memory_check),

@@ -197,6 +197,33 @@ static void mistakes(void **state) {
     check_refused("alphabet=\xff", LTH_EFORMAT, 10, "UTF-8");
 }
 
+/* The C library would take all its stack for brackets, or all memory for what is repeated. */
+static void patterns_have_a_size(void **state) {
+    (void)state;
+    static const char *const too_large[] = {
+        "(A{64}){64}",
+        "((((A{9}){9}){9}){9})",
+        "(A{99999999999999999999}){99999999999999999999}",
+        "([]A-C]{3000}){2}",
+        "(A|C){2001}",
+    };
+    char text[12100] = "alphabet=AC, length=3, forbid=";
+    size_t head = strlen(text);
+    for (size_t i = 0; i < sizeof too_large / sizeof *too_large; i++) {
+        strcpy(text + head, too_large[i]);
+        check_refused(text, LTH_EFORMAT, 31, "this pattern is too large");
+    }
+    memset(text + head, '(', 5000);
+    text[head + 5000] = 'A';
+    memset(text + head + 5001, ')', 5000);
+    text[head + 10001] = '\0';
+    check_refused(text, LTH_EFORMAT, 31, "this pattern is too large");
+    strcpy(text + head, "(^|C)[^]A]{0,30}(A{2,3}C?){5,9}\\(\\{");
+    lth_space_free(parse(text));
+    strcpy(text + head, "()(A{60}){60}");
+    lth_space_free(parse(text));
+}
+
 static void contradictions(void **state) {
     (void)state;
     check_refused("first=3, length=2", LTH_EARG, 7, "say from=");
@@ -349,10 +376,13 @@ static void failing(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rules),      cmocka_unit_test(starts),         cmocka_unit_test(files),
-        cmocka_unit_test(patterns),   cmocka_unit_test(pairs),          cmocka_unit_test(molecules),
-        cmocka_unit_test(mistakes),   cmocka_unit_test(contradictions), cmocka_unit_test(samples),
-        cmocka_unit_test(no_samples), cmocka_unit_test(completed),      cmocka_unit_test(failing),
+        cmocka_unit_test(rules),          cmocka_unit_test(starts),
+        cmocka_unit_test(files),          cmocka_unit_test(patterns),
+        cmocka_unit_test(pairs),          cmocka_unit_test(molecules),
+        cmocka_unit_test(mistakes),       cmocka_unit_test(patterns_have_a_size),
+        cmocka_unit_test(contradictions), cmocka_unit_test(samples),
+        cmocka_unit_test(no_samples),     cmocka_unit_test(completed),
+        cmocka_unit_test(failing),
     };
     ctx = support_context(1);
     int failed = cmocka_run_group_tests(tests, NULL, NULL);

@@ -296,6 +296,22 @@ static void test_depth(void **state) {
     check_mistake(&(mistake){text, 7 + MOST, NULL}, "too many nested brackets");
 }
 
+/* Each is compared with those before it, so that there are few. */
+static void test_most_arguments(void **state) {
+    (void)state;
+    enum { MOST = 64 };
+    char text[16 * MOST] = "f(x", *at = text + 3;
+    for (size_t i = 0; i < MOST; i++) at += sprintf(at, ",a%zu=1", i);
+    strcpy(at, ",b=1)");
+    check_mistake(&(mistake){text, (size_t)(at - text) + 2, NULL}, "too many arguments");
+    strcpy(at, ")");
+    lth__pool pool = {0};
+    lth_error err = {0};
+    const lth__expr *e = NULL, *noise = NULL;
+    assert_int_equal(lth__expr_parse(text, &pool, &e, &noise, &err), LTH_OK);
+    lth__pool_free(&pool);
+}
+
 static void test_names(void **state) {
     (void)state;
     assert_true(lth__expr_is_name("text"));
@@ -318,6 +334,7 @@ int main(void) {
         cmocka_unit_test(test_mistakes),
         cmocka_unit_test(test_characters_that_begin_nothing),
         cmocka_unit_test(test_depth),
+        cmocka_unit_test(test_most_arguments),
         cmocka_unit_test(test_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
