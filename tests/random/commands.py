@@ -83,7 +83,7 @@ def fitted(w, r):
     first = fit(w)
     same = [o for o in first.options if o[0] in READ_ALSO]
     steps = [first, Step(["show", "M"], w.some("show"), needs=["M"], must=True),
-             Step(["predict", "M", "train"], merge(same, w.some("predict", never=["given", "isa", "latent", "score", *READ_ALSO])), needs=["M"], must=True)]
+             Step(["predict", "M", "train"], merge(same, w.some("predict", never=["given", "isa", "seed", "latent", "score", *READ_ALSO])), needs=["M"], must=True)]
     if r.random() < .15:
         steps.insert(1, Step(["fit", "train"], merge([["kernel", w.kernel()]], [o for o in first.options if o[0] != "output"], [["output", "M2"]]), ["M2"]))
 
