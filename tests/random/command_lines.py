@@ -24,6 +24,7 @@ class Manual:
 
     def read(self, text):
         """Each option, and what its value is: "" of a flag."""
+        text = re.sub(r"\|\n +", "|", text) # many choices
         for line, more in re.findall(r"^  (?:-\w, )?--(\S.*)\n((?: {10}.*\n)*)", text, re.M):
             first, *rest = re.split(r"  +", line, maxsplit=1)
             name, _, value = first.partition(" ")
