@@ -30,6 +30,13 @@ void print_number_cell(double value) {
     write_tsv_double(stdout, value);
 }
 
+void print_short_cell(double value) {
+    if (isnan(value))
+        fputs("\t-", stdout);
+    else
+        printf("\t%.4g", value);
+}
+
 static void print_line_break(size_t indent) {
     printf("\n%*s", (int)indent, "");
 }

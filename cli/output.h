@@ -15,6 +15,7 @@ void write_tsv_double(FILE *to, double value); /* NaN, not known, is - */
 
 /* A tab, and the number, or - where there is none. */
 void print_number_cell(double value);
+void print_short_cell(double value); /* the same in four digits */
 
 /* A file of text that appears under its name only when it is complete; `path` NULL or "-" is
  * standard output. Both return an exit code, after a message. */
