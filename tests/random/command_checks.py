@@ -11,7 +11,7 @@ import subprocess
 
 CODES = (0, 1, 2, 3)
 SECONDS = 60 # of processor time, and of the clock that many times two
-NOT_FINITE = re.compile(rb"(?<![\w.#/&-])[-+]?(?:nan|inf|infinity)(?![\w-])", re.I)
+NOT_FINITE = re.compile(rb"(?<![\w.#/&-])[-+]?(?:nan|inf|NaN|[Ii]nfinity)(?![\w-])") # NAN is of N and A
 
 
 class Finding(Exception):
@@ -110,7 +110,8 @@ def not_finite(name, data):
         return next(("%r" % x for x in numpy_values(data) if not math.isfinite(x)), None)
     if is_model(data) or b"\0" in data or ".zarr" in name:
         return None
-    hit = NOT_FINITE.search(without_styles(data))
+    data = without_styles(data)
+    hit = NOT_FINITE.search(data)
     return data[max(0, hit.start() - 60):hit.end() + 20].decode("utf-8", "replace") if hit else None
 
 
