@@ -23,9 +23,23 @@ static const struct {
 
 /* ---- --help ---- */
 
+/* After `used` characters of the line, and in lines below where choices are many. Returns how much
+ * of the last one is used. */
+static int print_value(const char *value, int used) {
+    int indent = used + 1;
+    used += printf(" ");
+    for (size_t length; *value; value += length) {
+        length = strcspn(value, "|");
+        length += value[length] == '|';
+        if (used + (int)length > WIDTH) used = printf("\n%*s", indent, "") - 1;
+        used += printf("%.*s", (int)length, value);
+    }
+    return used;
+}
+
 static void print_option(const option *o) {
     int used = o->letter ? printf("  -%c, --%s", o->letter, o->name) : printf("  --%s", o->name);
-    if (o->value) used += printf(" %s", o->value);
+    if (o->value) used = print_value(o->value, used);
     bool fits = used < HELP_COLUMN;
     printf("%s%*s", fits ? "" : "\n", fits ? HELP_COLUMN - 1 - used : HELP_COLUMN - 1, "");
     putchar(' ');

@@ -33,6 +33,13 @@ void print_number_cell(double value) {
     write_tsv_double(stdout, value);
 }
 
+void print_short_cell(double value) {
+    if (isnan(value))
+        fputs("\t-", stdout);
+    else
+        printf("\t%.4g", value);
+}
+
 /* ---- Texts that come from elsewhere ---- */
 
 uint32_t read_character(const char *text, size_t length, size_t *bytes) {

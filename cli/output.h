@@ -18,6 +18,7 @@ void write_tsv_double(FILE *to, double value); /* NaN, not known, is - */
 
 /* A tab, and the number, or - where there is none. */
 void print_number_cell(double value);
+void print_short_cell(double value); /* the same in four digits */
 
 /* ---- Texts that come from elsewhere: files, models, the command line ----
  * One rule for each kind of reader. People get texts in which nothing is hidden and nothing

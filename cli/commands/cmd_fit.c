@@ -84,16 +84,21 @@ static void say_posterior(learning *l, const lth_gp_report *r) {
                     r->inducing, r->trace_left);
 }
 
+/* Why a search ended before its end. */
+static const char *cut_short(const learning *l, const lth_gp_report *r) {
+    if (!l->gp_options.learn || r->converged || r->interrupted) return "";
+    return r->iterations < l->gp_options.max_iter ? " (no step from there was better)"
+                                                  : " (the most that --max-iter allows)";
+}
+
 static void say_gp(learning *l, const lth_gp *gp) {
     lth_gp_report r = *lth_gp_reported(gp);
-    bool unfinished = l->gp_options.learn && !r.converged && !r.interrupted;
     lth_gp_param own = *lth_gp_param_at(gp, LTH_NONE); /* the noise, or of labels the scale */
     char classes[32] = "";
     if (l->labels) snprintf(classes, sizeof classes, "%zu classes, ", lth_gp_classes(gp));
     session_say(&l->session, "%zu row%s, %slog evidence %.6g, %s %.4g, %zu iteration%s%s, %.2f s",
                 r.rows, r.rows == 1 ? "" : "s", classes, r.evidence, own.path, own.value,
-                r.iterations, r.iterations == 1 ? "" : "s",
-                unfinished ? " (the most that --max-iter allows)" : "", r.seconds);
+                r.iterations, r.iterations == 1 ? "" : "s", cut_short(l, &r), r.seconds);
     say_posterior(l, &r);
     if (r.draws > 0)
         session_say(&l->session, "averaged over %zu draws of the hyperparameters (effective %.1f)",

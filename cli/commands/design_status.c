@@ -28,13 +28,19 @@ static int print_best(const campaign_view *v) {
 
 static void print_rounds(const campaign_view *v) {
     if (v->step_count > 0) puts("\nround\tmeasured\tbest");
-    for (size_t i = 0; i < v->step_count; ++i)
-        printf("%zu\t%zu\t%.4g\n", v->steps[i].round, v->steps[i].measured, v->steps[i].best);
+    for (size_t i = 0; i < v->step_count; ++i) {
+        printf("%zu\t%zu", v->steps[i].round, v->steps[i].measured);
+        print_short_cell(v->steps[i].best);
+        putchar('\n');
+    }
     if (v->prediction_count > 0) puts("\nasked\trows\trmse\tspearman\tcoverage");
     for (size_t i = 0; i < v->prediction_count; ++i) {
         const campaign_predictions *p = &v->predictions[i];
-        printf("%zu\t%zu\t%.4g\t%.4g\t%.4g\n", p->asked, p->count, p->rmse, p->spearman,
-               p->coverage);
+        printf("%zu\t%zu", p->asked, p->count);
+        print_short_cell(p->rmse);
+        print_short_cell(p->spearman);
+        print_short_cell(p->coverage);
+        putchar('\n');
     }
 }
 

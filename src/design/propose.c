@@ -153,6 +153,13 @@ static lth_status tell(lth_proposals *to, const lth__scorer *s, const lth__candi
 static lth_status make(const lth__scorer *s, const lth__pick *picks, size_t count,
                        const lth__outlook *o, lth_proposals **out, lth_error *err) {
     size_t objectives = s->problem.objectives.count;
+    for (size_t i = 0; i < count; i++) {
+        if (!isfinite(picks[i].value))
+            return lth__fail(err, LTH_ENUMERIC,
+                             "how promising row %zu is is not a finite number: check the options, "
+                             "such as weights of objectives",
+                             picks[i].row + 1);
+    }
     lth_proposals *p = lth__calloc(1, sizeof *p);
     if (!p) return lth__fail_memory(err, sizeof *p);
     *p = (lth_proposals){.acquisition = s->problem.options.acquisition,

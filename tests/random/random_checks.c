@@ -221,6 +221,8 @@ typedef struct inquiry {
     data d;
     side s;
     double *W, *G; /* weights, and every derivative */
+    double lost;   /* by how much rounding counts more than once */
+    bool angles;   /* which have half the digits near 0 */
     double *size;  /* of each parameter: sum |W dk/dtheta|, and a little of what |W k| is to it */
     answer a;      /* of the first machine */
     finding *out;
@@ -257,22 +259,21 @@ static double cancelled(inquiry *q, const syntax *call) {
     return most;
 }
 
+/* Of wrappers of wrappers the product. */
 static double all_cancelled(inquiry *q) {
     static const char *const by_distance[] = {"rbf", "matern32", "matern52", "rq"};
     syntax *nodes[256];
     const char *rest;
-    double most = 1;
+    double product = 1;
     syntax *s = syntax_parse(q->c->expression, &rest);
     for (size_t i = 0, n = s ? syntax_nodes(s, nodes, 256) : 0; i < n; i++)
         for (size_t k = 0; nodes[i]->kind == CALL && k < 4; k++)
-            if (strcmp(nodes[i]->text, by_distance[k]) == 0)
-                most = fmax(most, cancelled(q, nodes[i]));
-    return most;
+            if (strcmp(nodes[i]->text, by_distance[k]) == 0) product *= cancelled(q, nodes[i]);
+    return product;
 }
 
 static bool gradients_agree(inquiry *q) {
     const side *s = &q->s;
-    double lost = all_cancelled(q);
     lth_error err = {0};
     size_t pairs = s->n * s->n;
     q->G = numbers(s->params * pairs);
@@ -290,7 +291,7 @@ static bool gradients_agree(inquiry *q) {
             double term = q->W[i] * q->G[p * pairs + i];
             double value = q->W[i] * size_of(q->a.diagonal, i / s->n, i % s->n);
             sum[p] += term;
-            q->size[p] += fabs(term) + (1e-5 + 1e-7 * lost) * fabs(value) / (by > 0 ? by : 1);
+            q->size[p] += fabs(term) + (1e-5 + 1e-7 * q->lost) * fabs(value) / (by > 0 ? by : 1);
         }
     }
     return pulls_are_near(s, sum, q->a.pull, q->size, 1e-8, "pull-back", q->out);
@@ -302,8 +303,10 @@ static bool symmetric(inquiry *q) {
     double *again = numbers(s->n * s->n);
     lth_status status = lth_gram(s->kernel, s->items, s->again, again, s->n, &err);
     if (status) return found(q->out, "symmetry", "the same rows again: %s", err.message);
-    bool angles = strstr(q->c->expression, "degree=0"); /* which have half the digits near 0 */
-    double tolerance = !is_mild(q->c->seed) ? 1e-5 : angles ? 1e-7 : 1e-8;
+    double tolerance = (!is_mild(q->c->seed) ? 1e-5
+                        : q->angles          ? 1e-7
+                                             : 1e-8) +
+                       (q->angles ? 1e-8 : 1e-15) * q->lost;
     for (size_t i = 0; i < s->n; i++)
         for (size_t j = 0; j < i; j++)
             if (q->a.K[i * s->n + j] != q->a.K[j * s->n + i])
@@ -442,7 +445,7 @@ static bool differences_agree(inquiry *q, size_t p) {
     if (!central(q, p, h, wide) || !central(q, p, h / 2, near)) return true;
     for (size_t i = 0; i < pairs; i++) {
         double want = near[i] + (near[i] - wide[i]) / 3, got = q->G[p * pairs + i];
-        double rounding = 1e-11 * size_of(q->a.diagonal, i / n, i % n) / h;
+        double rounding = (q->angles ? 1e-7 : 1e-11) * size_of(q->a.diagonal, i / n, i % n) / h;
         double most = 2 * fabs(near[i] - wide[i]) + 1e-5 * fabs(want) + rounding;
         if (!(fabs(want - got) <= most + 1e-280))
             return found(q->out, "differences",
@@ -506,6 +509,8 @@ static bool all_single_agree(inquiry *q) {
 
 static bool look_into(inquiry *q) {
     bool mild = is_mild(q->c->seed);
+    q->lost = all_cancelled(q);
+    q->angles = strstr(q->c->expression, "degree=0") != NULL;
     q->n->checks += 6;
     if (!answer_is_finite(&q->s, &q->a, q->out) || !gradients_agree(q) || !symmetric(q) ||
         !positive(q) || !printed(q))

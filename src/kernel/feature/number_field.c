@@ -197,16 +197,12 @@ static void measure(lth__moments *m, const lth__sequences *s, size_t column) {
     m->sd[column] = varies ? sqrt(square) : 0;
 }
 
-static lth_status tell(const lth__lexicon *l, size_t column, double sd, const lth_ctx *ctx,
-                       lth_error *err) {
+static lth_status warn(const lth__lexicon *l, size_t column, const lth_ctx *ctx, lth_error *err) {
     lth__string name = {0};
     lth_status status = LTH_OK;
     lth__columns_name(l->def->column, column, &name);
     if (name.failed)
         status = lth__fail_memory(err, 0);
-    else if (!isfinite(sd))
-        status = lth__fail(err, LTH_EFORMAT, "the numbers of column \"%s\" are too large to scale",
-                           name.bytes);
     else
         lth__log(ctx, LTH_LOG_WARNING,
                  "column \"%s\" does not vary among the training rows: scaled, it is 0",
@@ -222,7 +218,7 @@ static lth_status finish(lth__lexicon *l, const lth__sequences *s, bool first, c
     if (!make_room(m, s->width)) return lth__fail_memory(err, 2 * s->width * sizeof *m->mean);
     for (size_t c = 0; c < s->width && s->count > 0; c++) {
         measure(m, s, c);
-        if (!(m->sd[c] > 0 && isfinite(m->sd[c]))) LTH_TRY(tell(l, c, m->sd[c], ctx, err));
+        if (!(m->sd[c] > 0)) LTH_TRY(warn(l, c, ctx, err));
     }
     return LTH_OK;
 }

@@ -99,16 +99,19 @@ static double repulsive(double best) {
     return best == INFINITY ? 1e300 : best + 1e3 * (1 + fabs(best));
 }
 
+/* Squares of such gradients leave the routine no digits, and it complains to standard output. */
+static const double steep = 1e30;
+
 static lth_status iterate_to_end(solver *s, double *x, const double *lo, const double *hi,
                                  const lth__minimise_options *options, lth__function *function,
                                  lth__iterate *iterate, void *user, lth__minimum *out,
                                  lth_error *err) {
     const int m = MEMORY, quiet = -1;
     const double factr = options->decrease_tolerance / DBL_EPSILON;
-    const double pgtol = options->gradient_tolerance * s->scale;
     double f = 0;
     start(s);
     for (;;) {
+        const double pgtol = options->gradient_tolerance * s->scale;
         setulb(&s->n, &m, x, lo, hi, s->bounded, &f, s->g, &factr, &pgtol, s->wa, s->iwa, s->task,
                &quiet, s->csave, s->lsave, s->isave, s->dsave, TASK, TASK);
         if (task_is(s, "FG")) {
@@ -119,6 +122,7 @@ static lth_status iterate_to_end(solver *s, double *x, const double *lo, const d
                 out->gradient = projected_gradient((size_t)s->n, x, lo, hi, s->g);
                 memcpy(s->best, x, (size_t)s->n * sizeof *x);
             }
+            if (out->evaluations == 1 && out->gradient > steep) s->scale = 1 / out->gradient;
             if (!isfinite(f)) f = repulsive(out->f);
             f *= s->scale;
             for (int i = 0; i < s->n; i++) s->g[i] *= s->scale;

@@ -28,14 +28,31 @@ static void *keep(extras *e, void *block) {
     return NULL;
 }
 
-static void put(saver *s, const char *name, lth__dtype dtype, size_t rows, size_t cols,
-                const void *data) {
+static void put_any(saver *s, const char *name, lth__dtype dtype, size_t rows, size_t cols,
+                    const void *data) {
     lth__tensor t = {.name = name, .dtype = dtype, .rank = 1, .shape = {rows}, .data = data};
     if (cols > 0) {
         t.rank = 2;
         t.shape[1] = cols;
     }
     s->ok = s->ok && data && lth__tensors_put(s->writer, &t);
+}
+
+static bool is_finite_array(lth__dtype dtype, size_t count, const void *data) {
+    const double *x = data;
+    const float *single = data;
+    bool finite = true;
+    for (size_t i = 0; dtype == LTH__F64 && i < count; i++) finite &= isfinite(x[i]) != 0;
+    for (size_t i = 0; dtype == LTH__F32 && i < count; i++) finite &= isfinite(single[i]) != 0;
+    return finite;
+}
+
+/* What could not be read again is noted, and not written. */
+static void put(saver *s, const char *name, lth__dtype dtype, size_t rows, size_t cols,
+                const void *data) {
+    put_any(s, name, dtype, rows, cols, data);
+    size_t count = cols > 0 ? rows * cols : rows;
+    if (s->ok && !is_finite_array(dtype, count, data)) lth__saver_damage(s, name);
 }
 
 /* A field's arrays, "field.F.PART". */
@@ -88,8 +105,17 @@ static lth_status write_model(lth__tensors_writer *w, const lth__model_to *to, l
                     : lth__tensors_write_to(w, to->write, to->user, err);
 }
 
+static lth_status fail_damage(const lth__saver *s, lth_error *err) {
+    return lth__fail(err, LTH_ENUMERIC,
+                     "the model would have numbers that are not finite (%s): check the numbers in "
+                     "the table, and the values that options give",
+                     s->damage);
+}
+
 lth_status lth__saver_close(lth__saver *s, const lth__model_to *to, lth_error *err) {
-    lth_status status = s->ok ? write_model(s->writer, to, err) : lth__fail_memory(err, 0);
+    lth_status status = !s->ok         ? lth__fail_memory(err, 0)
+                        : s->damage[0] ? fail_damage(s, err)
+                                       : write_model(s->writer, to, err);
     for (size_t i = 0; i < s->extras.count; i++) lth__free(s->extras.block[i]);
     lth__free(s->extras.block);
     lth__tensors_writer_free(s->writer);
@@ -103,6 +129,15 @@ void *lth__saver_keep(lth__saver *s, void *block) {
 void lth__saver_put(lth__saver *s, const char *name, lth__dtype dtype, size_t rows, size_t cols,
                     const void *data) {
     put(s, name, dtype, rows, cols, data);
+}
+
+void lth__saver_damage(lth__saver *s, const char *name) {
+    if (!s->damage[0]) snprintf(s->damage, sizeof s->damage, "%s", name);
+}
+
+void lth__saver_put_gaps(lth__saver *s, const char *name, size_t rows, size_t cols,
+                         const double *data) {
+    put_any(s, name, LTH__F64, rows, cols, data);
 }
 
 void lth__saver_put_kernel(lth__saver *s, const char *model, const lth_kernel *kernel) {

@@ -19,6 +19,7 @@ typedef struct lth__saver {
     lth__extras extras;
     bool ok;
     bool without_vectors; /* fields leave those of their words out */
+    char damage[32];      /* the array that has what is not a finite number; "" = none */
 } lth__saver;
 
 /* Where a model goes: into a file, or with `path` NULL to a function. */
@@ -33,9 +34,15 @@ lth__saver lth__saver_open(void);
 lth_status lth__saver_close(lth__saver *s, const lth__model_to *to, lth_error *err);
 
 void *lth__saver_keep(lth__saver *s, void *block);
-/* A vector, or with `cols` above 0 a matrix. */
+/* A vector, or with `cols` above 0 a matrix. Numbers that are not finite are LTH_ENUMERIC at the
+ * end. */
 void lth__saver_put(lth__saver *s, const char *name, lth__dtype dtype, size_t rows, size_t cols,
                     const void *data);
+/* The same where NaN says that there is none, or infinity that there is no bound. */
+void lth__saver_put_gaps(lth__saver *s, const char *name, size_t rows, size_t cols,
+                         const double *data);
+/* That array could not be read again. */
+void lth__saver_damage(lth__saver *s, const char *name);
 /* model, kernel, made_by. */
 void lth__saver_put_kernel(lth__saver *s, const char *model, const lth_kernel *kernel);
 /* A JSON list of texts. */

@@ -279,7 +279,7 @@ void lth__gp_uncertain_save(const lth_gp *gp, lth__saver *s) {
         double all[INTERVAL_NUMBERS] = {i->low, i->high, i->undetermined};
         memcpy(x + p * INTERVAL_NUMBERS, all, sizeof all);
     }
-    lth__saver_put(s, "intervals", LTH__F64, params, INTERVAL_NUMBERS, x);
+    lth__saver_put_gaps(s, "intervals", params, INTERVAL_NUMBERS, x);
     const struct lth__draws *d = gp->draws;
     if (!d) return;
     lth__saver_put(s, "draws", LTH__F64, d->count, d->params, d->value);

@@ -98,8 +98,9 @@ static void numbers_to_left_out(const double *x, lth_metrics *m) {
 }
 
 static bool numbers_to_more(const double *x, lth_gp_report *r) {
+    static const bool is_count[MORE_NUMBERS] = {[0] = true, [1] = true, [4] = true};
     for (size_t i = 0; i < MORE_NUMBERS; i++) {
-        if (!(x[i] >= 0 && x[i] <= 1e15)) return false;
+        if (!(x[i] >= 0 && isfinite(x[i])) || (is_count[i] && x[i] > 1e15)) return false;
     }
     r->learned_rows = (size_t)x[0];
     r->inducing = (size_t)x[1];
@@ -189,7 +190,7 @@ static void save_targets(lth__saver *s, const lth_gp *gp) {
     bounds[1] = isnan(gp->upper) ? INFINITY : gp->upper;
     if (!gp->classes && gp->likelihood != &lth__gaussian)
         lth__saver_put(s, "targets.more", LTH__F64, t, TARGET_NUMBERS, more);
-    if (gp->likelihood == &lth__censored) lth__saver_put(s, "bounds", LTH__F64, 2, 0, bounds);
+    if (gp->likelihood == &lth__censored) lth__saver_put_gaps(s, "bounds", 2, 0, bounds);
     if (gp->grades) lth__saver_put(s, "grades", LTH__F64, gp->grade_count, 0, gp->grades);
 }
 
@@ -216,10 +217,9 @@ static void save_numbers(lth__saver *s, const lth_gp *gp) {
         flags[2 * p] = gp->held[p];
         flags[2 * p + 1] = gp->at_bound[p];
     }
-    lth__saver_put(s, "report", LTH__F64, REPORT_NUMBERS, 0, report);
+    lth__saver_put_gaps(s, "report", REPORT_NUMBERS, 0, report);
     lth__saver_put(s, "report.more", LTH__F64, MORE_NUMBERS, 0, more);
-    if (gp->report.loo)
-        lth__saver_put(s, "report.left_out", LTH__F64, LEFT_OUT_NUMBERS, 0, left_out);
+    if (gp->report.loo) lth__saver_put_gaps(s, "report.left_out", LEFT_OUT_NUMBERS, 0, left_out);
     lth__saver_put(s, "nu", LTH__F64, 64, 0, gp->report.nu);
     lth__saver_put(s, "order_share", LTH__F64, 64, 0, gp->report.order_share);
     lth__saver_put(s, "scaling", LTH__F64, t, 2, scaling);

@@ -63,8 +63,7 @@ static lth_status hash_rows(const lth_gp *gp, uint64_t *out, lth_error *err) {
     lth__saver s = lth__saver_open();
     if (s.ok) {
         lth__saver_put_fields(&s, gp->encoder, gp->items);
-        lth__saver_put(&s, "y", LTH__F64, gp->latents, gp->rows,
-                       gp->unwarped ? gp->unwarped : gp->y);
+        lth__saver_put_gaps(&s, "y", gp->latents, gp->rows, gp->unwarped ? gp->unwarped : gp->y);
         lth__gp_save_known(gp, &s);
     }
     return lth__saver_close(&s, &(lth__model_to){.write = hash_bytes, .user = out}, err);

@@ -189,6 +189,13 @@ static void name_part(const char *name, const char *part, char out[NAME]) {
     snprintf(out, NAME, "%.16s.%.8s", name, part);
 }
 
+static bool is_factor_row(const double *row, size_t i) {
+    bool good = row[i] > 0;
+    for (size_t j = 0; j <= i; j++) good = good && isfinite(row[j]);
+    return good;
+}
+
+/* What is above the diagonal means nothing, and may be anything. */
 void lth__factor_save(lth__saver *s, const char *name, size_t n, const double *L) {
     char key[NAME];
     uint32_t *height = lth__saver_keep(s, lth__alloc(1, sizeof *height));
@@ -199,7 +206,9 @@ void lth__factor_save(lth__saver *s, const char *name, size_t n, const double *L
     name_part(name, "height", key);
     lth__saver_put(s, key, LTH__U32, 1, 0, height);
     name_part(name, "packed", key);
-    lth__saver_put(s, key, LTH__F64, lth__packed_count(n), 0, L);
+    lth__saver_put_gaps(s, key, lth__packed_count(n), 0, L);
+    for (size_t i = 0; s->ok && i < n; i++)
+        if (!is_factor_row(L + lth__packed_row(&layout, i), i)) lth__saver_damage(s, key);
 }
 
 static void save(const lth_gp *gp, lth__saver *s) {
@@ -234,7 +243,6 @@ static lth_status find_factor(const lth__loader *l, const char *name, size_t n, 
     return LTH_OK;
 }
 
-/* What is above the diagonal means nothing. */
 lth_status lth__factor_load(const lth__loader *l, const char *name, size_t n, double **out) {
     lth__packed from, to = lth__packed_layout(n);
     LTH_TRY(find_factor(l, name, n, &from));
@@ -242,9 +250,7 @@ lth_status lth__factor_load(const lth__loader *l, const char *name, size_t n, do
     if (!to.cells) return lth__fail_memory(l->err, lth__packed_bytes(to.n, sizeof *to.cells));
     for (size_t i = 0; i < to.n; i++) {
         const double *row = from.cells + lth__packed_row(&from, i);
-        bool good = row[i] > 0;
-        for (size_t j = 0; j <= i; j++) good = good && isfinite(row[j]);
-        if (!good) return lth__loader_damaged(l, name);
+        if (!is_factor_row(row, i)) return lth__loader_damaged(l, name);
         memcpy(to.cells + lth__packed_row(&to, i), row, (i + 1) * sizeof *row);
     }
     return LTH_OK;

@@ -1,8 +1,10 @@
 #include "model/posterior/site_model.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
+#include "data/table.h"
 #include "engine/blas.h"
 #include "model/gp/gp_sharpness.h"
 #include "model/posterior/joint.h"
@@ -394,7 +396,8 @@ void lth__site_model_save(const lth_gp *gp, lth__saver *s) {
     lth__saver_put(s, "root_w", LTH__F64, gp->latents, gp->rows, of->root_w);
 }
 
-/* Numbers of each latent function and row, within what sites can come to. */
+/* Numbers of each latent function and row, up to `most`: what sites of labels come to that count
+ * once. Others may be in any units. */
 static lth_status load_array(const lth_gp *gp, const lth__loader *l, const char *name, double least,
                              double most, double **out) {
     const lth__tensor *t;
@@ -411,7 +414,7 @@ lth_status lth__site_model_load(lth_gp *gp, const lth__loader *l) {
     LTH_TRY(lth__loader_get(l, "y", LTH__F64, 2, gp->latents, LTH_NONE, &t));
     gp->rows = t->shape[1];
     if (gp->rows == 0) return lth__loader_damaged(l, "its training rows");
-    double most = gp->classes ? 1 : 1e15;
+    double most = gp->classes ? 1 : LTH__MOST_NUMBER;
     LTH_TRY(load_array(gp, l, "y", -most, most, &gp->y));
     if (gp->grades && !lth__gp_are_grades(gp)) return lth__loader_damaged(l, "y");
     return lth__site_model_load_sites(gp, l, "alpha", "root_w");
@@ -419,7 +422,8 @@ lth_status lth__site_model_load(lth_gp *gp, const lth__loader *l) {
 
 lth_status lth__site_model_load_sites(lth_gp *gp, const lth__loader *l, const char *alpha,
                                       const char *root_w) {
-    double most = gp->classes ? 1e6 : 1e15, root = gp->classes && !gp->weights ? 1.001 : 1e9;
+    bool labels = gp->classes && !gp->weights;
+    double most = labels ? 1e6 : DBL_MAX, root = labels ? 1.001 : DBL_MAX;
     solution *s = gp->solution = create(gp->latents);
     if (!s) return lth__fail_memory(l->err, sizeof *s);
     s->f = lth__calloc(gp->latents * gp->rows, sizeof *s->f);

@@ -78,9 +78,9 @@ static void save_report(lth__saver *s, const lth_svm *svm) {
         *features = r->features;
         lth__saver_put(s, "features", LTH__U64, 1, 0, features);
     }
-    lth__saver_put(s, "report", LTH__F64, REPORT_NUMBERS, 0, x);
+    lth__saver_put_gaps(s, "report", REPORT_NUMBERS, 0, x);
     lth__saver_put(s, "class", LTH__U64, r->classes, 2, class);
-    lth__saver_put(s, "grid", LTH__F64, r->points, POINT_NUMBERS, grid);
+    lth__saver_put_gaps(s, "grid", r->points, POINT_NUMBERS, grid);
 }
 
 /* Of a solution: the coefficients of support rows, or the weights of features. */
