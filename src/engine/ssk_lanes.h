@@ -82,16 +82,21 @@ static bool stops_now(block *b, size_t rows) {
     return b->stops(b->user);
 }
 
+/* NULL where symbols are not asked for: quads have their own. */
+static const uint32_t *symbols_at(const block *b, size_t j) {
+    return b->s ? b->s + j * LANES : NULL;
+}
+
 static void look_up_rows(const scheme *c, const block *b, size_t j) {
     size_t quads = c->match == LTH__MATCH_QUADS ? j * b->slots : 0;
-    const uint32_t *s = b->s + j * LANES;
+    const uint32_t *s = symbols_at(b, j);
     look_up(c->match, b->table + quads, s, b->t, b->columns, b->sims);
     if (c->way == ALONG_SLOPE) look_up(c->match, b->slope + quads, s, b->t, b->columns, b->dsims);
 }
 
 static strip rows_at(const scheme *c, const block *b, size_t j, size_t rows) {
     const size_t at = j % LTH__ROW_STEP, width = (size_t)(c->levels * c->kinds);
-    return (strip){.s = b->s + j * LANES,
+    return (strip){.s = symbols_at(b, j),
                    .t = b->t,
                    .rows = rows < b->rows - j ? rows : b->rows - j,
                    .columns = b->columns,

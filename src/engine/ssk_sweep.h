@@ -101,7 +101,7 @@ LTH__COPIED void sweep_rows(const int levels, const int rows, const source from,
     const bool tangent = way != ALONG_NOTHING, exact = from == FROM_SYMBOLS;
     const int kinds = tangent ? 2 : 1;
     const vec g = v_set1(x->gap), one = v_set1(1);
-    const uint32_t *s = x->s + j * LANES;
+    const uint32_t *s = exact ? x->s + j * LANES : NULL;
     vec q[LTH__ROW_STEP][LTH__MOST_LEVELS], dq[LTH__ROW_STEP][LTH__MOST_LEVELS];
     vec sum[LTH__MOST_LEVELS + 1], dsum[LTH__MOST_LEVELS + 1];
     load_rows(levels, rows, kinds, x, j, q, dq);

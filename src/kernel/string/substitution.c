@@ -148,11 +148,12 @@ bool lth__substitution_find(const char *name, lth__substitution *out) {
     static const struct {
         const char *name;
         const signed char *score;
-    } all[] = {{"blosum45", blosum45},
-               {"blosum50", blosum50},
-               {"blosum62", blosum62},
-               {"blosum80", blosum80},
-               {"pam250", pam250}};
+        bool imaginary; /* in some directions: it is no distance as it is */
+    } all[] = {{"blosum45", blosum45, false},
+               {"blosum50", blosum50, false},
+               {"blosum62", blosum62, false},
+               {"blosum80", blosum80, false},
+               {"pam250", pam250, true}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         if (strcmp(all[i].name, name) != 0) continue;
         double score[AMINO * AMINO], least;
@@ -163,7 +164,7 @@ bool lth__substitution_find(const char *name, lth__substitution *out) {
         *out = (lth__substitution){.count = AMINO};
         memcpy(out->letter, letters, AMINO);
         find_distances(AMINO, score, out);
-        if (make_real(out, &least, NULL) != LTH_OK) return false;
+        if (all[i].imaginary && make_real(out, &least, NULL) != LTH_OK) return false;
         scale(out);
         add_others(out);
         return true;

@@ -100,7 +100,8 @@ static lth_status judge_numbers(const side_by_side *x, size_t model, const size_
                                 double *out, lth_error *err) {
     const double *of[NUMBER_ARRAYS];
     for (size_t k = 0; k < NUMBER_ARRAYS; k++)
-        of[k] = pick(x->numbers[model * NUMBER_ARRAYS + k], at, x->rows, 1, room + k * x->rows);
+        of[k] = pick(x->numbers[model * NUMBER_ARRAYS + k], at, x->rows, 1,
+                     at ? room + k * x->rows : NULL);
     lth__predicted p = {.count = x->rows,
                         .y = of[0],
                         .point = of[1],

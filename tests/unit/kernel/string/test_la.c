@@ -68,6 +68,25 @@ static void scores(void **state) {
     }
 }
 
+/* Whoever reads one knows that no eigenvalue of its distances is negative; so does
+ * lth__substitution_make(). */
+static void published(void **state) {
+    (void)state;
+    static const char *const names[] = {"blosum45", "blosum50", "blosum62", "blosum80", "pam250"};
+    enum { AMINO = 20 };
+    for (size_t i = 0; i < 5; i++) {
+        lth__substitution s, own;
+        double all[AMINO * AMINO];
+        lth_error err = {0};
+        assert_true(lth__substitution_find(names[i], &s));
+        for (size_t a = 0; a < AMINO; a++) {
+            for (size_t b = 0; b < AMINO; b++)
+                all[a * AMINO + b] = lth__substitution_score(&s, a, b);
+        }
+        support_ok(lth__substitution_make(s.letter, AMINO, all, &own, &err), &err);
+    }
+}
+
 /* ---- Sums ---- */
 
 #ifdef __SANITIZE_ADDRESS__
@@ -487,17 +506,12 @@ static void each_allocation_fails(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(scores),
-        cmocka_unit_test(sums),
-        cmocka_unit_test(long_sequences),
-        cmocka_unit_test(lanes),
-        cmocka_unit_test(values),
-        cmocka_unit_test(formula),
-        cmocka_unit_test(gradients),
-        cmocka_unit_test(expressions),
-        cmocka_unit_test(refused),
-        cmocka_unit_test(models),
-        cmocka_unit_test(each_allocation_fails),
+        cmocka_unit_test(scores),      cmocka_unit_test(published),
+        cmocka_unit_test(sums),        cmocka_unit_test(long_sequences),
+        cmocka_unit_test(lanes),       cmocka_unit_test(values),
+        cmocka_unit_test(formula),     cmocka_unit_test(gradients),
+        cmocka_unit_test(expressions), cmocka_unit_test(refused),
+        cmocka_unit_test(models),      cmocka_unit_test(each_allocation_fails),
     };
     return cmocka_run_group_tests(tests, open_folder, close_folder);
 }
