@@ -34,14 +34,14 @@ lth_status lth__input_open(const lth__relay *relay, const char *path, lth__input
 void lth__input_close(lth__input *in);
 const char *lth__input_name(const lth__input *in); /* the path, "stdin" for "-" */
 
-/* From now on `ctx`, which may be NULL, is asked whether to go on: files are long. */
-void lth__input_ask(lth__input *in, const lth_ctx *ctx);
-
 /* The next line without its newline, valid until the next call; LTH_OK with *line = NULL at the
  * end. Bytes may include NUL and '\r'. Grows to any line length. */
 lth_status lth__input_line(lth__input *in, const char **line, size_t *length, lth_error *err);
 /* Number of the line returned last, from 1. */
 size_t lth__input_line_number(const lth__input *in);
+
+/* From now on `ctx`, which may be NULL, is asked whether to go on: files are long. */
+void lth__input_ask(lth__input *in, const lth_ctx *ctx);
 
 /* Look at up to `count` bytes ahead without consuming; *got < count only at the end. count <= 64
  * KiB. */
