@@ -10,12 +10,7 @@
 #include "base/gunzip.h"
 #include "base/memory.h"
 
-enum {
-    BUFFER_SIZE = 256 * 1024,
-    LEAST_BUFFER = 1024,
-    READ_MOST = 1 << 26,
-    BYTES_TO_ASK = 1 << 22
-};
+enum { BUFFER_SIZE = 256 * 1024, LEAST_BUFFER = 1024, READ_MOST = 1 << 30 };
 
 /* buffer[start .. end) was read and not yet consumed. */
 struct lth__input {
@@ -25,12 +20,12 @@ struct lth__input {
     bool begun, borrowed; /* its first bytes were seen; `buffer` is the caller's */
     char *name, *buffer;
     size_t capacity, start, end;
+    const lth_ctx *ctx; /* asked whether to go on, or NULL: see lth__input_ask() */
+    size_t unasked;     /* bytes that were read since it was */
     size_t line_number;
     size_t longest;     /* bytes of a line, at most */
     const char *advice; /* to whom has longer ones  */
     bool at_end;        /* nothing more to read into the buffer */
-    const lth_ctx *ctx; /* NULL = it is not asked */
-    size_t unasked;     /* bytes that were read since it was */
 };
 
 /* ---- Opening ------------------------------------------------------------------------------- */
@@ -147,10 +142,6 @@ void lth__input_close(lth__input *in) {
     lth__free(in);
 }
 
-void lth__input_ask(lth__input *in, const lth_ctx *ctx) {
-    in->ctx = ctx;
-}
-
 const char *lth__input_name(const lth__input *in) {
     return in->name;
 }
@@ -189,6 +180,12 @@ static lth_status read_some(lth__input *in, size_t room, size_t *got, lth_error 
     if (count < 0) return fail_errno(err, in->name, "cannot read", errno);
     *got = (size_t)count;
     return LTH_OK;
+}
+
+enum { BYTES_TO_ASK = 1 << 22 };
+
+void lth__input_ask(lth__input *in, const lth_ctx *ctx) {
+    in->ctx = ctx;
 }
 
 /* Read more behind what is in the buffer, making room first. */

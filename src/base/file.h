@@ -49,8 +49,6 @@ lth_status lth__input_open(const lth__relay *relay, const char *path, lth__input
 void lth__input_close(lth__input *in);
 const char *lth__input_name(const lth__input *in); /* the path, "stdin" for "-" */
 
-/* From now on `ctx`, which may be NULL, is asked whether to go on: files are long. */
-void lth__input_ask(lth__input *in, const lth_ctx *ctx);
 /* Lines may have so many bytes; until this is called, LTH__LONGEST_LINE. A failure ends with
  * `advice`, which is borrowed. A packed file of a few MB may unpack to a line that no memory holds.
  */
@@ -62,6 +60,9 @@ void lth__input_limit(lth__input *in, size_t most, const char *advice);
 lth_status lth__input_line(lth__input *in, const char **line, size_t *length, lth_error *err);
 /* Number of the line returned last, from 1. */
 size_t lth__input_line_number(const lth__input *in);
+
+/* From now on `ctx`, which may be NULL, is asked whether to go on: files are long. */
+void lth__input_ask(lth__input *in, const lth_ctx *ctx);
 
 /* Look at up to `count` bytes ahead without consuming; *got < count only at the end. count <= 64
  * KiB. */

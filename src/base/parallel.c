@@ -209,7 +209,8 @@ static void leave(loop *l) {
 }
 
 lth_status lth__listening(lth_ctx *ctx, lth__alone_fn *act, void *user, lth_error *err) {
-    if (ctx->loop && ctx->generation == lth__team_generation()) return act(user, err);
+    bool asks_already = ctx->loop && ctx->generation == lth__team_generation();
+    if (asks_already || ctx->cluster) return act(user, err); /* ranks stop together: in loops */
     loop l = {.ctx = ctx, .listens = true, .lock = PTHREAD_MUTEX_INITIALIZER};
     enter(&l);
     lth_status status = act(user, err);

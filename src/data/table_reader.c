@@ -447,11 +447,11 @@ static lth_status open_file(lth_table_stream *s, const char *path, lth_error *er
     s->format = s->options.format == LTH_TABLE_AUTO ? format_of(path) : s->options.format;
     r->file_name = name_of(path, &r->file_name_length);
     LTH_TRY(lth__input_open(s->ctx ? s->ctx->relay : NULL, path, &r->in, err));
-    lth__input_ask(r->in, s->ctx);
     lth__input_limit(r->in, s->options.max_row, longer_rows);
     s->opened++;
     bool guess = s->options.format == LTH_TABLE_AUTO && s->format == LTH_TABLE_TSV;
     LTH_TRY(lth__check_is_table(r->in, guess, err));
+    lth__input_ask(r->in, s->ctx);
     if (guess) LTH_TRY(look_for_trees(r->in, &s->format, err));
     r->header = lth__symbols_create();
     return r->header ? LTH_OK : lth__fail_memory(err, 0);

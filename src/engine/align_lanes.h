@@ -36,16 +36,13 @@
 #include "base/copied.h"
 #include "engine/engine.h"
 
-enum {
-    STEP = 2,
-    SKEW = LTH__ALIGN_PAD,
-    STATE = 3,
-    CELLS_TO_ASK = 1 << 20 /* vectors of them, from one question whether to stop to the next */
-};
+enum { STEP = 2, SKEW = LTH__ALIGN_PAD, STATE = 3 };
 
 static const double raised_from = 0x1p400, raised_by = 0x1p-780, most_sum = 0x1p900;
 
 /* ---- Memory ---- */
+
+enum { CELLS_TO_ASK = 1 << 20 }; /* vectors, from one question whether to stop to the next */
 
 typedef struct align_plan {
     size_t width;        /* columns, with one before and one after them    */

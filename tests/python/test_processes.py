@@ -22,6 +22,9 @@ LONG = {
     "evidence": 'lt.GPRegressor("rbf(f1..f5)", n_jobs=1).fit(rng.normal(size=(4000, 5)), '
                 'rng.normal(size=4000))',
     "svm": 'lt.SVC("ssk(s, units=chars, order=8)", n_jobs=1).fit(long, y > 0)',
+    # One pair, which would take many minutes.
+    "pair": 'lt.Kernel("ssk(s, units=chars, order=8)", n_jobs=1).gram(["ab" * 100000, "ba" * 100000])',
+    "alignment": 'lt.Kernel("la(s)", n_jobs=1).gram(["ARND" * 100000, "DNRA" * 100000])',
 }
 
 
