@@ -91,8 +91,11 @@ static int check_store(job *j) {
     if (j->store.resume || j->options->part) return EXIT_DONE;
     lth_error err = {.status = LTH_EARG};
     snprintf(err.file, sizeof err.file, "%s", path);
-    snprintf(err.message, sizeof err.message,
-             "is there already; --resume goes on with it, nothing overwrites it");
+    if (number)
+        snprintf(err.message, sizeof err.message, "cannot read: %s", strerror(number));
+    else
+        snprintf(err.message, sizeof err.message,
+                 "is there already; --resume goes on with it, nothing overwrites it");
     return session_fail(&j->session, &err);
 }
 

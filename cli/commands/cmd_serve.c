@@ -133,6 +133,9 @@ static server *start(job *j) {
         .log = &j->log};
     pthread_sigmask(SIG_SETMASK, &all, &before);
     server *s = server_start(j->listener, &given);
+    if (!s)
+        fprintf(stderr, "luthier: cannot start the threads that answer requests: %s\n",
+                strerror(errno));
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return s;
 }
@@ -174,10 +177,7 @@ static int serve(job *j) {
     const char *name = j->options->arguments[0];
     double begun = seconds_now();
     server *s = start(j);
-    if (!s) {
-        message("cannot start the threads that answer requests");
-        return EXIT_FAILED;
-    }
+    if (!s) return EXIT_FAILED;
     j->listener = -1; /* the server closes it */
     bool logs_here = j->options->log && strcmp(j->options->log, "-") == 0;
     FILE *to = logs_here ? stderr : stdout;

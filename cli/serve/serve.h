@@ -220,7 +220,7 @@ typedef struct server_options {
     access_log *log;
 } server_options;
 
-/* Starts threads that answer on a socket that listens; NULL = it could not be done. */
+/* Starts threads that answer on a socket that listens; NULL = errno says why not. */
 server *server_start(int listener, const server_options *given);
 void server_reloaded(server *s, bool good); /* counts it */
 void server_stop(server *s);                /* after the requests in flight; frees it */

@@ -251,13 +251,19 @@ static void *watch_clients(void *user) {
     return NULL;
 }
 
+/* false = errno says why. */
+static bool start_thread(pthread_t *out, void *(*run)(void *), server *s) {
+    int number = pthread_create(out, NULL, run, s);
+    if (number != 0) errno = number;
+    return number == 0;
+}
+
 static bool start_threads(server *s) {
     size_t wanted = s->options.pool->count + 1;
     s->threads = calloc(wanted, sizeof *s->threads);
-    if (!s->threads || pthread_create(&s->watch, NULL, watch_clients, s) != 0) return false;
+    if (!s->threads || !start_thread(&s->watch, watch_clients, s)) return false;
     s->watching = true;
-    while (s->thread_count < wanted &&
-           pthread_create(&s->threads[s->thread_count], NULL, take_turns, s) == 0)
+    while (s->thread_count < wanted && start_thread(&s->threads[s->thread_count], take_turns, s))
         ++s->thread_count;
     return s->thread_count == wanted;
 }
@@ -311,7 +317,9 @@ server *server_start(int listener, const server_options *given) {
     clients_open(&s->clients, given->timeout, most_connections());
     metrics_open(&s->metrics);
     if (open_server(s)) return s;
+    int number = errno;
     free_server(s);
+    errno = number;
     return NULL;
 }
 

@@ -1,4 +1,5 @@
 /* The rows of a request: JSON to the cells of a table. */
+#include <errno.h>
 #include <jansson.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -96,7 +97,13 @@ bool read_rows(const serve_columns *columns, const char *body, size_t size, serv
         set_problem(why, 400, "the body is empty: send a row as JSON");
         return false;
     }
+    errno = 0;
     json_t *root = json_loadb(body, size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
+    if (errno == ENOMEM) { /* Jansson leaves out what it has no room for */
+        json_decref(root);
+        set_problem(why, 503, "out of memory");
+        return false;
+    }
     if (!root) {
         bool null = json_error_code(&error) == json_error_null_character;
         set_problem(why, 400, "JSON, line %d, column %d: %s", error.line, error.column,

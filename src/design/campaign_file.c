@@ -98,6 +98,11 @@ lth_status lth__campaign_save_rows(lth_design *d, const lth__campaign_rows *rows
 
 /* ---- A new one ---- */
 
+static lth_status refuse(const char *folder, lth_error *err) {
+    return lth__fail_at(err, LTH_EARG, folder, 0, 0,
+                        "is there already, and not empty; a campaign begins with a new folder");
+}
+
 static bool has_head_alone(const char *path) {
     FILE *file;
     int c;
@@ -111,16 +116,21 @@ static bool has_head_alone(const char *path) {
 
 /* Empty, or with what is left of a campaign whose beginning was cut short: rows.tsv without rows.
  */
-static bool is_unused(const char *folder, const char *rows) {
+static lth_status check_unused(const char *folder, const char *rows, lth_error *err) {
     DIR *open = opendir(folder);
-    bool unused = open != NULL;
-    for (const struct dirent *entry; unused && (entry = readdir(open)) != NULL;) {
+    if (!open) return lth__fail_at(err, LTH_EIO, folder, 0, 0, "cannot open: %s", strerror(errno));
+    bool unused = true;
+    const struct dirent *entry;
+    while (unused && (errno = 0, entry = readdir(open)) != NULL) {
         const char *name = entry->d_name;
         unused = strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ||
                  (strcmp(name, "rows.tsv") == 0 && has_head_alone(rows));
     }
-    if (open) closedir(open);
-    return unused;
+    int number = unused ? errno : 0;
+    closedir(open);
+    if (number)
+        return lth__fail_at(err, LTH_EIO, folder, 0, 0, "cannot read: %s", strerror(number));
+    return unused ? LTH_OK : refuse(folder, err);
 }
 
 /* Settings come last: what has them is a campaign. */
@@ -137,10 +147,8 @@ lth_status lth__campaign_write_new(lth_design *d, lth_error *err) {
     int lock = status == LTH_OK ? open(d->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
     bool alone = lock < 0 || flock(lock, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
     if (status == LTH_OK) lth__durable_sweep(d->folder);
-    if (status == LTH_OK && (!alone || !is_unused(d->folder, rows)))
-        status =
-            lth__fail_at(err, LTH_EARG, d->folder, 0, 0,
-                         "is there already, and not empty; a campaign begins with a new folder");
+    if (status == LTH_OK)
+        status = alone ? check_unused(d->folder, rows, err) : refuse(d->folder, err);
     if (status == LTH_OK) status = write_both(d, err);
     if (lock >= 0) close(lock);
     lth__free(rows);

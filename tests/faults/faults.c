@@ -98,14 +98,13 @@ static long print(void *cookie, const char *bytes, size_t size);
 
 __attribute__((constructor)) static void begin(void) {
     const char *text = getenv("LTH_FAULTS");
+    if (strcmp(program_invocation_short_name, "luthier") != 0) return;
     report = open_named("LTH_FAULTS_REPORT");
     noted = open_named("LTH_FAULTS_LOG");
     if (text) parse(text);
     standing = getenv("LTH_FAULTS_CLOCK") != NULL;
     dl_iterate_phdr(add_ranges, NULL);
     if (wanted == WRITE) stdout = fopencookie(NULL, "w", (cookie_io_functions_t){.write = print});
-    unsetenv("LD_PRELOAD");
-    unsetenv("LTH_FAULTS");
     counting = true;
 }
 

@@ -10,8 +10,8 @@
  *                              between them, each followed by as many bytes
  *     LTH_FAULTS_CLOCK=1       the time stands still
  *
- * What the program calls is counted, and luthier's library, and libz, which reads for it. A child
- * of the program has nothing of all this. */
+ * What the program "luthier" calls is counted, and its library, and libz, which reads for it;
+ * nothing happens in others, such as its children, or valgrind. */
 #ifndef FAULTS_H
 #define FAULTS_H
 

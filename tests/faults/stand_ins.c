@@ -291,13 +291,16 @@ STAND_IN(SOCKET, int, listen, -1, (int file, int most), (file, most))
 STAND_IN(SOCKET, int, setsockopt, -1,
          (int file, int level, int name, const void *value, socklen_t size),
          (file, level, name, value, size))
-STAND_IN(SOCKET, int, getsockname, -1, (int file, struct sockaddr *out, socklen_t *size),
-         (file, out, size))
 STAND_IN(SOCKET, int, accept4, -1, (int file, struct sockaddr *out, socklen_t *size, int flags),
          (file, out, size, flags))
 STAND_IN(SOCKET, int, epoll_create1, -1, (int flags), (flags))
-STAND_IN(SOCKET, int, epoll_ctl, -1, (int set, int what, int file, struct epoll_event *event),
-         (set, what, file, event))
+/* To change what is there does not fail. */
+int epoll_ctl(int set, int what, int file, struct epoll_event *event) {
+    REAL(epoll_ctl);
+    if (what == EPOLL_CTL_ADD && fault(SOCKET, "epoll_ctl", FROM)) return -1;
+    return real(set, what, file, event);
+}
+
 STAND_IN(SOCKET, int, epoll_wait, -1, (int set, struct epoll_event *events, int most, int wait),
          (set, events, most, wait))
 STAND_IN(SOCKET, int, eventfd, -1, (unsigned first, int flags), (first, flags))

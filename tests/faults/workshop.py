@@ -98,6 +98,7 @@ def commands():
         one("design-status", "design", "status", "lab", "-o", "out.html", writes=["lab", "out.html"], old="told"),
         one("design-simulate", "design", "simulate", "../in/seqs.tsv", "--target", "y", "--kernel", letters, "-k", 2,
             "--rounds", 1, "--start", 3, "--seeds", 1, *campaign, *out),
+        printed("serve", "serve", "../in/m", "--port", 0),
         printed("kernels", "kernels"),
         printed("help", "_help", "fit"),
         printed("man", "_man"),
@@ -112,6 +113,7 @@ class Workshop:
         self.build, self.folder = build, pathlib.Path(folder)
         self.luthier = str(build / "luthier")
         self.library = str(build / "faults" / "libluthier_faults.so")
+        self.under, self.seconds = [], SECONDS
         self.count = 0
         self.make_inputs()
 
@@ -174,6 +176,13 @@ class Workshop:
 
     # ---- Runs ----
 
+    def use_valgrind(self):
+        """What it finds, a leak too, ends in exit code 99."""
+        self.under = ["valgrind", "-q", "--error-exitcode=99", "--leak-check=full",
+                      "--show-leak-kinds=definite", "--errors-for-leak-kinds=definite"]
+        self.seconds = 20 * SECONDS
+        os.environ["LTH_ISA"] = "avx2"  # it does not know AVX-512
+
     def make_folder(self, command):
         """What is there before the command: files of another content, or a folder that an earlier command left."""
         self.count += 1
@@ -196,8 +205,9 @@ class Workshop:
     def run(self, command, folder, **variables):
         """Exit code (negative = a signal, None = it hangs), what was printed, and the messages."""
         try:
-            done = subprocess.run([self.luthier, *command.words], cwd=folder, stdin=subprocess.DEVNULL, capture_output=True,
-                                  env=self.environment(command, **variables), timeout=SECONDS, check=False)
+            done = subprocess.run([*self.under, self.luthier, *command.words], cwd=folder, stdin=subprocess.DEVNULL,
+                                  capture_output=True, env=self.environment(command, **variables),
+                                  timeout=self.seconds, check=False)
         except subprocess.TimeoutExpired:
             return None, b"", ""
         return done.returncode, done.stdout, done.stderr.decode(errors="replace")
