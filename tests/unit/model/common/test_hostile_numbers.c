@@ -1,5 +1,5 @@
-/* Models of every kind with one number in them changed, and a good checksum: they are refused with
- * a reason, or load. */
+/* Models of every kind with one number in them changed, or an array shorter or left out, and a good
+ * checksum: they are refused with a reason, or load. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -60,7 +60,7 @@ static size_t cells_of(const lth__tensor *t) {
 
 static const double numbers[] = {NAN, -1, 0.5, 1e300};
 static const uint64_t counts[] = {0, 1, 5, UINT64_MAX};
-enum { NUMBERS = 4, MOST_ELEMENTS = 12 };
+enum { NUMBERS = 4, MOST_ELEMENTS = 12, LEFT_OUT = NUMBERS, SHORTER };
 
 static void set(lth__dtype dtype, char *data, size_t at, size_t which) {
     float narrow = (float)fmin(numbers[which], 1e30);
@@ -93,7 +93,11 @@ static lth__string write_changed(const file *f, const char *changed, size_t at, 
     json_object_foreach(f->header, name, entry) {
         if (strcmp(name, "__metadata__") == 0) continue;
         lth__tensor t = *lth__tensors_find(f->tensors, name);
-        if (strcmp(name, changed) == 0) {
+        bool own = strcmp(name, changed) == 0;
+        if (own && which == LEFT_OUT) continue;
+        if (own && which == SHORTER) {
+            t.shape[0] -= t.shape[0] > 0;
+        } else if (own) {
             size_t size = cells_of(&t) * width_of(t.dtype);
             block = malloc(size);
             assert_non_null(block);
@@ -137,6 +141,7 @@ static void change_all(lth_model *model, size_t least) {
     support_ok(lth__tensors_read_from(bytes.bytes, bytes.length, &f.tensors, &err), &err);
     json_object_foreach(f.header, name, entry) {
         if (strcmp(name, "__metadata__") == 0) continue;
+        for (size_t k = LEFT_OUT; k <= SHORTER; k++) refused += try_changed(&f, name, 0, k);
         size_t cells = cells_of(lth__tensors_find(f.tensors, name));
         for (size_t at = 0; at < cells && at < MOST_ELEMENTS; at++)
             for (size_t k = 0; k < NUMBERS; k++) refused += try_changed(&f, name, at, k);
