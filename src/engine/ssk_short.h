@@ -57,7 +57,7 @@ static size_t ssk_short_scratch(const lth__ssk_short *job, bool slopes) {
 
 /* Rows j .. j + rows - 1, at most LTH__ROW_STEP. */
 LTH__COPIED void fill_rows(const int rows, bool decays, bool weighed, const lth__ssk_short *job,
-                      short_room x, size_t j) {
+                           short_room x, size_t j) {
     const vec minus_decay = v_set1((real)-job->decay);
     const vec *row_weight = job->row_weight, *col_weight = job->col_weight;
     const real *quads = (const real *)job->table + j * job->slots;
@@ -82,7 +82,8 @@ LTH__COPIED void fill_rows(const int rows, bool decays, bool weighed, const lth_
     }
 }
 
-LTH__COPIED void fill_similarities(bool decays, bool weighed, const lth__ssk_short *job, short_room x) {
+LTH__COPIED void fill_similarities(bool decays, bool weighed, const lth__ssk_short *job,
+                                   short_room x) {
     for (size_t j = 0; j < job->rows; j += LTH__ROW_STEP) {
         switch (job->rows - j) {
         case 1: fill_rows(1, decays, weighed, job, x, j); break;
@@ -113,7 +114,7 @@ typedef struct short_line {
 
 /* One cell, of whose levels the first `some` have a P. `next` is the P below. */
 LTH__COPIED void forward_cell(const int levels, const int some, const short_way way, vec g, vec s,
-                         const vec *P, vec *next, vec *restrict Q, short_line *x) {
+                              const vec *P, vec *next, vec *restrict Q, short_line *x) {
     vec a = s, da = v_zero();
     x->sum[0] += s;
 #pragma GCC unroll 8
@@ -143,7 +144,7 @@ LTH__COPIED void forward_cell(const int levels, const int some, const short_way 
 /* Row j, which has `some` = min(j, levels) levels. The states of rows are `stride` apart, those of
  * cells `step`. */
 LTH__COPIED void forward_row(const int levels, const int some, const short_way way,
-                        const lth__ssk_short *job, short_room x, size_t j, short_line *total) {
+                             const lth__ssk_short *job, short_room x, size_t j, short_line *total) {
     const vec g = v_set1((real)job->gap), *S = x.S + j * job->cols;
     const size_t step = (size_t)(way == BY_GAP ? 2 * levels : levels);
     const size_t stride = way == KEEPING ? job->cols * step : 0;
@@ -166,7 +167,7 @@ LTH__COPIED void forward_row(const int levels, const int some, const short_way w
 
 /* The last row, with all levels: nothing follows on it. */
 LTH__COPIED void forward_end(const int levels, const short_way way, const lth__ssk_short *job,
-                        short_room x, size_t j, short_line *total) {
+                             short_room x, size_t j, short_line *total) {
     const size_t step = (size_t)(way == BY_GAP ? 2 * levels : levels);
     const vec *S = x.S + j * job->cols, *P = x.P + (way == KEEPING ? j * job->cols * step : 0);
     for (size_t k = 0; k < job->cols; k++) {
@@ -182,7 +183,7 @@ LTH__COPIED void forward_end(const int levels, const short_way way, const lth__s
 }
 
 LTH__COPIED void go_forward(const int levels, const short_way way, const lth__ssk_short *job,
-                       short_room x, double *value, double *slope) {
+                            short_room x, double *value, double *slope) {
     short_line total;
     size_t j = (size_t)levels;
 #pragma GCC unroll 8
@@ -207,8 +208,8 @@ LTH__COPIED void go_forward(const int levels, const short_way way, const lth__ss
 
 /* One cell: `some` of its levels have a P, `behind` have a v. E is where S was. */
 LTH__COPIED void backward_cell(const int levels, const int some, const int behind, vec g, vec *E,
-                          const vec *P, const vec *Q, vec *restrict R, const vec *nu, vec *v,
-                          vec *by_gap) {
+                               const vec *P, const vec *Q, vec *restrict R, const vec *nu, vec *v,
+                               vec *by_gap) {
     vec s = *E, e = nu[0] + v[0];
 #pragma GCC unroll 8
     for (int i = 0; i < levels && i <= some; i++) {
@@ -225,8 +226,8 @@ LTH__COPIED void backward_cell(const int levels, const int some, const int behin
     *E = e * s;
 }
 
-LTH__COPIED void backward_row(const int levels, const int some, const lth__ssk_short *job, short_room x,
-                         size_t j, const vec *nu, vec *total) {
+LTH__COPIED void backward_row(const int levels, const int some, const lth__ssk_short *job,
+                              short_room x, size_t j, const vec *nu, vec *total) {
     const size_t step = (size_t)levels, stride = job->cols * step;
     const vec g = v_set1((real)job->gap), *P = x.P + j * stride, *Q = x.Q + j * stride;
     vec *S = x.S + j * job->cols, v[LTH__MAX_ORDER], by_gap[LTH__MAX_ORDER];
@@ -253,7 +254,7 @@ LTH__COPIED void backward_row(const int levels, const int some, const lth__ssk_s
 
 /* The last row, with all levels: R and v begin there. */
 LTH__COPIED void backward_end(const int levels, const lth__ssk_short *job, short_room x, size_t j,
-                         const vec *nu) {
+                              const vec *nu) {
     const size_t step = (size_t)levels;
     vec *S = x.S + j * job->cols;
     const vec *P = x.P + j * job->cols * step;

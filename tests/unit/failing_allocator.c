@@ -26,7 +26,9 @@ enum { MOST_FRAMES = 48, NOTED_BITS = 14 };
 static void *noted[1 << NOTED_BITS];
 static pthread_mutex_t noted_lock = PTHREAD_MUTEX_INITIALIZER;
 static atomic_bool by_place;
-static atomic_int refused_with; /* in this run; LTH_OK = nothing yet */
+static atomic_int refused_with;  /* in this run; LTH_OK = nothing yet */
+static atomic_size_t asked;      /* in this run                       */
+static atomic_size_t refused_at; /* of these, in the last run: what comes before is not new */
 
 static bool note(void *caller) {
     size_t i = (size_t)((uint64_t)(uintptr_t)caller * 0x9e3779b97f4a7c15u >> (64 - NOTED_BITS));
@@ -39,12 +41,17 @@ static bool note(void *caller) {
 /* Whether a call is refused: one in a run, from a place that is new. */
 static bool refuses(lth_status status) {
     if (!by_place || refused_with != LTH_OK) return false;
+    size_t number = ++asked;
+    if (number < refused_at) return false;
     void *caller[MOST_FRAMES];
     int count = backtrace(caller, MOST_FRAMES);
     bool is_new = false;
     pthread_mutex_lock(&noted_lock);
     for (int i = 0; i < count && refused_with == LTH_OK; i++) is_new |= note(caller[i]);
-    if (is_new) refused_with = status;
+    if (is_new) {
+        refused_with = status;
+        refused_at = number;
+    }
     pthread_mutex_unlock(&noted_lock);
     return is_new;
 }
@@ -107,7 +114,23 @@ lth_status __wrap_lth__blas_get(const lth__blas **out, lth_error *err) {
     return refuses(LTH_ENOMEM) ? lth__fail_memory(err, 0) : __real_lth__blas_get(out, err);
 }
 
-/* Loops are canceled. */
+lth_status __real_lth__memory_check(size_t bytes, const char *what, const char *advice,
+                                    lth_error *err);
+lth_status __wrap_lth__memory_check(size_t bytes, const char *what, const char *advice,
+                                    lth_error *err);
+lth_status __wrap_lth__memory_check(size_t bytes, const char *what, const char *advice,
+                                    lth_error *err) {
+    return refuses(LTH_ENOMEM) ? lth__fail_memory(err, bytes)
+                               : __real_lth__memory_check(bytes, what, advice, err);
+}
+
+/* Loops are canceled, and jobs that ask. */
+lth_status __real_lth__parallel_ask(const lth_ctx *ctx);
+lth_status __wrap_lth__parallel_ask(const lth_ctx *ctx);
+lth_status __wrap_lth__parallel_ask(const lth_ctx *ctx) {
+    return ctx->loop && refuses(LTH_ECANCELED) ? LTH_ECANCELED : __real_lth__parallel_ask(ctx);
+}
+
 lth_status __real_lth__parallel_for(lth_ctx *ctx, const char *what, size_t count,
                                     const double *cost, lth__job_fn *job, void *user,
                                     lth_error *err);
@@ -142,6 +165,7 @@ static bool fail_one(fallible_use *use, void *user, size_t k, size_t *refused) {
 static bool fail_place(fallible_use *use, void *user, size_t *refused) {
     lth_error err = {0};
     refused_with = LTH_OK;
+    asked = 0;
     lth_status status = use(user, &err);
     if (status != LTH_OK && status != (lth_status)refused_with)
         fail_msg("status %d, not %d: %s", status, refused_with, err.message);
@@ -150,12 +174,16 @@ static bool fail_place(fallible_use *use, void *user, size_t *refused) {
     return refused_with != LTH_OK;
 }
 
+/* A round that begins at the first call again finds what an earlier run had not come to. */
 static size_t fail_places(fallible_use *use, void *user) {
-    size_t refused = 0;
+    size_t refused = 0, found;
     memset(noted, 0, sizeof noted);
     by_place = true;
-    while (fail_place(use, user, &refused)) {
-    }
+    do {
+        refused_at = 0;
+        for (found = 0; fail_place(use, user, &refused); found++) {
+        }
+    } while (found > 0);
     by_place = false;
     return refused;
 }

@@ -405,7 +405,7 @@ static lth_status load_quadratic(lth_gp *gp, const lth__loader *l) {
     size_t n = gp->rows;
     LTH_TRY(lth__loader_get(l, "cg.sizes", LTH__U64, 1, 2, 0, &t));
     uint64_t rank = ((const uint64_t *)t->data)[0], probes = ((const uint64_t *)t->data)[1];
-    if (rank > n || probes == 0) return lth__loader_damaged(l, "cg.sizes");
+    if (rank > n || probes == 0 || probes == LTH_NONE) return lth__loader_damaged(l, "cg.sizes");
     if (rank > 0) LTH_TRY(lth__loader_get(l, "cg.span", LTH__F32, 2, n, rank, &t));
     LTH_TRY(lth__loader_get(l, "cg.probes", LTH__F32, 2, n, probes, &t));
     LTH_TRY(lth__quadratic_reserve(n, rank, probes, &c->quadratic, l->err));

@@ -66,7 +66,7 @@ static void run_gp(const char *kernel, const char *target) {
     lth_table *table = support_table(ctx, lines);
     job j = {.table = support_table(ctx, new_lines)};
     support_ok(lth_gp_fit(ctx, kernel, table, &target, 1, &options, &j.gp, &err), &err);
-    fail_all(j, 10);
+    fail_all(j, 5);
     lth_gp_free(j.gp);
     lth_table_free(j.table);
     lth_table_free(table);
@@ -90,7 +90,7 @@ static void run_svm(const char *kernel, const char *target, lth_svm_solver solve
     lth_table *table = support_table(ctx, lines);
     job j = {.table = support_table(ctx, new_lines)};
     support_ok(lth_svm_fit(ctx, kernel, table, target, &options, &j.svm, &err), &err);
-    fail_all(j, 10);
+    fail_all(j, 5);
     lth_svm_free(j.svm);
     lth_table_free(j.table);
     lth_table_free(table);
