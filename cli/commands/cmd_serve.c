@@ -134,8 +134,7 @@ static server *start(job *j) {
     pthread_sigmask(SIG_SETMASK, &all, &before);
     server *s = server_start(j->listener, &given);
     if (!s)
-        fprintf(stderr, "luthier: cannot start the threads that answer requests: %s\n",
-                strerror(errno));
+        message("cannot start the threads that answer requests: %s", strerror(errno));
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return s;
 }

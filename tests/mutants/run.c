@@ -38,7 +38,7 @@
 int lth__mutant;                     /* 0 = none, -1 = none, but say what is reached */
 unsigned char *lth__mutants_reached; /* by the test that runs                        */
 
-#define TESTS(name) int main_of_##name(int argc, char **argv);
+#define TESTS(name, ...) int main_of_##name(int argc, char **argv);
 #define WHOLE TESTS
 #define RANKS TESTS
 #include "tests.h"
@@ -52,15 +52,18 @@ typedef enum kind {
     RANKS  /* the same, which three ranks run      */
 } kind;
 
+enum { MOST_WORDS = 8 };
+
 typedef struct program {
-    const char *name;
     int (*run)(int argc, char **argv);
     kind kind;
+    const char *words[MOST_WORDS]; /* its name and arguments */
 } program;
 
-#define TESTS(program) {#program, main_of_##program, TESTS},
-#define WHOLE(program) {#program, main_of_##program, WHOLE},
-#define RANKS(program) {#program, main_of_##program, RANKS},
+#define TESTS(...) PROGRAM(TESTS, __VA_ARGS__)
+#define WHOLE(...) PROGRAM(WHOLE, __VA_ARGS__)
+#define RANKS(...) PROGRAM(RANKS, __VA_ARGS__)
+#define PROGRAM(kind, name, ...) {main_of_##name, kind, {#name, __VA_ARGS__}},
 static const program programs[] = {
 #include "tests.h"
 };
@@ -154,10 +157,13 @@ static void begin_test(const test *t, int mutant, size_t folder) {
     lth__mutant = now_doing == MEASURE ? -1 : mutant;
     lth__mutants_reached = t->reached;
     asked_for = t;
-    char *name = (char *)t->of->name, *ranks[] = {"ranks", "-n", "3", name, NULL},
-         *quick[] = {name, "--quick", "--device", "cuda:0,1,2", "--rows", "12", NULL};
+    char *words[MOST_WORDS + 1] = {0}, *ranks[] = {"ranks", "-n", "3", words[0], NULL};
+    int count = 0;
+    while (count < MOST_WORDS && t->of->words[count])
+        words[count] = (char *)t->of->words[count], count++;
+    ranks[3] = words[0];
     if (t->of->kind == RANKS) exit(main_of_ranks(4, ranks));
-    exit(t->of->run(t->of->kind == TESTS ? 1 : 6, quick) != 0);
+    exit(t->of->run(count, words) != 0);
 }
 
 static void start(job *j, size_t folder) {
@@ -212,7 +218,7 @@ static size_t reaching(int mutant, size_t from) {
 }
 
 static void tell(const campaign *c, const job *j, const char *what, const test *by) {
-    fprintf(c->results, "%d\t%s\t%s%s%s\t%zu\n", j->mutant, what, by ? by->of->name : "",
+    fprintf(c->results, "%d\t%s\t%s%s%s\t%zu\n", j->mutant, what, by ? by->of->words[0] : "",
             by && by->name ? ": " : "", by && by->name ? by->name : "", j->asked);
     fflush(c->results);
 }
@@ -258,7 +264,7 @@ static void note_test(const job *j, outcome came, double seconds) {
     for (size_t i = 0; i < MUTANTS; i++) t->reaches += now_doing == MEASURE && t->reached[i];
     if (came != PASSED)
         printf("%s: %s %s, %s without a mutant\n",
-               now_doing == MEASURE ? "left out" : "not to be trusted", t->of->name,
+               now_doing == MEASURE ? "left out" : "not to be trusted", t->of->words[0],
                t->name ? t->name : "", words[came]);
 }
 

@@ -85,8 +85,9 @@ lth_status lth__inducing_sharpen(lth_gp *gp, lth_error *err) {
     lth__inducing_state *s = gp->solution;
     size_t cells = gp->rows * gp->latents, spreads = gp->rows * lth__gp_spreads(gp);
     size_t most = lth__inducing_rows(s->m), slice = most < gp->rows ? most : gp->rows;
-    double *all = lth__calloc(3 * cells + spreads + slice * s->m, sizeof *all);
-    if (!all) return lth__fail_memory(err, (3 * cells + spreads) * sizeof *all);
+    size_t room = 3 * cells + spreads + slice * s->m;
+    double *all = lth__calloc(room, sizeof *all);
+    if (!all) return lth__fail_memory(err, room * sizeof *all);
     leaving x = {.gp = gp, .s = s, .mean = all, .variance = all + cells};
     x.room = all + 3 * cells + spreads;
     lth_status status = sharpen(gp, &x, all + 2 * cells, all + 3 * cells, err);

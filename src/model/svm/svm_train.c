@@ -63,7 +63,7 @@ static lth_status make_parts(const trainer *t, lth_error *err) {
     *m = (lth__svm_machine){.classes = classes,
                             .multi = labels->multi,
                             .only = LTH_NONE,
-                            .probability = t->target->probability && classes > 0};
+                            .probability = t->target->probability};
     size_t most = classes * (classes + 1) / 2 + 1;
     m->parts = lth__calloc(most, sizeof *m->parts);
     size_t *present = lth__alloc(classes, sizeof *present);

@@ -217,6 +217,9 @@ static void test_paths(void **state) {
     kernel = parse("coregion(task, tasks=[a]) + coregion(task, tasks=[b])");
     assert_int_equal(kernel->field_count, 2);
     lth_kernel_free(kernel);
+    kernel = parse("coregion(task, tasks=[a,b]) + coregion(task, tasks=[a,c])");
+    assert_int_equal(kernel->field_count, 2);
+    lth_kernel_free(kernel);
 }
 
 /* Ranks start apart from each other, and none at zero, whatever the number of tasks. */

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "base/text.h"
 #include "gp_support.h"
 #include "model/common/folds.h"
 #include "model/common/labels_wanted.h"
@@ -173,6 +174,26 @@ static void test_odd(void **state) {
     assert_false(is_odd("t\ty\na\t0.5\nb\tx\nc\tx\nd\tx\n"));
 }
 
+/* Whole numbers are measured when there are more than 20 of them, for less than four rows each. */
+static bool whole_numbers_are_odd(size_t classes, size_t rows, size_t others) {
+    lth__string lines = {0};
+    lth__string_format(&lines, "t\ty\n");
+    for (size_t i = 0; i < rows; i++) lth__string_format(&lines, "a\t%zu\n", i % classes);
+    for (size_t i = 0; i < others; i++) lth__string_format(&lines, "a\tx\n");
+    bool odd = is_odd(lines.bytes);
+    lth__string_free(&lines);
+    return odd;
+}
+
+static void test_many_numbers(void **state) {
+    (void)state;
+    assert_true(whole_numbers_are_odd(21, 83, 0));
+    assert_false(whole_numbers_are_odd(21, 84, 0));
+    assert_false(whole_numbers_are_odd(20, 50, 0));
+    assert_true(whole_numbers_are_odd(25, 51, 48)); /* most rows have one */
+    assert_false(whole_numbers_are_odd(25, 50, 50));
+}
+
 /* ---- Folds ----------------------------------------------------------------------------------- */
 
 static void test_folds(void **state) {
@@ -269,11 +290,17 @@ static void test_auc(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_single),  cmocka_unit_test(test_multi),
-        cmocka_unit_test(test_errors),  cmocka_unit_test(test_wanted),
-        cmocka_unit_test(test_commas),  cmocka_unit_test(test_odd),
-        cmocka_unit_test(test_folds),   cmocka_unit_test(test_folds_of_table),
-        cmocka_unit_test(test_metrics), cmocka_unit_test(test_metrics_of_several_labels),
+        cmocka_unit_test(test_single),
+        cmocka_unit_test(test_multi),
+        cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_wanted),
+        cmocka_unit_test(test_commas),
+        cmocka_unit_test(test_odd),
+        cmocka_unit_test(test_many_numbers),
+        cmocka_unit_test(test_folds),
+        cmocka_unit_test(test_folds_of_table),
+        cmocka_unit_test(test_metrics),
+        cmocka_unit_test(test_metrics_of_several_labels),
         cmocka_unit_test(test_auc),
     };
     return cmocka_run_group_tests(tests, open_context, close_context);

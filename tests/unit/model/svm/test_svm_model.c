@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "base/random.h"
 #include "gp_support.h"
 #include "model/common/folds.h"
@@ -486,7 +487,11 @@ static void check_cv(const char *target, bool regression) {
     options.set_count = 1;
     const char *kernel = "normalize(ssk(text, order=2))";
     lth_validation *v = NULL;
+    double began = lth__seconds(), seconds = 0;
     support_ok(lth_svm_cv(ctx, kernel, table, &target, 1, fold, FOLDS, &options, &v, &err), &err);
+    double took = lth__seconds() - began;
+    for (size_t f = 0; f < FOLDS; f++) seconds += lth_validation_seconds(v, 0, f);
+    assert_true(seconds > 0 && seconds <= took); /* folds share what was done for all */
     assert_int_equal(lth_validation_has_labels(v, 0), !regression);
     double right = 0, squares = 0;
     for (size_t f = 0; f < FOLDS; f++) {
