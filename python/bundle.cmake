@@ -30,7 +30,24 @@ if(missing)
     message(WARNING "not found: ${missing}")
 endif()
 
+# Debian has the licences of each package in one place.
+function(take_licence library)
+    find_program(DPKG dpkg)
+    if(NOT DPKG)
+        return()
+    endif()
+    file(REAL_PATH ${library} library)
+    string(REGEX REPLACE "^/usr/lib" "/lib" as_packed ${library}) # /lib leads to /usr/lib by now
+    execute_process(COMMAND ${DPKG} -S ${library} ${as_packed} OUTPUT_VARIABLE owner ERROR_QUIET)
+    string(REGEX REPLACE ":.*" "" owner "${owner}")
+    if(owner AND EXISTS /usr/share/doc/${owner}/copyright)
+        file(REAL_PATH /usr/share/doc/${owner}/copyright text)
+        configure_file(${text} ${TO}/LICENSES/${owner}.txt COPYONLY)
+    endif()
+endfunction()
+
 foreach(library ${loaded_later} ${needed})
+    take_licence(${library})
     execute_process(COMMAND ${PATCHELF} --print-soname ${library}
         OUTPUT_VARIABLE soname OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
     file(REAL_PATH ${library} library)

@@ -310,17 +310,12 @@ static lth_status build(lth_kernel *kernel, const lth__expr *expr, const lth__no
 
 /* ---- The public face ---- */
 
-lth_status lth_kernel_parse(lth_ctx *ctx, const char *expression, lth_kernel **out,
-                            lth_error *err) {
-    return lth_kernel_parse_with(ctx, expression, NULL, out, err);
-}
-
-lth_status lth_kernel_parse_with(lth_ctx *ctx, const char *expression,
-                                 const lth_kernel_settings *settings, lth_kernel **out,
-                                 lth_error *err) {
+static lth_status parse(lth_ctx *ctx, const char *expression, const lth_kernel_settings *settings,
+                        bool sealed, lth_kernel **out, lth_error *err) {
     lth_kernel *kernel = lth__calloc(1, sizeof *kernel);
     if (!kernel) return lth__fail_memory(err, sizeof *kernel);
     kernel->ctx = ctx;
+    kernel->sealed = sealed;
     const lth__expr *noise = NULL;
     lth_status status = lth__expr_parse(expression, &kernel->pool, &kernel->expr, &noise, err);
     if (status == LTH_OK && settings)
@@ -335,6 +330,30 @@ lth_status lth_kernel_parse_with(lth_ctx *ctx, const char *expression,
     }
     *out = kernel;
     return LTH_OK;
+}
+
+lth_status lth_kernel_parse(lth_ctx *ctx, const char *expression, lth_kernel **out,
+                            lth_error *err) {
+    return parse(ctx, expression, NULL, false, out, err);
+}
+
+lth_status lth_kernel_parse_with(lth_ctx *ctx, const char *expression,
+                                 const lth_kernel_settings *settings, lth_kernel **out,
+                                 lth_error *err) {
+    return parse(ctx, expression, settings, false, out, err);
+}
+
+lth_status lth__kernel_parse_sealed(lth_ctx *ctx, const char *expression, lth_kernel **out,
+                                    lth_error *err) {
+    return parse(ctx, expression, NULL, true, out, err);
+}
+
+lth_status lth__kernel_check_file(const lth_kernel *kernel, const lth__value *file,
+                                  lth_error *err) {
+    if (!kernel->sealed) return LTH_OK;
+    return lth__fail_at(err, LTH_EFORMAT, NULL, 0, file->column,
+                        "the model names a file, which none does that luthier wrote: \"%.64s\"",
+                        file->word);
 }
 
 void lth_kernel_free(lth_kernel *kernel) {

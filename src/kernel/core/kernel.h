@@ -90,7 +90,14 @@ struct lth_kernel {
     size_t param_count, param_capacity, origin_capacity;
     lth__field_def *fields;
     size_t field_count, field_capacity;
+    bool sealed; /* its expression names no files: it is a model's, which has all in it */
 };
+
+/* An expression that came from a model: whoever wrote it does not choose what is read here. */
+lth_status lth__kernel_parse_sealed(lth_ctx *ctx, const char *expression, lth_kernel **out,
+                                    lth_error *err);
+/* Whether the kernel may read the file that an argument names. */
+lth_status lth__kernel_check_file(const lth_kernel *kernel, const lth__value *file, lth_error *err);
 
 /* ---- Reading a node's arguments (used by families in configure) ---- */
 

@@ -60,9 +60,10 @@ static lth_status read_own(lth_kernel *kernel, lth__node *node, const lth__value
     enum { MOST = LTH__MOST_LETTERS };
     char letter[MOST];
     size_t count = 0;
+    bool list = v->kind == LTH__VALUE_LIST;
+    if (!list) LTH_TRY(lth__kernel_check_file(kernel, v, err));
     double *score = lth__alloc((size_t)MOST * MOST, sizeof *score);
     if (!score) return lth__fail_memory(err, sizeof *score * MOST * MOST);
-    bool list = v->kind == LTH__VALUE_LIST;
     lth_status status = list ? take_scores(v, letter, &count, score, err)
                              : read_file(v, letter, &count, score, err);
     if (status == LTH_OK) status = lth__substitution_make(letter, count, score, out, err);

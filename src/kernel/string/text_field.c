@@ -29,6 +29,7 @@ static lth_status read_sequence(lth_kernel *kernel, const lth__value *v, const c
     lth_table *table = NULL;
     lth_error own = {0};
     size_t length;
+    LTH_TRY(lth__kernel_check_file(kernel, v, err));
     lth_table_options_init(&options);
     options.format = LTH_TABLE_FASTA;
     lth_status status = lth_table_read(kernel->ctx, v->word, &options, &table, &own);

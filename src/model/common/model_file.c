@@ -322,7 +322,7 @@ lth_status lth__loader_kernel(lth__loader *l, lth_ctx *ctx, const char *model,
     const char *kind = lth__tensors_text(l->file, "model");
     const char *expression = lth__tensors_text(l->file, "kernel");
     if (!kind || strcmp(kind, model) != 0 || !expression) return damaged(l, otherwise);
-    LTH_TRY(lth_kernel_parse(ctx, expression, kernel, l->err));
+    LTH_TRY(lth__kernel_parse_sealed(ctx, expression, kernel, l->err));
     const lth__node *open = lth__kernel_open_node(*kernel);
     if (open) {
         char what[64];

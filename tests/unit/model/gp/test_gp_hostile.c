@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "gp_support.h"
+#include "hostile.h"
 #include "model/common/tensors.h"
 
 static lth_ctx *ctx;
@@ -408,11 +409,55 @@ static void may_be_refused(void **state) {
     unlink("hostile");
 }
 
+/* The kernel of a model with `from` in the place of `to`, and both loaded: a model has what its
+ * expression needs, and whoever wrote the file does not choose what is read here. */
+static void check_file_refused(const char *kernel, const lth_table *table, const char *from,
+                               const char *to) {
+    lth_error err = {0};
+    lth_gp_options options = support_fixed();
+    lth_gp *gp = support_fit(ctx, kernel, table, 1, &options);
+    char text[512], changed[512];
+    assert_true(lth_kernel_print(lth_gp_kernel(gp), text, sizeof text) < sizeof text);
+    support_ok(lth_gp_save(gp, "model", &err), &err);
+    lth_gp_free(gp);
+    const char *at = strstr(text, from);
+    assert_non_null(at);
+    snprintf(changed, sizeof changed, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
+    lth_kernel *good = NULL; /* it is nothing else that is wrong */
+    support_ok(lth_kernel_parse(ctx, changed, &good, &err), &err);
+    lth_kernel_free(good);
+    hostile_write("model", &(hostile_change){.name = "kernel", .text = changed});
+    gp = NULL;
+    assert_int_equal(lth_gp_load(ctx, "hostile", &gp, &err), LTH_EFORMAT);
+    assert_null(gp);
+    assert_non_null(strstr(err.message, "the model names a file"));
+    unlink("hostile");
+    unlink("model");
+}
+
+static void names_of_files(void **state) {
+    (void)state;
+    static const char wild[] = ">wild\nACDE\n", matrix[] = "  A C\nA 4 -1\nC -1 5\n";
+    spill("wild.fa", wild, sizeof wild - 1);
+    spill("matrix.txt", matrix, sizeof matrix - 1);
+    lth_table *mutants = support_table(ctx, "m\ty\nA1C\t1\nC2A\t2\nWT\t3\n");
+    lth_table *texts = support_table(ctx, "m\ty\nACA\t1\nCCA\t2\nAAC\t3\n");
+    check_file_refused("sites(m, wild_type=\"wild.fa\")", mutants, "wild_type=ACDE",
+                       "wild_type=\"wild.fa\"");
+    check_file_refused("la(m, matrix=\"matrix.txt\")", texts, "matrix=[AC,4,-1,5]",
+                       "matrix=\"matrix.txt\"");
+    lth_table_free(mutants);
+    lth_table_free(texts);
+    unlink("wild.fa");
+    unlink("matrix.txt");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(truncated),      cmocka_unit_test(flipped),
         cmocka_unit_test(not_a_model),    cmocka_unit_test(must_be_refused),
         cmocka_unit_test(may_be_refused), cmocka_unit_test(other_layouts_of_the_factor),
+        cmocka_unit_test(names_of_files),
     };
     return cmocka_run_group_tests(tests, open_folder, close_folder);
 }
