@@ -47,6 +47,8 @@ typedef struct room {
     void *row;              /* by letter of y: what is kept of it */
 } room;
 
+static const double most_plain = 0x1p900; /* sums grow by rows, and there is room for another */
+
 /* Before the i-th row of cells. */
 static inline bool goes_on(const lth__scoring *s, size_t i, size_t n) {
     enum { CELLS_TO_ASK = 1 << 18 };
@@ -55,12 +57,12 @@ static inline bool goes_on(const lth__scoring *s, size_t i, size_t n) {
 }
 
 /* Of the row above there are M, X, and all three of a cell; Y goes along. `sums` is WEIGHT + 1 or
- * SUMS. */
+ * SUMS. Ends after the row that takes the sum to most_plain. */
 static inline void sum_plainly(const lth__scoring *s, int sums, const uint32_t *x, size_t m,
                                const uint32_t *y, size_t n, const room *r, double *total) {
     double open = exp(-s->beta * s->open), extend = exp(-s->beta * s->extend);
     memset(r->row, 0, 3 * (size_t)sums * n * sizeof(double));
-    for (size_t i = 0; i < m && goes_on(s, i, n); i++) {
+    for (size_t i = 0; i < m && total[WEIGHT] < most_plain && goes_on(s, i, n); i++) {
         double corner[SUMS] = {0}, skip_y[SUMS] = {0}, *pair = r->row;
         score_letter(s, x[i], y, n, r->score, r->factor);
         for (size_t j = 0; j < n; j++, pair += 3 * sums) {
@@ -111,11 +113,12 @@ typedef struct step {
     double open, extend;  /* factors, too       */
 } step;
 
-/* A cell from its neighbours, at a level; `sums` is WEIGHT + 1 or SUMS. Returns what it weighs. */
-static inline double fill_cell(const step *t, int sums, const cell *corner, const cell *above,
-                               const cell *left, int level, cell *out) {
-    double pair = t->factor * lowered(level - corner->level);
-    double down = lowered(level - above->level), across = lowered(level - left->level);
+/* A cell from its neighbours, which are brought to its level by these factors; `sums` is WEIGHT + 1
+ * or SUMS. Returns what it weighs. */
+static inline double fill_from(const step *t, int sums, const cell *corner, double aslant,
+                               const cell *above, double down, const cell *left, double across,
+                               int level, cell *out) {
+    double pair = t->factor * aslant;
     double open_x = t->open * down, extend_x = t->extend * down;
     double open_y = t->open * across, extend_y = t->extend * across;
     for (int q = 0; q < sums; q++) {
@@ -133,6 +136,15 @@ static inline double fill_cell(const step *t, int sums, const cell *corner, cons
         out->skip_y[SKIPPED] += extend_y * left->skip_y[WEIGHT];
     }
     return out->pair[WEIGHT] + out->skip_x[WEIGHT] + out->skip_y[WEIGHT];
+}
+
+/* Most are of one level: then nothing waits for a table's factors. */
+static inline double fill_cell(const step *t, int sums, const cell *corner, const cell *above,
+                               const cell *left, int level, cell *out) {
+    if (corner->level == level && above->level == level && left->level == level)
+        return fill_from(t, sums, corner, 1, above, 1, left, 1, level, out);
+    return fill_from(t, sums, corner, lowered(level - corner->level), above,
+                     lowered(level - above->level), left, lowered(level - left->level), level, out);
 }
 
 static inline void raise_cell(cell *c, int sums) {
@@ -213,7 +225,7 @@ static inline int sum_by_levels(const lth__scoring *s, int sums, const uint32_t 
 static inline int sum_all(const lth__scoring *s, int sums, const uint32_t *x, size_t m,
                           const uint32_t *y, size_t n, const room *r, double *total) {
     sum_plainly(s, sums, x, m, y, n, r, total);
-    if (total[WEIGHT] < 0x1p900) return 0;
+    if (total[WEIGHT] < most_plain) return 0;
     memset(total, 0, SUMS * sizeof *total);
     return sum_by_levels(s, sums, x, m, y, n, r, total);
 }
