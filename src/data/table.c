@@ -119,9 +119,9 @@ static lth_status make_room(lth_table *table, size_t need, lth_error *err) {
     lth__table_trim(table);
     size_t capacity = chunk_size(table->chunk_count);
     if (capacity < need) capacity = need;
+    size_t coming = capacity > LARGEST_CHUNK ? capacity : (size_t)CHUNKS_PER_CHECK * LARGEST_CHUNK;
     if (capacity > LARGEST_CHUNK || table->chunk_count % CHUNKS_PER_CHECK == CHUNKS_PER_CHECK - 1)
-        LTH_TRY(lth__memory_check(capacity + (size_t)CHUNKS_PER_CHECK * LARGEST_CHUNK, "the table",
-                                  "choose rows or columns", err));
+        LTH_TRY(lth__memory_check(coming, "the table", "choose rows or columns", err));
     char *bytes = lth__alloc(capacity, 1);
     if (!bytes) return lth__fail_memory(err, capacity);
     table->chunks[table->chunk_count++] = (lth__table_chunk){.bytes = bytes, .capacity = capacity};

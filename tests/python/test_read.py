@@ -12,6 +12,7 @@ def files(tmp_path):
     (tmp_path / "bound.fa").write_text(">a\nACGT\n>b\nAC\nGA\n")
     (tmp_path / "unbound.fa").write_text(">c\nTTTT\n>d\nTTTG\n")
     (tmp_path / "t.tsv").write_text("text\ty\nä b\t1\nc\t2\n")
+    (tmp_path / "long.tsv").write_text("text\nabcdefghi\n")
     return tmp_path
 
 
@@ -44,3 +45,9 @@ def test_bad_files(files):
         lt.read_table(files / "t.tsv", format="xls")
     with pytest.raises(lt.Error, match="wants a file"):
         lt.read_table([])
+
+
+def test_rows_have_a_limit(files):
+    with pytest.raises(lt.Error, match="a line of more than 8 bytes"):
+        lt.read_table(files / "long.tsv", max_row=8)
+    assert lt.read_table(files / "long.tsv", max_row=9)["text"] == ["abcdefghi"]
