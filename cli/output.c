@@ -30,7 +30,7 @@ void write_tsv_double(FILE *to, double value) {
 
 void print_number_cell(double value) {
     putchar('\t');
-    write_tsv_double(stdout, value);
+    write_tsv_double(stdout, isfinite(value) ? value : NAN);
 }
 
 void print_short_cell(double value) {

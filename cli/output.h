@@ -16,7 +16,8 @@ const char *double_text(double value, char out[32]);
 
 void write_tsv_double(FILE *to, double value); /* NaN, not known, is - */
 
-/* A tab, and the number, or - where there is none. */
+/* A tab, and the number, or - where there is none, or it is infinite (the score of what was held
+ * impossible). */
 void print_number_cell(double value);
 void print_short_cell(double value); /* the same in four digits */
 

@@ -45,7 +45,8 @@ static figures score_of(const cv_report *r, size_t target, size_t fold) {
     return figures_of_numbers(lth_validation_metrics(v, target, fold), seconds, evidence);
 }
 
-/* A mean over those that have the figure: r is not defined on a fold of one row. */
+/* A mean over those that have the figure: ndcg is not defined on a fold of one row. One that is
+ * infinite makes the mean so. */
 typedef struct average {
     double sum[MOST_FIGURES];
     size_t defined[MOST_FIGURES];
@@ -53,7 +54,7 @@ typedef struct average {
 
 static void add_score(average *a, figures s) {
     for (size_t i = 0; i < MOST_FIGURES; ++i)
-        if (isfinite(s.at[i])) a->sum[i] += s.at[i], ++a->defined[i];
+        if (!isnan(s.at[i])) a->sum[i] += s.at[i], ++a->defined[i];
 }
 
 static figures mean_of(const cv_report *r, const average *a) {

@@ -222,7 +222,7 @@ typedef struct inquiry {
     side s;
     double *W, *G; /* weights, and every derivative */
     double lost;   /* by how much rounding counts more than once */
-    bool angles;   /* which have half the digits near 0 */
+    double noise;  /* what rounding makes of a value of 1 */
     double *size;  /* of each parameter: sum |W dk/dtheta|, and a little of what |W k| is to it */
     answer a;      /* of the first machine */
     finding *out;
@@ -303,10 +303,7 @@ static bool symmetric(inquiry *q) {
     double *again = numbers(s->n * s->n);
     lth_status status = lth_gram(s->kernel, s->items, s->again, again, s->n, &err);
     if (status) return found(q->out, "symmetry", "the same rows again: %s", err.message);
-    double tolerance = (!is_mild(q->c->seed) ? 1e-5
-                        : q->angles          ? 1e-7
-                                             : 1e-8) +
-                       (q->angles ? 1e-8 : 1e-15) * q->lost;
+    double tolerance = (is_mild(q->c->seed) ? 1e-8 : 1e-5) + 10 * q->noise;
     for (size_t i = 0; i < s->n; i++)
         for (size_t j = 0; j < i; j++)
             if (q->a.K[i * s->n + j] != q->a.K[j * s->n + i])
@@ -372,7 +369,7 @@ static bool positive(inquiry *q) {
         }
     if (!all_finite(A, n * n)) return true; /* sizes too far apart to be compared */
     double least = least_eigenvalue(A, n);
-    if (least >= -1e-8 * (double)n) return true;
+    if (least >= -(1e-8 + 10 * q->noise) * (double)n) return true;
     return found(q->out, "eigenvalue", "the least of the normalised matrix is %g", least);
 }
 
@@ -445,7 +442,7 @@ static bool differences_agree(inquiry *q, size_t p) {
     if (!central(q, p, h, wide) || !central(q, p, h / 2, near)) return true;
     for (size_t i = 0; i < pairs; i++) {
         double want = near[i] + (near[i] - wide[i]) / 3, got = q->G[p * pairs + i];
-        double rounding = (q->angles ? 1e-7 : 1e-11) * size_of(q->a.diagonal, i / n, i % n) / h;
+        double rounding = (1e-11 + 10 * q->noise) * size_of(q->a.diagonal, i / n, i % n) / h;
         double most = 2 * fabs(near[i] - wide[i]) + 1e-5 * fabs(want) + rounding;
         if (!(fabs(want - got) <= most + 1e-280))
             return found(q->out, "differences",
@@ -510,7 +507,10 @@ static bool all_single_agree(inquiry *q) {
 static bool look_into(inquiry *q) {
     bool mild = is_mild(q->c->seed);
     q->lost = all_cancelled(q);
-    q->angles = strstr(q->c->expression, "degree=0") != NULL;
+    q->noise = 1e-16 * q->lost;
+    if (strstr(q->c->expression, "degree=0")) /* angles near 0 have half the digits of a cosine */
+        for (const char *at = q->c->expression; (at = strstr(at, "arccos(")); at++)
+            q->noise = sqrt(q->noise);
     q->n->checks += 6;
     if (!answer_is_finite(&q->s, &q->a, q->out) || !gradients_agree(q) || !symmetric(q) ||
         !positive(q) || !printed(q))

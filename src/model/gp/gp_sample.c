@@ -89,6 +89,17 @@ static void draw_rows(const lth__packed *L, const lth__packed *noise, const samp
     for (size_t i = 0; i < n; i++) y[i] = see(s, f[i], noise->cells ? exp(g[i]) : 1, random);
 }
 
+static lth_status check_drawn(const double *y, size_t count, lth_error *err) {
+    for (size_t i = 0; i < count; i++) {
+        if (!isfinite(y[i]))
+            return lth__fail(err, LTH_ENUMERIC,
+                             "what was drawn for row %zu is not a finite number: take smaller "
+                             "values of the kernel, the noise or the mean",
+                             i + 1);
+    }
+    return LTH_OK;
+}
+
 static lth_status draw_all(const lth_kernel *kernel, const lth_items *items, const sampled *s,
                            size_t draws, double *y, lth_error *err) {
     lth__packed L = lth__packed_layout(items->count), noise = L;
@@ -105,8 +116,10 @@ static lth_status draw_all(const lth_kernel *kernel, const lth_items *items, con
     if (status == LTH_OK && kernel->noise) status = make_prior(&of_noise, items, &noise.cells, err);
     lth__random random;
     lth__random_seed(&random, kernel->ctx->options.seed);
-    for (size_t d = 0; d < draws && status == LTH_OK; d++)
+    for (size_t d = 0; d < draws && status == LTH_OK; d++) {
         draw_rows(&L, &noise, s, &random, z, y + d * L.n);
+        status = check_drawn(y + d * L.n, L.n, err);
+    }
     lth__free(L.cells);
     lth__free(noise.cells);
     lth__free(z);
