@@ -3,6 +3,7 @@
 
 #include "base/context.h"
 #include "base/file.h"
+#include "design/pattern_size.h"
 #include "design/space_parse.h"
 
 typedef struct maker {
@@ -284,6 +285,8 @@ static lth_status make_mutations(maker *m) {
 
 /* ---- Patterns and pairs ---- */
 
+enum { LONGEST_PATTERN = 10000 }; /* regcomp() takes it in milliseconds */
+
 static lth_status add_pattern(maker *m, const lth__rule *rule) {
     lth_space *s = m->space;
     if (!lth__reserve((void **)&s->patterns, &s->pattern_capacity, s->pattern_count + 1,
@@ -297,6 +300,12 @@ static lth_status add_pattern(maker *m, const lth__rule *rule) {
         p.literal_length = rule->length;
         s->patterns[s->pattern_count++] = p;
         return LTH_OK;
+    }
+    if (lth__pattern_size(text) > LONGEST_PATTERN) {
+        lth__free(text);
+        return lth__fail_at(m->err, LTH_EFORMAT, NULL, 0, rule->column,
+                            "with its repeats written out, this pattern has more than %d letters",
+                            LONGEST_PATTERN);
     }
     int failed = regcomp(&p.regex, text, REG_EXTENDED | REG_NOSUB);
     lth__free(text);
