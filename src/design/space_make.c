@@ -4,6 +4,7 @@
 
 #include "base/context.h"
 #include "base/file.h"
+#include "design/pattern_size.h"
 #include "design/space_parse.h"
 
 typedef struct maker {
@@ -285,56 +286,8 @@ static lth_status make_mutations(maker *m) {
 
 /* ---- Patterns and pairs ---- */
 
-/* The C library takes a level of its stack for each bracket of a regular expression, and copies
- * what is repeated: "((A{99}){99}){99}" would take a million letters. */
-enum { MOST_LEVELS = 50, MOST_LETTERS = 4000 };
-
-static size_t times(size_t letters, size_t count) {
-    return letters > 0 && count > MOST_LETTERS / letters ? MOST_LETTERS + 1 : letters * count;
-}
-
-/* The most that braces from text[1] on say, and where they end; 1 if they are none. */
-static size_t take_repeats(const char **text) {
-    char *end;
-    unsigned long least = strtoul(*text + 1, &end, 10), most = least;
-    if (*end == ',') most = strtoul(end + 1, &end, 10);
-    if (*end != '}') return 1;
-    *text = end;
-    return most > least ? most : least > 1 ? least : 1;
-}
-
-/* The bracket expression from text[0] on: its last character. */
-static const char *end_of_class(const char *text) {
-    const char *at = text + 1 + (text[1] == '^');
-    const char *end = *at ? strchr(at + 1, ']') : NULL; /* the first may be "]" itself */
-    return end ? end : text;
-}
-
-static bool is_too_large(const char *text) {
-    size_t all[MOST_LEVELS] = {0}, last[MOST_LEVELS] = {0}, level = 0;
-    for (; *text; text++) {
-        size_t letters = 1, before = 0;
-        if (*text == '(') {
-            if (++level == MOST_LEVELS) return true;
-            all[level] = last[level] = 0;
-            continue;
-        }
-        if (*text == ')' && level > 0) {
-            letters = all[level--];
-        } else if (*text == '{') {
-            before = last[level];
-            letters = times(before, take_repeats(&text));
-        } else if (*text == '[') {
-            text = end_of_class(text);
-        } else if (*text == '\\' && text[1]) {
-            text++;
-        }
-        last[level] = letters;
-        all[level] += letters - before;
-        if (all[level] > MOST_LETTERS) return true;
-    }
-    return false;
-}
+/* regcomp() takes that in milliseconds, and a level of the stack for each bracket. */
+enum { LONGEST_PATTERN = 4000 };
 
 static lth_status add_pattern(maker *m, const lth__rule *rule) {
     lth_space *s = m->space;
@@ -350,13 +303,13 @@ static lth_status add_pattern(maker *m, const lth__rule *rule) {
         s->patterns[s->pattern_count++] = p;
         return LTH_OK;
     }
-    if (is_too_large(text)) {
+    if (lth__pattern_size(text) > LONGEST_PATTERN) {
         lth__free(text);
         return lth__fail_at(
             m->err, LTH_EFORMAT, NULL, 0, rule->column,
             "this pattern is too large: it may have %d letters, repetitions counted, "
             "and %d levels of brackets",
-            MOST_LETTERS, MOST_LEVELS - 1);
+            LONGEST_PATTERN, LTH__PATTERN_LEVELS);
     }
     int failed = regcomp(&p.regex, text, REG_EXTENDED | REG_NOSUB);
     lth__free(text);
