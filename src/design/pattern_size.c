@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEEPEST = 100 };
-
 /* After a "[": behind its "]". */
 static const char *skip_set(const char *at) {
     if (*at == '^') at++;
@@ -27,6 +25,7 @@ static double repeat(const char **at, double size) {
         if (**at == '{') {
             double least = strtod(end, &end), most = *end == ',' ? strtod(end + 1, &end) : least;
             size *= fmax(1, fmax(least, most));
+            if (*end == '}') end++;
         }
         *at = end;
     }
@@ -39,7 +38,7 @@ static double measure(const char **at, size_t depth) {
         double atom = 1;
         char c = *(*at)++;
         if (c == '(') {
-            if (depth == DEEPEST) return INFINITY;
+            if (depth == LTH__PATTERN_LEVELS) return INFINITY;
             atom = measure(at, depth + 1);
             if (**at) ++*at;
         } else if (c == '[') {

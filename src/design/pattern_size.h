@@ -3,7 +3,10 @@
 #ifndef LTH_PATTERN_SIZE_H
 #define LTH_PATTERN_SIZE_H
 
-/* INFINITY = its brackets are too deep to tell. */
+/* A level of the stack is taken for each bracket, here and by the C library. */
+enum { LTH__PATTERN_LETTERS = 4000, LTH__PATTERN_LEVELS = 49 };
+
+/* INFINITY = its brackets are deeper than that. */
 double lth__pattern_size(const char *pattern);
 
 #endif

@@ -285,8 +285,6 @@ static lth_status make_mutations(maker *m) {
 
 /* ---- Patterns and pairs ---- */
 
-enum { LONGEST_PATTERN = 10000 }; /* regcomp() takes it in milliseconds */
-
 static lth_status add_pattern(maker *m, const lth__rule *rule) {
     lth_space *s = m->space;
     if (!lth__reserve((void **)&s->patterns, &s->pattern_capacity, s->pattern_count + 1,
@@ -301,11 +299,13 @@ static lth_status add_pattern(maker *m, const lth__rule *rule) {
         s->patterns[s->pattern_count++] = p;
         return LTH_OK;
     }
-    if (lth__pattern_size(text) > LONGEST_PATTERN) {
+    if (lth__pattern_size(text) > LTH__PATTERN_LETTERS) {
         lth__free(text);
-        return lth__fail_at(m->err, LTH_EFORMAT, NULL, 0, rule->column,
-                            "with its repeats written out, this pattern has more than %d letters",
-                            LONGEST_PATTERN);
+        return lth__fail_at(
+            m->err, LTH_EFORMAT, NULL, 0, rule->column,
+            "this pattern is too large: it may have %d letters, repetitions counted, "
+            "and %d levels of brackets",
+            LTH__PATTERN_LETTERS, LTH__PATTERN_LEVELS);
     }
     int failed = regcomp(&p.regex, text, REG_EXTENDED | REG_NOSUB);
     lth__free(text);
