@@ -25,6 +25,7 @@ static double repeat(const char **at, double size) {
         if (**at == '{') {
             double least = strtod(end, &end), most = *end == ',' ? strtod(end + 1, &end) : least;
             size *= fmax(1, fmax(least, most));
+            if (*end == '}') end++;
         }
         *at = end;
     }

@@ -3,9 +3,10 @@
 #ifndef LTH_PATTERN_SIZE_H
 #define LTH_PATTERN_SIZE_H
 
-enum { LTH__PATTERN_LEVELS = 49 };
+/* A level of the stack is taken for each bracket, here and by the C library. */
+enum { LTH__PATTERN_LETTERS = 4000, LTH__PATTERN_LEVELS = 49 };
 
-/* INFINITY = it has more levels of brackets than that. */
+/* INFINITY = its brackets are deeper than that. */
 double lth__pattern_size(const char *pattern);
 
 #endif

@@ -286,9 +286,6 @@ static lth_status make_mutations(maker *m) {
 
 /* ---- Patterns and pairs ---- */
 
-/* regcomp() takes that in milliseconds, and a level of the stack for each bracket. */
-enum { LONGEST_PATTERN = 4000 };
-
 static lth_status add_pattern(maker *m, const lth__rule *rule) {
     lth_space *s = m->space;
     if (!lth__reserve((void **)&s->patterns, &s->pattern_capacity, s->pattern_count + 1,
@@ -303,13 +300,13 @@ static lth_status add_pattern(maker *m, const lth__rule *rule) {
         s->patterns[s->pattern_count++] = p;
         return LTH_OK;
     }
-    if (lth__pattern_size(text) > LONGEST_PATTERN) {
+    if (lth__pattern_size(text) > LTH__PATTERN_LETTERS) {
         lth__free(text);
         return lth__fail_at(
             m->err, LTH_EFORMAT, NULL, 0, rule->column,
             "this pattern is too large: it may have %d letters, repetitions counted, "
             "and %d levels of brackets",
-            LONGEST_PATTERN, LTH__PATTERN_LEVELS);
+            LTH__PATTERN_LETTERS, LTH__PATTERN_LEVELS);
     }
     int failed = regcomp(&p.regex, text, REG_EXTENDED | REG_NOSUB);
     lth__free(text);
