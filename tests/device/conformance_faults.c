@@ -220,23 +220,23 @@ static void fail_everywhere(const conformance_options *o, const char *what, call
     conformance_expect(status == LTH_OK && failures > 3, "%s failed %zu times", what, failures);
 }
 
-/* Each call of the device that is in the source is lost once; in the end none is. */
+/* Each call of the device that is in the source fails once, as the GPU is lost; in the end none
+ * does. */
 static void lose_everywhere(const conformance_options *o, const char *what, call_fn *call,
                             const conformance_tables *t) {
-    lth_status status = LTH_EIO;
-    size_t failures = 0;
+    size_t failures = 0, well = 0;
     set("LTH_REFERENCE_LOSES", 1);
-    while (status) {
+    while (well < 2) { /* once may be a loss that did no harm */
         lth_error err = {0};
-        status = try_call(o, call, t, &err);
-        if (!status) break;
-        failures++;
-        if (!conformance_expect(status == LTH_EIO && strstr(err.message, "is lost"),
+        lth_status status = try_call(o, call, t, &err);
+        well = status ? 0 : well + 1;
+        failures += status != LTH_OK;
+        if (!conformance_expect(!status || (status == LTH_EIO && strstr(err.message, "is lost")),
                                 "%s on a GPU that is lost gave %s", what, err.message))
             break;
     }
     unsetenv("LTH_REFERENCE_LOSES");
-    conformance_expect(status == LTH_OK && failures > 0, "%s was lost %zu times", what, failures);
+    conformance_expect(failures > 0, "%s was never lost", what);
 }
 
 /* Less memory than a single row needs; in the end it is enough. */
