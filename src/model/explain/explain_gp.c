@@ -100,7 +100,7 @@ static lth_status expect(const lth_gp *gp, size_t target, lth__at_row f, const l
     LTH_TRY(lth__known_read(x->table, &columns, false, &known, err));
     lth__gp_expect(gp, target, f, &known, 0, &(lth_gp_prediction){.point = predicted}, 0);
     lth__known_free(&known);
-    return LTH_OK;
+    return lth__gp_check_finite(predicted, 1, err);
 }
 
 static lth_status judge(const lth_gp *gp, size_t target, const lth__explaining *x,

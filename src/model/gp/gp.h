@@ -293,6 +293,8 @@ typedef struct lth__at_row {
 /* What is expected there, all that is asked for, to the place `at` of each array. */
 void lth__gp_expect(const lth_gp *gp, size_t target, lth__at_row f, const lth__known *known,
                     size_t row, const lth_gp_prediction *to, size_t at);
+/* What is not finite is no prediction. */
+lth_status lth__gp_check_finite(const double *values, size_t count, lth_error *err);
 /* Of an item, if there is one, what the logarithm of its noise is. */
 lth_status lth__gp_noise_at(const lth_gp *gp, const lth_items *item, lth__at_row *out,
                             lth_error *err);

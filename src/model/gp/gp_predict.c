@@ -325,7 +325,7 @@ static bool needs_variance(const lth_gp *gp, const lth_gp_prediction *to) {
 }
 
 /* What is not finite is no prediction. */
-static lth_status check_finite(const double *values, size_t count, lth_error *err) {
+lth_status lth__gp_check_finite(const double *values, size_t count, lth_error *err) {
     for (size_t i = 0; values && i < count; i++) {
         if (!isfinite(values[i]))
             return lth__fail(err, LTH_ENUMERIC,
@@ -339,7 +339,8 @@ static lth_status check_finite(const double *values, size_t count, lth_error *er
 static lth_status check_numbers(const lth_gp_prediction *to, size_t count, lth_error *err) {
     const double *const all[] = {to->point, to->mean,  to->median,      to->sd,
                                  to->lower, to->upper, to->latent_mean, to->latent_sd};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) LTH_TRY(check_finite(all[i], count, err));
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        LTH_TRY(lth__gp_check_finite(all[i], count, err));
     return LTH_OK;
 }
 
@@ -426,7 +427,7 @@ lth_status lth__gp_classify_items(const lth_gp *gp, const lth_items *items, doub
     lth__softmax_points_free(&to.points);
     lth__free(to.of_model);
     LTH_TRY(lth__cluster_join(lth__items_ctx(items)->cluster, status, probability, cells, err));
-    return check_finite(probability, cells, err);
+    return lth__gp_check_finite(probability, cells, err);
 }
 
 /* ---- Latent functions ---- */
