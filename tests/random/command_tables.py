@@ -146,7 +146,7 @@ def damage(r, grid):
         lambda: names.__setitem__(r.randrange(len(names)), r.choice(["", "y", "text", "x1"])),
     ]
     for _ in range(1 + (r.random() < .2)):
-        if rows and min(map(len, rows)) == len(names):
+        if rows and names == COLUMNS and min(map(len, rows)) == len(names):
             r.choice(ugly)()
 
 
