@@ -70,7 +70,7 @@ static void run(const reference_pair *x, size_t order, const double *S, double *
     double complex *sum = calloc(order + levels * (2 + x->q), sizeof *sum);
     double complex *A = sum + order, *Q = A + levels, *P = Q + levels;
     if (!sum) abort();
-    recurse(x, order, CMPLX(x->gap, tiny), S, sum, A, Q, P);
+    recurse(x, order, x->gap + tiny * _Complex_I, S, sum, A, Q, P);
     for (size_t i = 0; i < order; i++) {
         double scale = pow(x->match, 2 * (double)(i + 1));
         k[i] = scale * creal(sum[i]);
