@@ -133,8 +133,7 @@ static server *start(job *j) {
         .log = &j->log};
     pthread_sigmask(SIG_SETMASK, &all, &before);
     server *s = server_start(j->listener, &given);
-    if (!s)
-        message("cannot start the threads that answer requests: %s", strerror(errno));
+    if (!s) message("cannot start the threads that answer requests: %s", strerror(errno));
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return s;
 }
