@@ -70,7 +70,7 @@ static bool matches(const lth__reader *r) {
     return true;
 }
 
-static const char longer_rows[] = ": is this a table? max_row allows for longer ones";
+static const char longer_rows[] = ": is this a table? --max-row (max_row) allows for longer ones";
 
 /* ---- Records -------------------------------------------------------------------------------- */
 

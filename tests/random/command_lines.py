@@ -163,12 +163,13 @@ class Writer:
                "seeds": ["1", "2"], "rounds": ["0", "1", "2"], "average": ["1", "3"], "probes": ["1", "16"], "shortlist": ["1", "5"],
                "isa": ["portable", "avx2", "avx512"], "space": ["alphabet=ACGT, length=3..6", "from=wild.fa, max-mutations=2"],
                "letters": ["ACGT", "AC", "a"], "class": ["yes", "no", "a"], "feasible-class": ["yes", "a"], "value": ["mean", "sd", "score"],
-               "window": ["1", "5", "50"], "step": ["1", "3"], "inner-folds": ["2", "3"], "draws": ["1", "3"], "tile": ["0", "4"]}
+               "window": ["1", "5", "50"], "step": ["1", "3"], "inner-folds": ["2", "3"], "draws": ["1", "3"], "tile": ["0", "4"],
+               "max-row": ["1000000"]}
         if name in own and self.chance(.95):
             return self.r.choice(own[name])
         values = {
             "": lambda: "", "V": self.number, "V[!]": lambda: self.number() + "!" * self.chance(.3), "N": self.count, "K": self.count,
-            "M": self.count, "S": self.count, "ROWS": self.count, "COL": self.any_column, "COL[,COL...]": self.any_column,
+            "M": self.count, "BYTES": lambda: "2000000", "S": self.count, "ROWS": self.count, "COL": self.any_column, "COL[,COL...]": self.any_column,
             "COL|1/COL": lambda: "1/" * self.chance(.3) + self.any_column(), "V[,V...]": lambda: ",".join(self.number() for _ in range(1 + self.r.randrange(2))),
             "N[,N...]": lambda: ",".join(self.count() for _ in range(1 + self.r.randrange(2))), "W[,W...]": self.number,
             "R": lambda: self.r.choice("0123"), "N|all": lambda: self.r.choice(["all", "2", "5", self.count()]), "PATH[,PATH...]": lambda: self.path(kernel),

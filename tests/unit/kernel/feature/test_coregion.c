@@ -18,19 +18,18 @@
 #include "kernel/core/kernel.h"
 #include "model/gp/gp.h"
 #include "problem_support.h"
+#include "scratch.h"
 
 static lth_ctx *ctx;
 
 static int open_context(void **state) {
-    (void)state;
     ctx = support_context(2);
-    return 0;
+    return scratch_open(state);
 }
 
 static int close_context(void **state) {
-    (void)state;
     lth_ctx_free(ctx);
-    return 0;
+    return scratch_close(state);
 }
 
 static lth_kernel *parse(const char *text) {

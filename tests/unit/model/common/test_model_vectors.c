@@ -13,6 +13,7 @@
 #include "failing_allocator.h"
 #include "gp_support.h"
 #include "hostile.h"
+#include "scratch.h"
 
 static const char kernel[] = "ssk(text, order=2, sim=cosine)";
 static const char file[] = "word_vectors.txt", model_file[] = "vectors.model";
@@ -31,8 +32,8 @@ static void note(void *user, lth_log_level level, const char *text) {
 }
 
 static int open_all(void **state) {
-    (void)state;
     lth_ctx_options options;
+    if (scratch_open(state) != 0) return -1;
     lth_ctx_options_init(&options);
     options.log = note;
     FILE *to = fopen(file, "w");
@@ -45,12 +46,12 @@ static int open_all(void **state) {
 }
 
 static int close_all(void **state) {
-    (void)state;
     lth_table_free(rows);
     lth_table_free(new_rows);
     lth_ctx_free(ctx);
     remove(model_file);
-    return remove(file);
+    remove(file);
+    return scratch_close(state);
 }
 
 static lth_model *fit(bool svm, lth_keep_vectors keep, const lth_word_vectors *in_memory) {

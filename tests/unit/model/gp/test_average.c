@@ -17,6 +17,7 @@
 #include "model/gp/gp_average.h"
 #include "model/gp/gp_uncertain.h"
 #include "model/likelihood/mixture.h"
+#include "scratch.h"
 
 enum { ROWS = 16, NEW = 9, GRID = 41 };
 
@@ -40,19 +41,17 @@ static lth_table *make_rows(size_t count, double from, double to, uint64_t seed)
 }
 
 static int open_tables(void **state) {
-    (void)state;
     ctx = support_context(1);
     rows = make_rows(ROWS, 0, 5, 7);
     new_rows = make_rows(NEW, -0.5, 6, 5);
-    return 0;
+    return scratch_open(state);
 }
 
 static int close_tables(void **state) {
-    (void)state;
     lth_table_free(rows);
     lth_table_free(new_rows);
     lth_ctx_free(ctx);
-    return 0;
+    return scratch_close(state);
 }
 
 static const char *const priors[] = {"noise=0.1,0.6", "rbf.lengthscale=0.7,0.5"};
