@@ -15,7 +15,7 @@ enum { RACE_ITERATIONS = 10 };
 
 /* That a parameter was fitted at all is worth about half of one. What LTH__MINIMISE_WINDOW
  * iterations gain for each narrow variable must be more than this share of it. */
-static const double worth_while = 0.016;
+static const double worth_while = 0.008;
 
 /* What a start of the race came to; beside where it ended. */
 typedef struct outcome {
