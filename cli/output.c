@@ -123,15 +123,22 @@ void write_text_cell(FILE *to, const char *text) {
     if (text) write_cell(to, text, strlen(text));
 }
 
+/* In one piece: threads of a server write there too. */
 void message_v(const char *before, const char *format, va_list args) {
-    char *text = NULL;
+    char *text = NULL, *line = NULL;
+    size_t size = 0;
     int length = vasprintf(&text, format, args);
-    fputs(before, stderr);
-    if (length >= 0)
-        write_visible(stderr, text, (size_t)length);
+    FILE *to = length >= 0 ? text_stream(&line, &size) : NULL;
+    if (to) {
+        fputs(before, to);
+        write_visible(to, text, (size_t)length);
+        fputc('\n', to);
+    }
+    if (to && fclose(to) == 0)
+        fwrite(line, 1, size, stderr);
     else
-        fputs("out of memory", stderr);
-    fputc('\n', stderr);
+        fprintf(stderr, "%sout of memory\n", before);
+    free(line);
     if (length >= 0) free(text);
 }
 

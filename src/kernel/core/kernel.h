@@ -309,9 +309,6 @@ struct lth__family {
      * past the last. */
     bool (*symbol)(const lth__node *node, const lth_kernel *kernel, const lth_items *items,
                    size_t i, lth_gp_symbol *out);
-    /* Optional: how often an item has what the node's i-th parameter is about; 0 = it is about all
-     * there is. What is rare moves the evidence little, and a search takes longer steps there. */
-    double (*occurrences)(const lth__node *node, const lth_items *items, size_t i);
 
     /* Optional: the same on a device, for a panel of the matrix in its memory (device_eval.h);
      * `device_able` NULL = always. */

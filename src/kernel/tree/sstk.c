@@ -438,14 +438,6 @@ static bool symbol(const lth__node *node, const lth_kernel *kernel, const lth_it
     return true;
 }
 
-static double occurrences(const lth__node *node, const lth_items *items, size_t i) {
-    const config *c = node->config;
-    size_t own = i % owners_of(c);
-    if (own == 0 || items->count == 0) return 0;
-    size_t count = count_label(items, node->field, c->symbols.name[own - 1]);
-    return (double)count / (double)items->count;
-}
-
 /* ---- Families ---- */
 
 #define FAMILY(name_, help_, usage_)                                                               \
@@ -467,7 +459,6 @@ static double occurrences(const lth__node *node, const lth_items *items, size_t 
         .memo_drop = lth__free,                                                                    \
         .penalty = penalty,                                                                        \
         .symbol = symbol,                                                                          \
-        .occurrences = occurrences,                                                                \
         .attribute = lth__tree_attribute,                                                          \
         .device_able = lth__tree_device_able,                                                      \
         .device_tile = lth__tree_device_tile,                                                      \

@@ -108,7 +108,7 @@ static lth_status iterate_to_end(solver *s, double *x, const double *lo, const d
                                  lth_error *err) {
     const int m = MEMORY, quiet = -1;
     const double factr = options->decrease_tolerance / DBL_EPSILON;
-    double f = 0, earlier[LTH__MINIMISE_WINDOW]; /* the best of the last iterations */
+    double f = 0;
     start(s);
     for (;;) {
         const double pgtol = options->gradient_tolerance * s->scale;
@@ -130,13 +130,6 @@ static lth_status iterate_to_end(solver *s, double *x, const double *lo, const d
             out->iterations++;
             out->stopped = iterate && iterate(user, out->iterations, out->f, out->gradient) != 0;
             if (out->stopped || out->iterations >= options->max_iter) return LTH_OK;
-            double *before = &earlier[out->iterations % LTH__MINIMISE_WINDOW];
-            bool known = out->iterations > LTH__MINIMISE_WINDOW;
-            if (known && *before - out->f < options->worth) {
-                out->converged = true;
-                return LTH_OK;
-            }
-            *before = out->f;
         } else {
             out->converged = task_is(s, "CONV");
             return LTH_OK;

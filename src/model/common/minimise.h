@@ -17,13 +17,10 @@ typedef struct lth__minimum {
     bool converged, stopped;
 } lth__minimum;
 
-enum { LTH__MINIMISE_WINDOW = 20 };
-
 typedef struct lth__minimise_options {
     size_t max_iter;
     double gradient_tolerance; /* on the projected gradient          */
     double decrease_tolerance; /* relative decrease of f             */
-    double worth; /* what LTH__MINIMISE_WINDOW iterations must gain to go on; 0 = anything */
 } lth__minimise_options;
 
 /* x is the start, then the best point. */

@@ -13,10 +13,6 @@
 
 enum { RACE_ITERATIONS = 10 };
 
-/* That a parameter was fitted at all is worth about half of one. What LTH__MINIMISE_WINDOW
- * iterations gain for each narrow variable must be more than this share of it. */
-static const double worth_while = 0.008;
-
 /* What a start of the race came to; beside where it ended. */
 typedef struct outcome {
     lth__minimum found;
@@ -71,9 +67,6 @@ static void scramble(const search *s, const double *informed, lth__random *rando
         if (v->bounded) { /* anywhere between them */
             centre = (v->lo + v->hi) / 2;
             reach = (v->hi - v->lo) / 2;
-        } else if (v->scale == LTH__BY_SOFT_LOGIT) {
-            x[i] = lth__variable_at(v, 1 / (1 + exp(-3 * u)));
-            continue;
         } else if (v->scale == LTH__BY_LOGIT) {
             centre = 0;
             reach = 3;
@@ -107,8 +100,7 @@ static lth_status run(search *s, size_t max_iter, double *x, lth__minimum *out, 
     lth__minimise_options options = {.max_iter = max_iter,
                                      .gradient_tolerance = 1e-4 * sqrt((double)s->gp->rows),
                                      .decrease_tolerance =
-                                         s->gp->posterior->approximate ? 1e-5 : 1e-7,
-                                     .worth = worth_while * (double)s->v.narrow};
+                                         s->gp->posterior->approximate ? 1e-5 : 1e-7};
     LTH_TRY(lth__minimise(s->v.count, x, s->v.lo, s->v.hi, &options, objective, told, s, out, err));
     s->iterations += out->iterations;
     return LTH_OK;

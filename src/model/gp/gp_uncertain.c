@@ -37,7 +37,6 @@ static lth_status list_free(const lth__variables *v, const double *x, lth__norma
 /* What is a step of 1 in a logarithm: of a variable as it is, its size. */
 static double unit_of(const lth__variables *v, const lth__normal *n, size_t i) {
     size_t of = n->variable[i];
-    if (v->list[of].scale == LTH__BY_SOFT_LOGIT) return v->list[of].stretch;
     return v->list[of].scale == LTH__AS_IT_IS ? fmax(fabs(n->end[of]), 1) : 1;
 }
 

@@ -12,36 +12,23 @@ static double clamp(double x, double lo, double hi) {
     return x < lo ? lo : x > hi ? hi : x;
 }
 
-static const double soft = 0.1; /* the e of gp_variables.h */
-
-static double soft_logit(double value) {
-    return log((value + soft) / (1 - value + soft));
-}
-
-double lth__variable_at(const lth__variable *v, double value) {
+static double to_variable(const lth__variable *v, double value) {
     if (v->scale == LTH__AS_IT_IS) return clamp(value, v->lo, v->hi);
-    if (v->scale == LTH__BY_SOFT_LOGIT) return clamp(v->stretch * soft_logit(value), v->lo, v->hi);
     if (value <= 0) return v->lo;
     return clamp(v->scale == LTH__BY_LOGIT ? log(value / (1 - value)) : log(value), v->lo, v->hi);
 }
 
 /* Within the bounds of the parameter, which the rounding of exp could leave. */
 double lth__variable_value(const lth__variable *v, double x) {
-    double value;
-    switch (v->scale) {
-    case LTH__AS_IT_IS: value = x; break;
-    case LTH__BY_LOGIT: value = 1 / (1 + exp(-x)); break;
-    case LTH__BY_SOFT_LOGIT: value = (1 + 2 * soft) / (1 + exp(-x / v->stretch)) - soft; break;
-    default: value = exp(x);
-    }
+    double value = v->scale == LTH__AS_IT_IS   ? x
+                   : v->scale == LTH__BY_LOGIT ? 1 / (1 + exp(-x))
+                                               : exp(x);
     return clamp(value, v->least, v->most);
 }
 
 /* d value / d x */
 static double slope_of(const lth__variable *v, double value) {
     if (v->scale == LTH__AS_IT_IS) return 1;
-    if (v->scale == LTH__BY_SOFT_LOGIT)
-        return (value + soft) * (1 - value + soft) / (1 + 2 * soft) / v->stretch;
     return v->scale == LTH__BY_LOGIT ? value * (1 - value) : value;
 }
 
@@ -76,21 +63,6 @@ static lth__variable make_variable(size_t param, limits l, double value) {
     v.hi = log(l.hi);
     if (v.lo < centre - 20) v.lo = centre - 20;
     if (v.hi > centre + 15) v.hi = centre + 15;
-    return v;
-}
-
-/* One of many, each for a symbol of its own. */
-static lth__variable narrow_variable(size_t param, limits l, double occurrences) {
-    lth__variable v = {.param = param,
-                       .scale = LTH__BY_SOFT_LOGIT,
-                       .least = l.lo,
-                       .most = l.hi,
-                       .bounded = is_bounded(&l),
-                       .stretch = pow(occurrences, 0.3)};
-    double lo = l.lo > 0 ? l.lo : fmin(1e-6, l.hi / 2),
-           hi = l.hi < 1 ? l.hi : fmax(0.999, (1 + l.lo) / 2);
-    v.lo = v.stretch * soft_logit(lo);
-    v.hi = v.stretch * soft_logit(hi);
     return v;
 }
 
@@ -204,19 +176,7 @@ static bool leads_its_tag(const lth_kernel *kernel, size_t param) {
     return true;
 }
 
-/* How often an item has what a parameter is about; 0 = that is all there is. */
-static double occurrences_of(const lth_gp *gp, size_t param) {
-    for (size_t n = 0; n < gp->kernel->node_count; n++) {
-        const lth__node *node = gp->kernel->nodes[n];
-        bool own = param >= node->first_param && param < node->first_param + node->param_count;
-        if (own && node->family->occurrences)
-            return node->family->occurrences(node, gp->items, param - node->first_param);
-    }
-    return 0;
-}
-
-static lth__variable shared_variable(const lth_gp *gp, size_t param) {
-    const lth_kernel *kernel = gp->kernel;
+static lth__variable shared_variable(const lth_kernel *kernel, size_t param) {
     limits l = shared_limits(kernel, param);
     if (kernel->origins[param].linear) {
         return (lth__variable){.param = param,
@@ -227,8 +187,6 @@ static lth__variable shared_variable(const lth_gp *gp, size_t param) {
                                .hi = l.hi,
                                .bounded = is_bounded(&l)};
     }
-    double occurrences = occurrences_of(gp, param);
-    if (occurrences > 0) return narrow_variable(param, l, occurrences);
     return make_variable(param, l, kernel->params[param].value);
 }
 
@@ -275,7 +233,7 @@ lth_status lth__variables_list(lth_gp *gp, const lth_gp_options *options, lth__v
     if (!s->list || !s->gradient || !s->slope || !s->lo || !s->hi) return lth__fail_memory(err, 0);
     for (size_t p = 0; p < kernel->param_count; p++) {
         if (s->gp->held[p] || !leads_its_tag(kernel, p)) continue;
-        s->list[s->count++] = shared_variable(gp, p);
+        s->list[s->count++] = shared_variable(kernel, p);
     }
     for (size_t p = kernel->param_count; p < most; p++) {
         if (!s->gp->held[p]) s->list[s->count++] = own_variable(s, p - kernel->param_count);
@@ -283,7 +241,6 @@ lth_status lth__variables_list(lth_gp *gp, const lth_gp_options *options, lth__v
     for (size_t i = 0; i < s->options->prior_count; i++)
         LTH_TRY(apply_prior(s, s->options->prior[i], err));
     for (size_t i = 0; i < s->count; i++) {
-        s->narrow += s->list[i].scale == LTH__BY_SOFT_LOGIT;
         s->lo[i] = s->list[i].lo;
         s->hi[i] = s->list[i].hi;
     }
@@ -309,7 +266,7 @@ bool lth__variables_at_bound(const lth__variables *s, size_t i, double x) {
 void lth__variables_read(const lth__variables *s, double *x) {
     for (size_t i = 0; i < s->count; i++) {
         const lth__variable *v = &s->list[i];
-        x[i] = lth__variable_at(v, *lth__gp_value(s->gp, v->param));
+        x[i] = to_variable(v, *lth__gp_value(s->gp, v->param));
     }
 }
 

@@ -1,11 +1,6 @@
 /* What a search moves: parameters of a model, transformed. One between 0 and 1 is moved by its
  * logit, most others by their logarithm, and one that may be best at 0 as it is; tied parameters
- * are one variable, and those that are held none.
- *
- * Where each symbol has a parameter of its own, most are best at one of their ends. By the logit
- * the way there is ever flatter and never over; so these are moved by log((v + e) / (1 - v + e)),
- * which arrives. The evidence bends the more the oftener a symbol is seen, so that its variable is
- * stretched by a power of that. */
+ * are one variable, and those that are held none. */
 #ifndef LTH_GP_VARIABLES_H
 #define LTH_GP_VARIABLES_H
 
@@ -13,8 +8,7 @@
 
 typedef struct lth__variable {
     size_t param; /* the first of its tag; those of the kernel, then the model's own */
-    enum { LTH__BY_LOGARITHM, LTH__BY_LOGIT, LTH__BY_SOFT_LOGIT, LTH__AS_IT_IS } scale;
-    double stretch;              /* of the soft logit: by which that is multiplied       */
+    enum { LTH__BY_LOGARITHM, LTH__BY_LOGIT, LTH__AS_IT_IS } scale;
     double least, most;          /* values it may have                                   */
     double lo, hi;               /* of the transformed variable                          */
     bool bounded;                /* the expression has bounds for it                     */
@@ -25,10 +19,10 @@ typedef struct lth__variables {
     lth_gp *gp;
     const lth_gp_options *options;
     lth__variable *list;
-    size_t count, narrow; /* narrow ones are moved by the soft logit */
-    double *gradient;     /* of the evidence by every parameter, natural units */
-    double *slope;        /* of the penalties, likewise                        */
-    double *lo, *hi;      /* of each variable                                  */
+    size_t count;
+    double *gradient; /* of the evidence by every parameter, natural units */
+    double *slope;    /* of the penalties, likewise                        */
+    double *lo, *hi;  /* of each variable                                  */
 } lth__variables;
 
 /* To be freed also when this fails. */
@@ -36,8 +30,7 @@ lth_status lth__variables_list(lth_gp *gp, const lth_gp_options *options, lth__v
                                lth_error *err);
 void lth__variables_free(lth__variables *s);
 
-/* The transformed variable of a value, within its bounds; the parameter at x, natural units. */
-double lth__variable_at(const lth__variable *v, double value);
+/* The parameter at x, natural units. */
 double lth__variable_value(const lth__variable *v, double x);
 /* Whether variable i moves this parameter; whether x is at one of its bounds. */
 bool lth__variables_moves(const lth__variables *s, size_t i, size_t param);

@@ -262,46 +262,6 @@ static void without_a_listener(void **state) {
     near(x[0], 1, 1e-6);
 }
 
-/* Ten bananas, which take many iterations. */
-static lth_status bananas(void *user, const double *x, double *f, double *g, lth_error *err) {
-    double one;
-    *f = 0;
-    for (size_t i = 0; i < 20; i += 2) {
-        LTH_TRY(rosenbrock(user, x + i, &one, g + i, err));
-        *f += one * (double)(i + 1);
-        g[i] *= (double)(i + 1);
-        g[i + 1] *= (double)(i + 1);
-    }
-    return LTH_OK;
-}
-
-static lth__minimum ten_bananas(double worth) {
-    run r = {0};
-    lth__minimum m;
-    lth__minimise_options options = precise;
-    options.worth = worth;
-    double x[20], lo[20], hi[20];
-    for (size_t i = 0; i < 20; i++) {
-        x[i] = i % 2 ? 1 : -1.2;
-        lo[i] = -5;
-        hi[i] = 5;
-    }
-    assert_int_equal(lth__minimise(20, x, lo, hi, &options, bananas, told, &r, &m, NULL), LTH_OK);
-    assert_true(m.converged);
-    return m;
-}
-
-/* The window is over when the next iteration begins; before, nothing is little. */
-static void little_worth(void **state) {
-    (void)state;
-    lth__minimum all = ten_bananas(0), most = ten_bananas(1e-3), none = ten_bananas(INFINITY);
-    near(all.f, 0, 1e-10);
-    assert_true(all.iterations > 2 * LTH__MINIMISE_WINDOW);
-    assert_int_equal(none.iterations, LTH__MINIMISE_WINDOW + 1);
-    assert_true(none.f > 1e-3);
-    assert_true(most.f <= 1e-3 && most.iterations < all.iterations);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(free_quadratic),      cmocka_unit_test(active_bounds),
@@ -309,7 +269,7 @@ int main(void) {
         cmocka_unit_test(infinite_region),     cmocka_unit_test(wild_region),
         cmocka_unit_test(infinite_everywhere), cmocka_unit_test(stopped_by_the_callback),
         cmocka_unit_test(few_iterations),      cmocka_unit_test(failure_is_passed_on),
-        cmocka_unit_test(without_a_listener),  cmocka_unit_test(little_worth),
+        cmocka_unit_test(without_a_listener),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

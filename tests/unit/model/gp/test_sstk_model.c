@@ -16,7 +16,7 @@
 #include "gp_support.h"
 #include "kernel/tree/tree_field.h"
 #include "model/common/tensors.h"
-#include "model/gp/gp_variables.h"
+#include "model/gp/gp.h"
 #include "tree_reference.h"
 
 static lth_ctx *ctx;
@@ -328,31 +328,6 @@ static void test_learning(void **state) {
     lth_table_free(table);
 }
 
-/* A decay that is best at an end arrives there; variables and values are made from one another. */
-static void test_ends(void **state) {
-    (void)state;
-    lth_table *table = labelled_trees(60, 2);
-    lth_gp_options options = quick();
-    options.restarts = 0;
-    options.max_iter = 10; /* by the logit it would be on its way for thirty */
-    lth_gp *gp = fit("1 * sstk(tree, symbols=all, alpha=1!)", table, &options);
-    lth__variables v;
-    support_ok(lth__variables_list(gp, &options, &v, NULL), NULL);
-    assert_int_equal(v.narrow, 6);
-    for (size_t i = 0; i < v.count; i++) {
-        const lth__variable *at = &v.list[i];
-        double value = lth_gp_param_at(gp, at->param)->value, x = lth__variable_at(at, value);
-        support_near(lth__variable_value(at, x), value, 1e-12 * (1 + value));
-        if (at->scale != LTH__BY_SOFT_LOGIT) continue;
-        support_near(lth__variable_value(at, v.lo[i]), 1e-6, 1e-15);
-        support_near(lth__variable_value(at, v.hi[i]), 0.999, 1e-12);
-    }
-    assert_true(gp->at_bound[support_param(gp, "sstk.decay[C]")]);
-    lth__variables_free(&v);
-    lth_gp_free(gp);
-    lth_table_free(table);
-}
-
 /* alpha is learned as it is: it can start at 0 and leave, or come from 1 and stay there. */
 static void test_alpha_zero(void **state) {
     (void)state;
@@ -556,12 +531,17 @@ static void test_hostile_files(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_printing),   cmocka_unit_test(test_paths),
-        cmocka_unit_test(test_mistakes),   cmocka_unit_test(test_bad_cells),
-        cmocka_unit_test(test_resolve),    cmocka_unit_test(test_shrink),
-        cmocka_unit_test(test_learning),   cmocka_unit_test(test_ends),
-        cmocka_unit_test(test_alpha_zero), cmocka_unit_test(test_cv),
-        cmocka_unit_test(test_round_trip), cmocka_unit_test(test_hostile_files),
+        cmocka_unit_test(test_printing),
+        cmocka_unit_test(test_paths),
+        cmocka_unit_test(test_mistakes),
+        cmocka_unit_test(test_bad_cells),
+        cmocka_unit_test(test_resolve),
+        cmocka_unit_test(test_shrink),
+        cmocka_unit_test(test_learning),
+        cmocka_unit_test(test_alpha_zero),
+        cmocka_unit_test(test_cv),
+        cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_hostile_files),
     };
     return cmocka_run_group_tests(tests, open_context, close_context);
 }
