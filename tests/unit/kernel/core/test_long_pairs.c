@@ -14,6 +14,12 @@
 
 enum { PATIENCE = 60 }; /* seconds */
 
+#ifdef __SANITIZE_ADDRESS__ /* all is slow */
+enum { SHORTER = 4 };
+#else
+enum { SHORTER = 1 };
+#endif
+
 typedef struct asker {
     bool stops;
     size_t asked;
@@ -39,6 +45,7 @@ static fixture open_asked(const char *kernel, asker *a) {
 static char *make_text(const char *letters, size_t length, uint64_t seed) {
     lth__random random;
     lth__random_seed(&random, seed);
+    length /= SHORTER;
     char *text = malloc(length + 1);
     assert_non_null(text);
     for (size_t i = 0; i < length; i++) {
