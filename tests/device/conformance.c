@@ -163,8 +163,7 @@ static void judge_gradient(const comparison *c, const double *want, const double
                            const double *rough) {
     const lth_kernel *kernel = c->want->side.kernel;
     size_t params = lth_kernel_params(kernel);
-    /* What cancels is as large as rounding leaves it of the others. */
-    double size = 1e-4 * largest(want, params), own = -1;
+    double size = 1e-6 * largest(want, params), own = -1;
     for (size_t p = 0; p < params; p++) { /* the largest, since a small one may be luck */
         double error = error_of(&want[p], rough ? &rough[p] : NULL, 1, fabs(want[p]) + size);
         if (error > own) own = error;

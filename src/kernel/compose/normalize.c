@@ -47,14 +47,8 @@ static const lth_argument arguments[] = {{0}};
         LTH__WRAPPER_OTHER_FUNCTIONS,                                                              \
     }
 
-/* Without a root or a division: what is 0 for an empty item is so by its root. */
-static lth__wrapper_value by_roots(double k, double ra, double rb) {
-    double scale = ra * rb, value = k * scale;
-    return lth__wrapper_make(value, scale, -0.5 * value * ra * ra, -0.5 * value * rb * rb);
-}
-
-LTH__WRAPPER_OF_ROOTS(normalize, lth__normalize_at, by_roots, lth__normalize_self,
-                      .form = LTH__FORM_NORMALIZE, .linear = true);
+LTH__WRAPPER(normalize, lth__normalize_at, lth__normalize_self, .form = LTH__FORM_NORMALIZE,
+             .linear = true);
 LTH__WRAPPER(tanimoto, lth__tanimoto_at, lth__normalize_self, .form = LTH__FORM_TANIMOTO);
 
 FAMILY(normalize, LTH__RULE_NORMALIZE,

@@ -10,7 +10,6 @@
 /* Self-similarities of the inner kernel on one side. */
 typedef struct side {
     double *self;  /* k_aa                                        */
-    double *root;  /* 1 / sqrt(k_aa), or 0; NULL = not asked for  */
     double *slope; /* [parameter][item]: d k_aa / dtheta; or NULL */
     size_t count;
 } side;
@@ -71,17 +70,7 @@ lth_status lth__wrapper_configure(lth_kernel *kernel, lth__node *node, const lth
 
 static void free_side(side *s) {
     lth__free(s->self);
-    lth__free(s->root);
     lth__free(s->slope);
-}
-
-static void find_roots(side *s) {
-    for (size_t i = 0; i < s->count; i++) s->root[i] = s->self[i] > 0 ? 1 / sqrt(s->self[i]) : 0;
-}
-
-/* What the loops are given of each item. */
-static const double *given(const side *s) {
-    return s->root ? s->root : s->self;
 }
 
 /* Products of numbers so small have no digits left: such an item counts as empty. */
@@ -101,18 +90,16 @@ static lth_status check_self(double *self, size_t count, lth_error *err) {
 }
 
 static lth_status prepare_side(const lth__node *input, const lth__eval *eval,
-                               const lth_items *items, bool roots, side *out, lth_error *err) {
+                               const lth_items *items, side *out, lth_error *err) {
     size_t params = eval->kernel->param_count;
     side s = {.count = lth_items_count(items)};
     s.self = lth__alloc(s.count, sizeof *s.self);
-    if (roots) s.root = lth__alloc(s.count, sizeof *s.root);
     if (eval->gradients) s.slope = lth__calloc(params * s.count, sizeof *s.slope);
     lth_status status = LTH_OK;
-    if (!s.self || (roots && !s.root) || (eval->gradients && !s.slope))
+    if (!s.self || (eval->gradients && !s.slope))
         status = lth__fail_memory(err, (params + 1) * s.count * sizeof *s.self);
     if (status == LTH_OK) status = lth__node_diagonal(input, eval, items, s.self, s.slope, err);
     if (status == LTH_OK) status = check_self(s.self, s.count, err);
-    if (status == LTH_OK && roots) find_roots(&s);
     if (status == LTH_OK)
         *out = s;
     else
@@ -140,12 +127,11 @@ lth_status lth__wrapper_prepare(const lth__node *node, lth__eval *eval, void **o
         size_t row = st->config->row[i];
         st->theta[i] = row == LTH_NONE ? 1 : lth__node_value(node, eval, row);
     }
-    bool roots = st->wrapper->of_roots;
-    lth_status status = prepare_side(node->inputs[0], eval, eval->rows, roots, &st->rows, err);
+    lth_status status = prepare_side(node->inputs[0], eval, eval->rows, &st->rows, err);
     if (status == LTH_OK && st->borrowed)
         st->cols = st->symmetric ? st->rows : kept->rows;
     else if (status == LTH_OK)
-        status = prepare_side(node->inputs[0], eval, eval->cols, roots, &st->cols, err);
+        status = prepare_side(node->inputs[0], eval, eval->cols, &st->cols, err);
     if (status == LTH_OK)
         *out = st;
     else
@@ -207,16 +193,15 @@ static lth__wrapper_row row_part(const state *st, const lth__tile *tile, size_t 
                                  size_t last, const double *b, double *k, double *aid) {
     size_t pair = r * tile->cols + first;
     return (lth__wrapper_row){.theta = st->theta,
-                              .a = given(&st->rows)[tile->row[r]],
+                              .a = st->rows.self[tile->row[r]],
                               .b = b + first,
                               .k = k ? k + pair : NULL,
                               .aid = aid ? aid + pair : NULL,
                               .count = last - first};
 }
 
-static void gather_columns(const state *st, const lth__tile *tile, double *b) {
-    const double *of = given(&st->cols);
-    for (size_t c = 0; c < tile->cols; c++) b[c] = of[tile->col[c]];
+static void gather_self_similarities(const state *st, const lth__tile *tile, double *b) {
+    for (size_t c = 0; c < tile->cols; c++) b[c] = st->cols.self[tile->col[c]];
 }
 
 lth_status lth__wrapper_tile(const lth__node *node, const lth__eval *eval, const lth__tile *tile,
@@ -225,7 +210,7 @@ lth_status lth__wrapper_tile(const lth__node *node, const lth__eval *eval, const
     LTH_TRY(lth__node_tile(node->inputs[0], eval, tile, K, err));
     double *b = lth__alloc(tile->cols, sizeof *b), *aid = kept_aids(node, eval, tile);
     if (!b) return lth__fail_memory(err, tile->cols * sizeof *b);
-    gather_columns(st, tile, b);
+    gather_self_similarities(st, tile, b);
     for (size_t r = 0; r < tile->rows; r++) {
         size_t self = find_self(st, tile, r);
         lth__wrapper_row left = row_part(st, tile, r, 0, self, b, K, aid);
@@ -233,7 +218,7 @@ lth_status lth__wrapper_tile(const lth__node *node, const lth__eval *eval, const
         if (self == tile->cols) continue;
         lth__wrapper_row right = row_part(st, tile, r, self + 1, tile->cols, b, K, aid);
         st->wrapper->values(&right);
-        K[r * tile->cols + self] = st->wrapper->self(st->theta, st->rows.self[tile->row[r]]).value;
+        K[r * tile->cols + self] = st->wrapper->self(st->theta, left.a).value;
     }
     lth__free(b);
     if (aid) eval->memo[node->index].key[tile->index * LTH__MEMO_KEYS] = 0;
@@ -262,7 +247,7 @@ bool lth__wrapper_is_linear(const lth__node *node, const bool *varies) {
 typedef struct weights {
     double *k, *values; /* [pair] */
     double *row, *col;  /* [item of the tile], summed over its pairs */
-    double *b;          /* self-similarities of the columns, or their roots */
+    double *b;          /* self-similarities of the columns */
 } weights;
 
 static void add_sums(const lth__node *node, const state *st, const lth__wrapper_sums *sums,
@@ -361,7 +346,7 @@ static lth_status pull_with(const lth__node *node, const lth__eval *eval, const 
                             const double *W, weights *w, const lth__sink *sink, lth_error *err) {
     const state *st = eval->state[node->index];
     const lth__node *input = node->inputs[0];
-    gather_columns(st, tile, w->b);
+    gather_self_similarities(st, tile, w->b);
     if (st->wrapper->linear) { /* one pass gives inner values and pull-back together */
         weigh_linear(st, tile, W, w->b, w->k);
         LTH_TRY(lth__node_pull(input, eval, tile, w->k, w->values, sink, err));

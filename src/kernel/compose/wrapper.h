@@ -16,9 +16,7 @@ typedef struct lth__wrapper_sums {
     double a, theta[LTH__WRAPPER_PARAMS];
 } lth__wrapper_sums;
 
-/* One row of a tile: k_aa, and the columns' k_bb and k_ab; in the place of k_aa and k_bb, of a
- * wrapper that is made of their roots, 1 / sqrt(k_aa) and 1 / sqrt(k_bb), or 0 where these are 0.
- */
+/* One row of a tile: k_aa, and the columns' k_bb and k_ab. */
 typedef struct lth__wrapper_row {
     const double *theta, *b;
     double a, *k; /* `k` becomes the wrapper's values             */
@@ -30,7 +28,6 @@ typedef struct lth__wrapper {
     lth__form form; /* its formula on devices; LTH__FORM_NONE: its values come from the CPU */
     bool linear;    /* dk does not depend on k_ab */
     bool has_aid;
-    bool of_roots; /* rows have 1 / sqrt(k_aa) and 1 / sqrt(k_bb) */
     /* At (k_ab, k_aa, k_bb), once or for a row. */
     lth__wrapper_value (*at)(const double *theta, double k, double a, double b);
     void (*values)(const lth__wrapper_row *row);
@@ -56,21 +53,7 @@ typedef struct lth__wrapper {
         return at_(theta, k, a, b);                                                                \
     }                                                                                              \
     LTH__WRAPPER_LOOPS(name, lth__no_aid, name##_with)                                             \
-    static const lth__wrapper name = {LTH__WRAPPER_FIELDS(name, at_, self_), __VA_ARGS__}
-
-/* The same, with the function that its loops have by the roots:
- *
- *     lth__wrapper_value by_roots(k, ra, rb)       ra = 1 / sqrt(k_aa), or 0
- */
-#define LTH__WRAPPER_OF_ROOTS(name, at_, by_roots, self_, ...)                                     \
-    static lth__wrapper_value name##_with(const double *theta, double k, double ra, double rb,     \
-                                          double aid) {                                            \
-        (void)theta, (void)aid;                                                                    \
-        return by_roots(k, ra, rb);                                                                \
-    }                                                                                              \
-    LTH__WRAPPER_LOOPS(name, lth__no_aid, name##_with)                                             \
-    static const lth__wrapper name = {LTH__WRAPPER_FIELDS(name, at_, self_), .of_roots = true,     \
-                                      __VA_ARGS__}
+    static const lth__wrapper name = {LTH__WRAPPER_FIELDS(name, self_), __VA_ARGS__}
 
 /* The same with a part that takes long, computed once for value and pull-back:
  *
@@ -78,17 +61,18 @@ typedef struct lth__wrapper {
  *     lth__wrapper_value at(theta, k, a, b, aid)
  */
 #define LTH__WRAPPER_WITH_AID(name, aid_of, at_, self_, ...)                                       \
+    LTH__WRAPPER_LOOPS(name, aid_of, at_)                                                          \
+    static const lth__wrapper name = {LTH__WRAPPER_FIELDS(name, self_), .has_aid = true,           \
+                                      __VA_ARGS__}
+
+#define LTH__WRAPPER_FIELDS(name, self_)                                                           \
+    .at = name##_at, .values = name##_values, .weigh = name##_weigh, .pull = name##_pull,          \
+    .self = self_
+
+#define LTH__WRAPPER_LOOPS(name, aid_of, at_)                                                      \
     static lth__wrapper_value name##_at(const double *theta, double k, double a, double b) {       \
         return at_(theta, k, a, b, aid_of(theta, k, a, b));                                        \
     }                                                                                              \
-    LTH__WRAPPER_LOOPS(name, aid_of, at_)                                                          \
-    static const lth__wrapper name = {LTH__WRAPPER_FIELDS(name, name##_at, self_),                 \
-                                      .has_aid = true, __VA_ARGS__}
-
-#define LTH__WRAPPER_FIELDS(name, at_, self_)                                                      \
-    .at = at_, .values = name##_values, .weigh = name##_weigh, .pull = name##_pull, .self = self_
-
-#define LTH__WRAPPER_LOOPS(name, aid_of, at_)                                                      \
     static void name##_values(const lth__wrapper_row *x) {                                         \
         for (size_t c = 0; c < x->count; c++) {                                                    \
             double aid_ = aid_of(x->theta, x->k[c], x->a, x->b[c]);                                \
