@@ -132,7 +132,7 @@ void lth__saver_put(lth__saver *s, const char *name, lth__dtype dtype, size_t ro
 }
 
 void lth__saver_damage(lth__saver *s, const char *name) {
-    if (!s->damage[0]) snprintf(s->damage, sizeof s->damage, "%s", name);
+    if (!s->damage[0]) snprintf(s->damage, sizeof s->damage, "%.31s", name);
 }
 
 void lth__saver_put_gaps(lth__saver *s, const char *name, size_t rows, size_t cols,
