@@ -5,9 +5,7 @@
 
 #include "harness.h"
 
-static const struct {
-    const char *name, *text;
-} files[] = {
+static const harness_file files[] = {
     {"design.tsv", "setting\tvalue\nkernel\trbf(f1)\ntarget\ty\nfrom\tpool.tsv\nseed\t1\n"},
     {"rows.tsv", "f1\ty\tround\tasked\tmean\tsd\tacquisition\n1\t2\t1\t1\t0.5\t0.25\t1\n"},
 };
@@ -27,18 +25,8 @@ static void open_campaign(const char *folder) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    static bool good[FILES];
-    const char *folder = NULL;
     if (size == 0) return 0;
     harness_put("pool.tsv", pool, sizeof pool - 1);
-    for (size_t i = 0; i < FILES; i++) {
-        bool own = data[0] % FILES == i;
-        if (own)
-            folder = harness_write(files[i].name, data + 1, size - 1);
-        else if (!good[i])
-            folder = harness_write(files[i].name, files[i].text, strlen(files[i].text));
-        good[i] = !own;
-    }
-    open_campaign(folder);
+    open_campaign(harness_folder(files, FILES, data, size));
     return 0;
 }

@@ -7,9 +7,7 @@
 
 enum { SIDE = 64, MOST = 4096 };
 
-static const struct {
-    const char *name, *text;
-} files[] = {
+static const harness_file files[] = {
     {".zarray",
      "{\"zarr_format\":2,\"shape\":[2,2],\"chunks\":[2,2],\"dtype\":\"<f8\",\"order\":\"C\","
      "\"compressor\":null,\"fill_value\":\"NaN\",\"filters\":null}"},
@@ -40,19 +38,8 @@ static void read_store(const char *folder) {
     lth_store_free(store);
 }
 
-/* What is not this input's own is written once, and again after it was. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    static bool good[FILES];
-    const char *folder = NULL;
     if (size == 0) return 0;
-    for (size_t i = 0; i < FILES; i++) {
-        bool own = data[0] % FILES == i;
-        if (own)
-            folder = harness_write(files[i].name, data + 1, size - 1);
-        else if (!good[i])
-            folder = harness_write(files[i].name, files[i].text, strlen(files[i].text));
-        good[i] = !own;
-    }
-    read_store(folder);
+    read_store(harness_folder(files, FILES, data, size));
     return 0;
 }

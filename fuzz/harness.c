@@ -61,6 +61,19 @@ const char *harness_write(const char *name, const void *bytes, size_t size) {
     return folder;
 }
 
+const char *harness_folder(const harness_file *of, size_t count, const uint8_t *data, size_t size) {
+    static bool good[HARNESS_MOST_FILES];
+    for (size_t i = 0; i < count; i++) {
+        bool own = data[0] % count == i;
+        if (own)
+            harness_write(of[i].name, data + 1, size - 1);
+        else if (!good[i])
+            harness_write(of[i].name, of[i].text, strlen(of[i].text));
+        good[i] = !own;
+    }
+    return folder;
+}
+
 lth_table *harness_table(const char *lines) {
     lth_table *table;
     harness_put("table.tsv", lines, strlen(lines));

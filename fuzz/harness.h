@@ -24,6 +24,14 @@ void harness_put(const char *path, const void *bytes, size_t size);
  * returns the folder's path. It is removed at the end, with its files. */
 const char *harness_write(const char *name, const void *bytes, size_t size);
 
+/* A folder of such files, of which one is the input: its first byte says which. The others are
+ * written once, and again after they were the input. */
+typedef struct harness_file {
+    const char *name, *text;
+} harness_file;
+enum { HARNESS_MOST_FILES = 8 };
+const char *harness_folder(const harness_file *of, size_t count, const uint8_t *data, size_t size);
+
 /* The table of these lines, read once and for all. */
 lth_table *harness_table(const char *lines);
 
