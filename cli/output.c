@@ -93,6 +93,12 @@ void print_visible(const char *text) {
     write_visible(stdout, text, strlen(text));
 }
 
+void print_text_line(const char *name, const char *text) {
+    printf("%s\t", name);
+    print_visible(text);
+    putchar('\n');
+}
+
 void write_columns(FILE *to, const char *text, size_t first, size_t count) {
     size_t length = strlen(text), bytes;
     for (size_t i = 0, k = 0; i < length && k < first + count; i += bytes ? bytes : 1, ++k) {
@@ -111,12 +117,21 @@ static bool is_plain(const char *text, size_t length) {
     return true;
 }
 
+/* Asked once, not for each cell. No other stream can be a terminal: files are written by
+ * text_open(). */
+static bool is_terminal(FILE *to) {
+    static int known = -1;
+    if (to != stdout) return false;
+    if (known < 0) known = isatty(STDOUT_FILENO);
+    return known;
+}
+
 void write_cell(FILE *to, const char *text, size_t length) {
     if (!text) return;
     if (is_plain(text, length))
         fwrite(text, 1, length, to);
     else
-        write_without(to, text, length, isatty(fileno(to)) ? is_strange : breaks_tsv);
+        write_without(to, text, length, is_terminal(to) ? is_strange : breaks_tsv);
 }
 
 void write_text_cell(FILE *to, const char *text) {

@@ -35,7 +35,8 @@ bool is_unseen(uint32_t character);
 
 /* For people. Returns how many characters it took. */
 size_t write_visible(FILE *to, const char *text, size_t length);
-void print_visible(const char *text); /* to standard output */
+void print_visible(const char *text);                     /* to standard output */
+void print_text_line(const char *name, const char *text); /* a name of ours, a tab, the text */
 
 /* At most `count` characters from the one at `first`, each as wide as the next: a blank if it is
  * not seen. */

@@ -56,12 +56,6 @@ static void print_cell(double value) {
     write_tsv_double(stdout, value);
 }
 
-static void print_text_figure(const char *name, const char *text) {
-    printf("%s\t", name);
-    print_visible(text);
-    putchar('\n');
-}
-
 static void print_figure(const char *name, double value) {
     fputs(name, stdout);
     print_cell(value);
@@ -175,8 +169,8 @@ static void print_sharpness(const lth_gp_report *r) {
 static void print_likelihood(const lth_gp *gp) {
     if (lth_gp_likelihood(gp) == LTH_GAUSSIAN) return;
     printf("likelihood\t%s\n", likelihood_of(gp));
-    if (lth_gp_warp(gp)) print_text_figure("warp", lth_gp_warp(gp));
-    if (lth_gp_exposure(gp)) print_text_figure("exposure", lth_gp_exposure(gp));
+    if (lth_gp_warp(gp)) print_text_line("warp", lth_gp_warp(gp));
+    if (lth_gp_exposure(gp)) print_text_line("exposure", lth_gp_exposure(gp));
     const double *grades;
     size_t count = lth_gp_grades(gp, &grades);
     if (count > 0) printf("grades");
@@ -186,8 +180,7 @@ static void print_likelihood(const lth_gp *gp) {
 
 static void print_training(const lth_gp *gp, const lth_gp_report *r) {
     printf("\nlearning\tvalue\n");
-    for (size_t i = 0; i < lth_gp_targets(gp); ++i)
-        print_text_figure("target", lth_gp_target(gp, i));
+    for (size_t i = 0; i < lth_gp_targets(gp); ++i) print_text_line("target", lth_gp_target(gp, i));
     printf("rows\t%zu\n", r->rows);
     print_posterior(r);
     print_figure("log evidence", r->evidence);

@@ -44,12 +44,6 @@ static void print_rounds(const campaign_view *v) {
     }
 }
 
-static void print_setting(const char *name, const char *value) {
-    printf("%s\t", name);
-    print_visible(value);
-    putchar('\n');
-}
-
 static int print_text(const campaign_view *v) {
     const lth_design_report *r = v->report;
     const char *target, *from = lth_design_setting(v->design, "from");
@@ -59,8 +53,8 @@ static int print_text(const campaign_view *v) {
         print_visible(target);
         printf("\t%s\n", t > 0 ? "" : v->minimize ? "low values" : "high values");
     }
-    print_setting(from ? "from" : "space", from ? from : lth_design_setting(v->design, "space"));
-    print_setting("kernel", v->kernel ? v->kernel : lth_design_setting(v->design, "kernel"));
+    print_text_line(from ? "from" : "space", from ? from : lth_design_setting(v->design, "space"));
+    print_text_line("kernel", v->kernel ? v->kernel : lth_design_setting(v->design, "kernel"));
     int code = print_best(v);
     if (!code) print_rounds(v);
     return code;

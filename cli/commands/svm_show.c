@@ -16,9 +16,9 @@ static void print_figure(const char *name, double value) {
 }
 
 static void print_machine(const lth_svm *svm, const lth_svm_report *r) {
-    printf("\nlearning\tvalue\ntarget\t");
-    print_visible(lth_svm_target(svm));
-    printf("\ntype\t%s\n", r->type);
+    printf("\nlearning\tvalue\n");
+    print_text_line("target", lth_svm_target(svm));
+    printf("type\t%s\n", r->type);
     print_figure("C", r->C);
     print_figure("epsilon", r->epsilon);
     print_figure("nu", r->nu);
