@@ -17,7 +17,7 @@ struct lth__gunzip {
     unsigned char *packed;     /* of the file, PACKED_AT_ONCE                     */
     const unsigned char *rest; /* of memory, after what `stream` was given    */
     size_t rest_size;
-    bool inside, ended; /* of a member: its end is still to come; no other is */
+    bool ended; /* the last member is over */
 };
 
 bool lth__is_gzip(const void *bytes, size_t size) {
@@ -33,7 +33,6 @@ lth_status lth__gunzip_open(int file, const void *bytes, size_t size, lth__gunzi
         lth__free(g);
         return lth__fail_memory(err, 0);
     }
-    g->inside = true;
     g->rest = bytes;
     g->rest_size = size;
     if (file >= 0) {
@@ -83,9 +82,8 @@ static lth_status look_for_member(lth__gunzip *g, const char *name, lth_error *e
         before = z->avail_in;
         LTH_TRY(fetch(g, name, err));
     }
-    g->inside = lth__is_gzip(z->next_in, z->avail_in);
-    g->ended = !g->inside;
-    if (g->inside) inflateReset(z);
+    g->ended = !lth__is_gzip(z->next_in, z->avail_in);
+    if (!g->ended) inflateReset(z);
     return LTH_OK;
 }
 

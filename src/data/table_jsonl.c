@@ -15,7 +15,6 @@ static bool is_blank(const char *line, size_t length) {
 static lth_status fail_json(const lth__reader *r, const json_error_t *why, lth_error *err) {
     enum json_error_code code = json_error_code(why);
     size_t column = why->column > 0 ? (size_t)why->column : 1;
-    /* Jansson says "invalid token" when it could not have the memory for one. */
     return lth__fail_at(err, LTH_EFORMAT, lth__input_name(r->in), lth__input_line_number(r->in),
                         column, "JSON: %s",
                         code == json_error_null_character ? "\\u0000 is not text" : why->text);

@@ -113,13 +113,16 @@ static lth_status create_json(const char *folder, const char *name, json_t *obje
     return status;
 }
 
+static lth_status fail_read(const char *file, int number, lth_error *err) {
+    return lth__fail_at(err, LTH_EIO, file, 0, 0, "cannot read: %s", strerror(number));
+}
+
 /* The next entry; NULL at the end, and with `status` when there is no reading on. */
 static const struct dirent *next_entry(DIR *open, const char *path, lth_status *status,
                                        lth_error *err) {
     errno = 0;
     const struct dirent *entry = *status == LTH_OK ? readdir(open) : NULL;
-    if (!entry && *status == LTH_OK && errno != 0)
-        *status = lth__fail_at(err, LTH_EIO, path, 0, 0, "cannot read: %s", strerror(errno));
+    if (!entry && *status == LTH_OK && errno != 0) *status = fail_read(path, errno, err);
     return entry;
 }
 
@@ -148,7 +151,7 @@ static lth_status check_is_array(const char *path, bool *out, lth_error *err) {
     lth__free(name);
     *out = number == 0;
     if (number == 0 || number == ENOENT || number == ENOTDIR) return LTH_OK;
-    return lth__fail_at(err, LTH_EIO, path, 0, 0, "cannot read: %s", strerror(number));
+    return fail_read(path, number, err);
 }
 
 /* .zarray comes last: what has one is whole. So does each step get to the disk before the next. */
@@ -167,10 +170,6 @@ lth_status lth__zarr_create(const char *path, const lth__zarr_shape *shape,
 }
 
 /* ---- Opening ---- */
-
-static lth_status fail_read(const char *file, int number, lth_error *err) {
-    return lth__fail_at(err, LTH_EIO, file, 0, 0, "cannot read: %s", strerror(number));
-}
 
 static lth_status read_text(const char *file, lth__string *out, lth_error *err) {
     FILE *stream;

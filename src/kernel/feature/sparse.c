@@ -28,7 +28,7 @@ enum { TUPLES_TO_ASK = 1 << 16 }; /* from one question whether to go on to the n
 /* Features while they are collected, one for each time they occur. */
 typedef struct collector {
     const config *config;
-    const lth_ctx *ctx;
+    lth__pace pace;
     lth__feature_space *space;
     uint32_t *found; /* in the row at hand */
     size_t count, found_capacity;
@@ -42,7 +42,7 @@ static lth_status take_tuple(void *user, const lth__symbol *tuple, const size_t 
     collector *c = user;
     lth__symbols *grams = c->space->grams;
     lth__symbol feature = *tuple;
-    if (c->count % TUPLES_TO_ASK == 0) LTH_TRY(lth__parallel_ask(c->ctx));
+    if (!lth__goes_on(&c->pace, 1)) return LTH_ECANCELED;
     if (grams)
         feature = lth__symbols_intern(grams, (const char *)tuple, c->config->to * sizeof *tuple);
     if (feature == LTH__NO_SYMBOL) return lth__fail_memory(err, 0);
@@ -65,7 +65,7 @@ static lth_status find_features(collector *c, const lth__symbol *unit, size_t le
             return lth__fail_memory(err, (c->count + tuples) * sizeof *c->found);
         for (size_t k = 0; k < tuples; k++) {
             lth__symbol feature = unit[k];
-            if (k % TUPLES_TO_ASK == 0) LTH_TRY(lth__parallel_ask(c->ctx));
+            if (!lth__goes_on(&c->pace, 1)) return LTH_ECANCELED;
             if (grams)
                 feature = lth__symbols_intern(grams, (const char *)(unit + k), n * sizeof *unit);
             if (feature == LTH__NO_SYMBOL) return lth__fail_memory(err, 0);
@@ -181,7 +181,9 @@ static void fit(lth__features *f, size_t rows) {
 lth_status lth__sparse_encode(const lth__node *node, lth_items *items, lth_error *err) {
     lth_encoder *encoder = items->encoder;
     lth__feature_space *space = &encoder->spaces[node->index];
-    collector c = {.config = node->config, .ctx = encoder->ctx, .space = space};
+    collector c = {.config = node->config,
+                   .pace = {.ctx = encoder->ctx, .most = TUPLES_TO_ASK},
+                   .space = space};
     if (c.config->to > 1 && !space->grams) {
         space->grams = lth__symbols_create();
         if (!space->grams) return lth__fail_memory(err, 0);
