@@ -106,6 +106,9 @@ __global__ void __launch_bounds__(block_threads) ssk_kernel(const Job<T> job) {
     constexpr bool tangent = State::tangent;
     constexpr unsigned all = 0xffffffffu;
     constexpr int ahead = N <= 8 ? 3 : 1; // rows whose sums are fetched before they are needed
+    // Steps after which sums go to the totals: many small terms would be lost in a large sum. Where symbols only match
+    // or not, few terms of a double are not 0, and room for totals would cost a tenth of the time.
+    constexpr uint32_t flush_after = sizeof(T) == 4 ? 32 : SOFT ? 256 : 0;
     __shared__ uint32_t columns[C][block_threads];
     __shared__ T fetched[ahead + 1][N > 1 ? (N - 1) * (tangent ? 2 : 1) : 1][block_threads];
     __shared__ double totals[tangent ? N + 1 : 1][block_threads / 32];
@@ -196,8 +199,8 @@ __global__ void __launch_bounds__(block_threads) ssk_kernel(const Job<T> job) {
                     }
                     x.cell(c, symbol == t, S, dS, gap);
                 }
-                if constexpr (sizeof(T) == 4) { // many small terms would be lost in a float
-                    if (step % 32 == 31) flush(x, value, slope);
+                if constexpr (flush_after > 0) {
+                    if (step % flush_after == flush_after - 1) flush(x, value, slope);
                 }
                 if constexpr (N > 1) {
                     uint32_t row = step - (lanes - 1);
