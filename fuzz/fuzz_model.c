@@ -1,6 +1,7 @@
 /* Any bytes, loaded as a model, which then predicts a row, also jointly, or explains it, or itself,
  * or is saved again: one of these, as the bytes have it. Few changes pass the checksum of a file:
  * mutate_model.c makes such that do. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,7 +57,9 @@ static int drop(void *user, const void *bytes, size_t size) {
 static void save(const lth_model *model) {
     size_t written = 0;
     lth_error err;
-    if (lth_model_save_to(model, drop, &written, &err) != LTH_OK || written == 0) abort();
+    if (lth_model_save_to(model, drop, &written, &err) == LTH_OK && written > 0) return;
+    fprintf(stderr, "a model that was loaded cannot be saved: %s\n", err.message);
+    abort();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

@@ -23,7 +23,7 @@ typedef struct lth__field_loader {
     size_t field, rows;
     lth_error *err;
     bool (*has)(void *user, const char *part);
-    /* An array of this shape; LTH_NONE = any. */
+    /* An array of this shape, LTH_NONE = any; all its numbers are finite. */
     lth_status (*get)(void *user, const char *part, lth__dtype dtype, size_t rank, size_t rows,
                       size_t cols, const lth__tensor **out);
     lth_status (*damaged)(void *user, const char *what);

@@ -88,9 +88,6 @@ static lth_status load(lth__lexicon *l, const lth__field_loader *from, lth__sequ
     out->numbers = lth__alloc(cells, sizeof *out->numbers);
     if (!out->numbers) return lth__fail_memory(from->err, cells * sizeof *out->numbers);
     memcpy(out->numbers, t->data, cells * sizeof *out->numbers);
-    for (size_t i = 0; i < cells; i++) {
-        if (!isfinite(out->numbers[i])) return from->damaged(from->user, t->name);
-    }
     return LTH_OK;
 }
 
@@ -242,8 +239,7 @@ static lth_status load_scaled(lth__lexicon *l, const lth__field_loader *from, lt
     memcpy(m->sd, sd->data, m->width * sizeof *m->sd);
     m->given = true;
     for (size_t c = 0; c < m->width; c++) {
-        if (!isfinite(m->mean[c])) return from->damaged(from->user, mean->name);
-        if (!(m->sd[c] >= 0 && isfinite(m->sd[c]))) return from->damaged(from->user, sd->name);
+        if (!(m->sd[c] >= 0)) return from->damaged(from->user, sd->name);
     }
     return LTH_OK;
 }

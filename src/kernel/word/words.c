@@ -120,7 +120,6 @@ static lth_status load_vectors(const lth__lexicon *l, const lth__field_loader *f
     w->vectors = v;
     if (!v.values || !v.row_of) return lth__fail_memory(from->err, 0);
     memcpy(v.values, values->data, v.count * v.dimension * sizeof *v.values);
-    for (size_t i = 0; good && i < v.count * v.dimension; i++) good = isfinite(v.values[i]);
     const uint32_t *row = rows->data;
     for (size_t i = 0; good && i < v.symbols; i++) {
         good = row[i] == (uint32_t)NO_VECTOR || row[i] < v.count;

@@ -173,25 +173,22 @@ static lth_status damaged(const loader *l, const char *what) {
     return lth__fail_at(l->err, LTH_EFORMAT, l->path, 0, 0, "the model is damaged: %s", what);
 }
 
-static lth_status get(const loader *l, const char *name, lth__dtype dtype, size_t rank, size_t rows,
-                      size_t cols, const lth__tensor **out) {
+static size_t count_of(const lth__tensor *t) {
+    return t->shape[0] * (t->rank > 1 ? t->shape[1] : 1);
+}
+
+static lth_status get_any(const loader *l, const char *name, lth__dtype dtype, size_t rank,
+                          size_t rows, size_t cols, const lth__tensor **out) {
     LTH_TRY(lth__tensors_get(l->file, name, dtype, rank, out, l->err));
     bool fits = (rows == LTH_NONE || (*out)->shape[0] == rows) &&
                 (rank < 2 || cols == LTH_NONE || (*out)->shape[1] == cols);
     return fits ? LTH_OK : damaged(l, name);
 }
 
-/* A copy of an array's numbers, all of which must be finite. */
-static lth_status copy_numbers(const loader *l, const lth__tensor *t, double **out) {
-    size_t count = t->shape[0] * (t->rank > 1 ? t->shape[1] : 1);
-    const double *from = t->data;
-    for (size_t i = 0; i < count; i++) {
-        if (!isfinite(from[i])) return damaged(l, t->name);
-    }
-    *out = lth__alloc(count, sizeof **out);
-    if (!*out) return lth__fail_memory(l->err, count * sizeof **out);
-    memcpy(*out, from, count * sizeof **out);
-    return LTH_OK;
+static lth_status get(const loader *l, const char *name, lth__dtype dtype, size_t rank, size_t rows,
+                      size_t cols, const lth__tensor **out) {
+    LTH_TRY(get_any(l, name, dtype, rank, rows, cols, out));
+    return is_finite_array(dtype, count_of(*out), (*out)->data) ? LTH_OK : damaged(l, name);
 }
 
 typedef struct field_loader {
@@ -265,8 +262,17 @@ lth_status lth__loader_get(const lth__loader *l, const char *name, lth__dtype dt
     return get(l, name, dtype, rank, rows, cols, out);
 }
 
+lth_status lth__loader_get_gaps(const lth__loader *l, const char *name, size_t rank, size_t rows,
+                                size_t cols, const lth__tensor **out) {
+    return get_any(l, name, LTH__F64, rank, rows, cols, out);
+}
+
 lth_status lth__loader_copy(const lth__loader *l, const lth__tensor *t, double **out) {
-    return copy_numbers(l, t, out);
+    size_t count = count_of(t);
+    *out = lth__alloc(count, sizeof **out);
+    if (!*out) return lth__fail_memory(l->err, count * sizeof **out);
+    memcpy(*out, t->data, count * sizeof **out);
+    return LTH_OK;
 }
 
 static lth_status copy_list(const lth__loader *l, const json_t *list, const char *what, char ***out,

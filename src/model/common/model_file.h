@@ -75,10 +75,13 @@ lth_status lth__model_read(lth_ctx *ctx, const lth__model_from *from, lth__load_
                            lth_model **out, lth_error *err);
 
 lth_status lth__loader_damaged(const lth__loader *l, const char *what);
-/* An array of this shape; LTH_NONE = any. */
+/* An array of this shape, LTH_NONE = any; all its numbers are finite. */
 lth_status lth__loader_get(const lth__loader *l, const char *name, lth__dtype dtype, size_t rank,
                            size_t rows, size_t cols, const lth__tensor **out);
-/* A copy of an array's numbers, all of which must be finite. */
+/* One of doubles that lth__saver_put_gaps() wrote. */
+lth_status lth__loader_get_gaps(const lth__loader *l, const char *name, size_t rank, size_t rows,
+                                size_t cols, const lth__tensor **out);
+/* A copy of an array's doubles. */
 lth_status lth__loader_copy(const lth__loader *l, const lth__tensor *t, double **out);
 /* A list of at least `least` texts, none of them NULL; each and the list freed with lth__free(). */
 lth_status lth__loader_list(const lth__loader *l, const char *key, size_t least, const char *what,

@@ -296,7 +296,7 @@ static bool is_interval(const double *x) {
 static lth_status load_intervals(lth_gp *gp, const lth__loader *l) {
     const lth__tensor *t;
     size_t params = lth__gp_param_count(gp);
-    LTH_TRY(lth__loader_get(l, "intervals", LTH__F64, 2, params, INTERVAL_NUMBERS, &t));
+    LTH_TRY(lth__loader_get_gaps(l, "intervals", 2, params, INTERVAL_NUMBERS, &t));
     gp->intervals = lth__alloc(params, sizeof *gp->intervals);
     if (!gp->intervals) return lth__fail_memory(l->err, params * sizeof *gp->intervals);
     for (size_t p = 0; p < params; p++) {
@@ -310,7 +310,6 @@ static lth_status load_intervals(lth_gp *gp, const lth__loader *l) {
 /* As the kernel, or what is learned beside it, can have. */
 static bool is_possible(const lth_gp *gp, size_t param, double value) {
     size_t kernel = gp->kernel->param_count;
-    if (!isfinite(value)) return false;
     if (param >= kernel) return gp->own_list[param - kernel].linear || value >= 0;
     const lth_param *p = &gp->kernel->params[param];
     return value >= p->lo && value <= p->hi;

@@ -100,7 +100,7 @@ static void numbers_to_left_out(const double *x, lth_metrics *m) {
 static bool numbers_to_more(const double *x, lth_gp_report *r) {
     static const bool is_count[MORE_NUMBERS] = {[0] = true, [1] = true, [4] = true};
     for (size_t i = 0; i < MORE_NUMBERS; i++) {
-        if (!(x[i] >= 0 && isfinite(x[i])) || (is_count[i] && x[i] > 1e15)) return false;
+        if (!(x[i] >= 0) || (is_count[i] && x[i] > 1e15)) return false;
     }
     r->learned_rows = (size_t)x[0];
     r->inducing = (size_t)x[1];
@@ -336,7 +336,7 @@ static lth_status load_bounds(const loader *l) {
     const lth__tensor *t;
     gp->lower = gp->upper = NAN;
     if (gp->likelihood != &lth__censored) return LTH_OK;
-    LTH_TRY(lth__loader_get(&l->in, "bounds", LTH__F64, 1, 2, 0, &t));
+    LTH_TRY(lth__loader_get_gaps(&l->in, "bounds", 1, 2, 0, &t));
     const double *x = t->data;
     if (!(x[0] < x[1])) return lth__loader_damaged(&l->in, "bounds");
     if (isfinite(x[0])) gp->lower = x[0];
@@ -358,8 +358,7 @@ static lth_status load_more_of_targets(const loader *l) {
         of->link = x[0];
         of->centre = x[1];
         of->spread = x[2];
-        if (!isfinite(x[0]) || !isfinite(x[1]) || !isfinite(x[2]) || (gp->warp && !(x[2] > 0)))
-            return lth__loader_damaged(&l->in, "targets.more");
+        if (gp->warp && !(x[2] > 0)) return lth__loader_damaged(&l->in, "targets.more");
     }
     return LTH_OK;
 }
@@ -456,7 +455,7 @@ static lth_status load_solution(const loader *l) {
 }
 
 static bool is_possible(const lth_gp *gp, size_t i) {
-    return isfinite(gp->own[i]) && (gp->own_list[i].linear || gp->own[i] >= 0);
+    return gp->own_list[i].linear || gp->own[i] >= 0;
 }
 
 static lth_status load_numbers(const loader *l) {
@@ -469,14 +468,12 @@ static lth_status load_numbers(const loader *l) {
     for (size_t k = 0; k < gp->target_count; k++) {
         gp->targets[k].shift = ((const double *)t->data)[2 * k];
         gp->targets[k].scale = ((const double *)t->data)[2 * k + 1];
-        if (!isfinite(gp->targets[k].shift) || !isfinite(gp->targets[k].scale) ||
-            !(gp->targets[k].scale > 0))
-            return lth__loader_damaged(&l->in, "scaling");
+        if (!(gp->targets[k].scale > 0)) return lth__loader_damaged(&l->in, "scaling");
     }
     LTH_TRY(lth__loader_get(&l->in, "noise", LTH__F64, 1, own + 1, 0, &t));
     memcpy(gp->own, t->data, own * sizeof *gp->own);
     gp->jitter = ((const double *)t->data)[own];
-    bool good = isfinite(gp->jitter);
+    bool good = true;
     for (size_t i = 0; i < own; i++) good = good && is_possible(gp, i);
     if (gp->how.coregion > 0) good = good && gp->own[0] > 0 && gp->own[own - 1] > 0;
     if (gp->likelihood->own_units)
@@ -488,7 +485,7 @@ static lth_status load_report(const loader *l) {
     lth_gp *gp = l->gp;
     const lth__tensor *t;
     size_t params = lth__gp_param_count(gp);
-    LTH_TRY(lth__loader_get(&l->in, "report", LTH__F64, 1, REPORT_NUMBERS, 0, &t));
+    LTH_TRY(lth__loader_get_gaps(&l->in, "report", 1, REPORT_NUMBERS, 0, &t));
     if (!numbers_to_report(t->data, gp)) return lth__loader_damaged(&l->in, "report");
     gp->report.learned_rows = gp->report.rows;
     if (lth__tensors_find(l->in.file, "report.more")) { /* files of before do not have it */
@@ -497,8 +494,7 @@ static lth_status load_report(const loader *l) {
             return lth__loader_damaged(&l->in, "report");
     }
     bool known = lth__tensors_find(l->in.file, "report.left_out") != NULL;
-    if (known)
-        LTH_TRY(lth__loader_get(&l->in, "report.left_out", LTH__F64, 1, LEFT_OUT_NUMBERS, 0, &t));
+    if (known) LTH_TRY(lth__loader_get_gaps(&l->in, "report.left_out", 1, LEFT_OUT_NUMBERS, 0, &t));
     numbers_to_left_out(known ? t->data : NULL, &gp->loo);
     LTH_TRY(lth__loader_get(&l->in, "nu", LTH__F64, 1, 64, 0, &t));
     memcpy(gp->report.nu, t->data, sizeof gp->report.nu);
@@ -529,7 +525,7 @@ static lth_status load_steps(const loader *l) {
         const double *x = (const double *)t->data + i * STEP_NUMBERS;
         for (size_t k = 0; k < STEP_NUMBERS; k++) {
             bool is_count = k < 3;
-            if (!isfinite(x[k]) || (is_count && !(x[k] >= 0 && x[k] <= 1e15)))
+            if (is_count && !(x[k] >= 0 && x[k] <= 1e15))
                 return lth__loader_damaged(&l->in, "steps");
         }
         gp->steps[i] = (lth_gp_step){.start = (size_t)x[0],

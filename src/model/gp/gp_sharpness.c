@@ -202,8 +202,7 @@ lth_status lth__gp_sharpness_load(lth_gp *gp, const lth__loader *l) {
     if (!gp->classes || !lth__tensors_find(l->file, "sharpness")) return LTH_OK; /* as before */
     LTH_TRY(lth__loader_get(l, "sharpness", LTH__F64, 1, NUMBERS, 0, &t));
     const double *x = t->data;
-    bool good = x[0] >= 1 / most_power && x[0] <= most_power && isfinite(x[1]) && isfinite(x[2]) &&
-                x[1] >= 0 && x[2] >= 0;
+    bool good = x[0] >= 1 / most_power && x[0] <= most_power && x[1] >= 0 && x[2] >= 0;
     if (!good) return lth__loader_damaged(l, "sharpness");
     gp->report.sharpness = x[0];
     gp->report.left_out_loss = x[1];

@@ -372,13 +372,10 @@ static lth_status load_singles(const lth__loader *l, const char *name, size_t ro
     const lth__tensor *t;
     LTH_TRY(lth__loader_get(l, name, LTH__F32, 2, rows, cols, &t));
     memcpy(to, t->data, rows * cols * sizeof *to);
-    for (size_t i = 0; i < rows * cols; i++) {
-        if (!isfinite(to[i])) return lth__loader_damaged(l, name);
-    }
     return LTH_OK;
 }
 
-/* Numbers of at least `least`, all of them finite. */
+/* Numbers of at least `least`. */
 static lth_status load_doubles(const lth__loader *l, const char *name, size_t rank, size_t rows,
                                size_t cols, double least, double *to) {
     const lth__tensor *t;
@@ -386,7 +383,7 @@ static lth_status load_doubles(const lth__loader *l, const char *name, size_t ra
     size_t count = rows * (rank > 1 ? cols : 1);
     memcpy(to, t->data, count * sizeof *to);
     for (size_t i = 0; i < count; i++) {
-        if (!isfinite(to[i]) || to[i] < least) return lth__loader_damaged(l, name);
+        if (to[i] < least) return lth__loader_damaged(l, name);
     }
     return LTH_OK;
 }

@@ -235,9 +235,9 @@ static lth_status find_factor(const lth__loader *l, const char *name, size_t n, 
         uint32_t rows = *(const uint32_t *)height->data;
         if (rows == 0 || (rows & (rows - 1)) != 0) return lth__loader_damaged(l, key);
         *out = (lth__packed){.n = n, .shift = (unsigned)__builtin_ctz(rows)};
-        LTH_TRY(lth__loader_get(l, packed, LTH__F64, 1, lth__packed_row(out, n - 1) + n, 0, &t));
+        LTH_TRY(lth__loader_get_gaps(l, packed, 1, lth__packed_row(out, n - 1) + n, 0, &t));
     } else { /* as 0.1.0 wrote it */
-        LTH_TRY(lth__loader_get(l, name, LTH__F64, 2, n, n, &t));
+        LTH_TRY(lth__loader_get_gaps(l, name, 2, n, n, &t));
     }
     out->cells = (double *)t->data;
     return LTH_OK;
@@ -262,7 +262,7 @@ static lth_status load(lth_gp *gp, const lth__loader *l) {
     LTH_TRY(lth__loader_get(l, "y", LTH__F64, 2, LTH_NONE, gp->latents, &y));
     gp->rows = y->shape[0];
     if (gp->rows == 0) return lth__loader_damaged(l, "it has no training rows");
-    LTH_TRY(lth__loader_copy(l, y, &gp->y)); /* all are finite */
+    LTH_TRY(lth__loader_copy(l, y, &gp->y));
     transpose(y->data, gp->rows, gp->latents, gp->y);
     exact *e = gp->solution = lth__calloc(1, sizeof *e);
     if (!e) return lth__fail_memory(l->err, sizeof *e);

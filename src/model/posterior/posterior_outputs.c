@@ -222,7 +222,7 @@ static lth_status load_targets(lth_gp *gp, const lth__loader *l) {
     size_t n = gp->rows = y->shape[0];
     if (n == 0) return lth__loader_damaged(l, "it has no training rows");
     LTH_TRY(lth__loader_get(l, "known", LTH__U8, 2, n, count, &known));
-    LTH_TRY(lth__loader_copy(l, y, &gp->y)); /* all are finite */
+    LTH_TRY(lth__loader_copy(l, y, &gp->y));
     for (size_t i = 0; i < n * count; i++) {
         bool is_known = ((const uint8_t *)known->data)[i] != 0;
         gp->y[i % count * n + i / count] = is_known ? ((const double *)y->data)[i] : NAN;

@@ -194,7 +194,7 @@ static lth_status load_report(loader *l) {
     lth_svm *svm = l->svm;
     lth_svm_report *r = &svm->report;
     const lth__tensor *t;
-    LTH_TRY(lth__loader_get(&l->in, "report", LTH__F64, 1, REPORT_NUMBERS, 0, &t));
+    LTH_TRY(lth__loader_get_gaps(&l->in, "report", 1, REPORT_NUMBERS, 0, &t));
     const double *x = t->data;
     static const int counts[] = {ROWS, ITEMS, INNER_FOLDS, ONLY};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
@@ -226,7 +226,7 @@ static lth_status load_grid(const loader *l) {
     lth_svm *svm = l->svm;
     const lth__tensor *t;
     size_t points = svm->report.points;
-    LTH_TRY(lth__loader_get(&l->in, "grid", LTH__F64, 2, points, POINT_NUMBERS, &t));
+    LTH_TRY(lth__loader_get_gaps(&l->in, "grid", 2, points, POINT_NUMBERS, &t));
     svm->points = lth__alloc(points, sizeof *svm->points);
     if (!svm->points) return lth__fail_memory(l->in.err, 0);
     for (size_t i = 0; i < points; i++) {
@@ -257,8 +257,7 @@ static lth_status load_weights(const loader *l, const uint32_t *feature, const d
     if (!s->feature || !s->weight) return lth__fail_memory(l->in.err, 0);
     s->weight_count = count;
     for (size_t i = 0; i < count; i++) {
-        if ((i > 0 && feature[i] <= feature[i - 1]) || !isfinite(weight[i]))
-            return damaged(l, "its weights");
+        if (i > 0 && feature[i] <= feature[i - 1]) return damaged(l, "its weights");
         s->feature[i] = feature[i];
         s->weight[i] = weight[i];
     }
@@ -293,8 +292,7 @@ static lth_status load_solution(const loader *l, const uint32_t *row, const doub
     if (!s->row || !s->coef) return lth__fail_memory(l->in.err, 0);
     s->count = count;
     for (size_t i = 0; i < count; i++) {
-        if (row[i] >= l->svm->report.support || !isfinite(coef[i]))
-            return damaged(l, "its coefficients");
+        if (row[i] >= l->svm->report.support) return damaged(l, "its coefficients");
         s->row[i] = row[i];
         s->coef[i] = coef[i];
     }
@@ -324,8 +322,7 @@ static lth_status load_machine(const loader *l) {
         const double *x = (const double *)constant->data + 3 * p;
         const uint64_t *c = (const uint64_t *)class->data + 2 * p;
         uint64_t end = ((const uint64_t *)ends->data)[p];
-        if (end < at || end > total || !isfinite(x[0]) || !isfinite(x[1]) || !isfinite(x[2]))
-            return damaged(l, "its problems");
+        if (end < at || end > total) return damaged(l, "its problems");
         m->parts[p] = (lth__svm_part){.positive = class_number(c[0]),
                                       .negative = class_number(c[1]),
                                       .solution.rho = x[0],

@@ -1,5 +1,5 @@
 /* Models of every kind with one number in them changed, or an array shorter or left out, and a good
- * checksum: they are refused with a reason, or load. */
+ * checksum: they are refused with a reason, or load, and then can be saved. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -121,6 +121,10 @@ static bool try_changed(const file *f, const char *name, size_t at, size_t which
     lth_status status = lth_model_load_from(ctx, bytes.bytes, bytes.length, &model, &err);
     if (status == LTH_OK ? !model : status != LTH_EFORMAT || model || !err.message[0])
         fail_msg("%s, element %zu, value %zu: status %d: %s", name, at, which, status, err.message);
+    lth__string again = {0};
+    if (model && lth_model_save_to(model, append, &again, &err) != LTH_OK)
+        fail_msg("%s, element %zu, value %zu: loaded, not saved: %s", name, at, which, err.message);
+    lth__string_free(&again);
     lth_model_free(model);
     lth__string_free(&bytes);
     return status != LTH_OK;
