@@ -49,7 +49,6 @@ static char *block_in(void *raw) {
 }
 
 static void *finish(void *raw, size_t total) {
-    if (raw == NULL) return NULL;
     char *block = block_in(raw);
     size_t size = total - OVERHEAD;
     *header_of(block) = (header){raw, size};
@@ -57,24 +56,40 @@ static void *finish(void *raw, size_t total) {
     return block;
 }
 
+/* What a message will say. */
+static _Thread_local size_t refused;
+
+static void *refuse(size_t count, size_t size) {
+    if (__builtin_mul_overflow(count, size, &refused)) refused = SIZE_MAX;
+    return NULL;
+}
+
+size_t lth__memory_refused(void) {
+    size_t bytes = refused;
+    refused = 0;
+    return bytes;
+}
+
 void *lth__alloc(size_t count, size_t size) {
     size_t total = raw_size(count, size);
-    return total == 0 ? NULL : finish(malloc(total), total);
+    void *raw = total == 0 ? NULL : malloc(total);
+    return raw ? finish(raw, total) : refuse(count, size);
 }
 
 void *lth__calloc(size_t count, size_t size) {
     size_t total = raw_size(count, size);
-    return total == 0 ? NULL : finish(calloc(1, total), total);
+    void *raw = total == 0 ? NULL : calloc(1, total);
+    return raw ? finish(raw, total) : refuse(count, size);
 }
 
 void *lth__realloc(void *old, size_t count, size_t size) {
     if (old == NULL) return lth__alloc(count, size);
     size_t total = raw_size(count, size);
-    if (total == 0) return NULL;
+    if (total == 0) return refuse(count, size);
     header before = *header_of(old);
     size_t offset = (size_t)((char *)old - (char *)before.raw);
     char *raw = realloc(before.raw, total);
-    if (raw == NULL) return NULL;
+    if (raw == NULL) return refuse(count, size);
     /* The new place may be aligned otherwise; where pages were moved it is not. */
     char *block = block_in(raw);
     size_t kept = before.size < total - OVERHEAD ? before.size : total - OVERHEAD;
@@ -120,7 +135,10 @@ bool lth__reserve(void **array, size_t *capacity, size_t need, size_t element_si
     if (need <= *capacity) return true;
     size_t wanted = *capacity < 8 ? 8 : *capacity;
     while (wanted < need) wanted = wanted > SIZE_MAX / 2 ? need : wanted * 2;
-    if (!has_room_for(wanted - *capacity, element_size)) return false;
+    if (!has_room_for(wanted - *capacity, element_size)) {
+        refuse(wanted, element_size);
+        return false;
+    }
     /* Callers pass the address of a T *, which may be looked at as a void * only byte by byte. */
     void *old;
     memcpy(&old, array, sizeof old);

@@ -16,6 +16,10 @@ void *lth__calloc(size_t count, size_t size);
 void *lth__realloc(void *old, size_t count, size_t size);
 void lth__free(void *p);
 
+/* Bytes of the last block that this thread was refused since it asked this: for
+ * lth__fail_memory(). 0 = none. */
+size_t lth__memory_refused(void);
+
 char *lth__strndup(const char *text, size_t length);
 
 /* Make room for `need` elements in a growing array: capacity doubles. false = out of memory, also

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/memory.h"
 #include "base/text.h"
 
 #define QUOTE_(x) #x
@@ -71,6 +72,8 @@ lth_status lth__fail_at(lth_error *err, lth_status status, const char *file, siz
 }
 
 lth_status lth__fail_memory(lth_error *err, size_t bytes) {
+    size_t refused = lth__memory_refused();
+    if (refused > bytes) bytes = refused;
     if (bytes == 0) return lth__fail(err, LTH_ENOMEM, "out of memory");
     if (bytes < 100000) return lth__fail(err, LTH_ENOMEM, "out of memory: %zu bytes wanted", bytes);
     return lth__fail(err, LTH_ENOMEM, "out of memory: %.1f MB wanted", (double)bytes / 1e6);

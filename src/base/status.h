@@ -11,7 +11,8 @@ lth_status lth__fail(lth_error *err, lth_status status, const char *format, ...)
 lth_status lth__fail_at(lth_error *err, lth_status status, const char *file, size_t line,
                         size_t column, const char *format, ...) LTH_PRINTF(6, 7);
 
-/* Out of memory, with how much was wanted (0 = unknown). */
+/* Out of memory, with how much was wanted: `bytes`, or the block that was refused if that is more.
+ */
 lth_status lth__fail_memory(lth_error *err, size_t bytes);
 
 #define LTH_TRY(call)                                                                              \

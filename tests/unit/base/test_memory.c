@@ -97,6 +97,27 @@ static void test_overflow_is_refused(void **state) {
     assert_null(lth__strndup("x", SIZE_MAX));
 }
 
+static void test_what_was_refused_is_named_once(void **state) {
+    (void)state;
+    lth_error err;
+    void *array = NULL;
+    size_t capacity = 0;
+    assert_null(lth__alloc((size_t)1 << 58, 1));
+    lth__fail_memory(&err, 5);
+    assert_string_equal(err.message, "out of memory: 288230376151.7 MB wanted");
+    lth__fail_memory(&err, 5);
+    assert_string_equal(err.message, "out of memory: 5 bytes wanted");
+    assert_null(lth__calloc(SIZE_MAX / 2, 4));
+    assert_int_equal(lth__memory_refused(), SIZE_MAX);
+    assert_false(lth__reserve(&array, &capacity, (size_t)1 << 50, 8));
+    assert_true(lth__memory_refused() >= (size_t)1 << 53);
+    array = lth__alloc(1, 1);
+    assert_null(lth__realloc(array, (size_t)1 << 58, 1));
+    assert_int_equal(lth__memory_refused(), (size_t)1 << 58);
+    assert_int_equal(lth__memory_refused(), 0);
+    lth__free(array);
+}
+
 static void test_strndup(void **state) {
     (void)state;
     char *a = lth__strndup("hello", 3), *b = lth__strndup(NULL, 0);
@@ -274,6 +295,7 @@ int main(void) {
         cmocka_unit_test(test_realloc_keeps_bytes_and_alignment),
         cmocka_unit_test(test_realloc_between_other_blocks),
         cmocka_unit_test(test_overflow_is_refused),
+        cmocka_unit_test(test_what_was_refused_is_named_once),
         cmocka_unit_test(test_strndup),
         cmocka_unit_test(test_reserve),
         cmocka_unit_test(test_large_arrays_grow_within_the_machine),
