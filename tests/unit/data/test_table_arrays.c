@@ -131,7 +131,8 @@ static void slices_are_the_whole(void **state) {
 /* Also when what is left out is not finite. */
 static void rows_are_filtered(void **state) {
     (void)state;
-    static const char *const where[] = {"kind=b"}, *const bad[] = {"e=arrays_bad.npy", both[1]};
+    static const char *const where[] = {"kind=b"};
+    const char *const bad[] = {"e=arrays_bad.npy", both[1]};
     lth_table_options o = with_arrays();
     lth_table *t = NULL;
     lth_error err = {0};
