@@ -2,6 +2,7 @@
  * many as were asked for, and a spare one, so that brief requests never wait for long ones. */
 #define _GNU_SOURCE 1 /* CPU_COUNT, POLLRDHUP */
 
+#include <malloc.h>
 #include <poll.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -63,7 +64,16 @@ static worker *take_free(pool *p, const ticket *of) {
     return found;
 }
 
+/* Blocks of large requests go back to the system when they are freed; else each thread's heap would
+ * grow around those that outlive them. */
+static void give_memory_back(void) {
+#ifdef __GLIBC__
+    mallopt(M_MMAP_THRESHOLD, 256 << 10);
+#endif
+}
+
 int pool_open(pool *p, const options *o, edition *first) {
+    give_memory_back();
     size_t wanted = (o->threads ? (size_t)o->threads : count_cores()) + 1;
     *p = (pool){.current = first, .at = calloc(wanted, sizeof *p->at)};
     pthread_mutex_init(&p->lock, NULL);
