@@ -16,6 +16,7 @@
 #include "data/table_reader.h"
 #include "engine/blas.h"
 #include "engine/cluster.h"
+#include "kernel/device/device_eval.h"
 #include "model/common/linalg.h"
 
 atomic_size_t calls;
@@ -120,6 +121,12 @@ WRAPPED(lth_status, lth__memory_check, size_t bytes, const char *what, const cha
         lth_error *err) {
     LTH_TRY(refusal(LTH_ENOMEM, err));
     return REAL(lth__memory_check)(bytes, what, advice, err);
+}
+
+WRAPPED(lth_status, lth__device_matrix, lth__device_eval *e, size_t count, double **out,
+        lth_error *err) {
+    LTH_TRY(refusal(LTH_ENOMEM, err));
+    return REAL(lth__device_matrix)(e, count, out, err);
 }
 
 /* Loops are canceled, and jobs that ask. */

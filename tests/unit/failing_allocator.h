@@ -1,6 +1,7 @@
-/* What may fail in the library, made to fail: for the tests that tests/CMakeLists.txt links with it.
- * The linker puts the functions of failing_allocator.c between the library and its own, except for
- * calls inside of one file: so those in base/memory.c that allocate through others are there too. */
+/* What may fail in the library, made to fail: for the tests that tests/CMakeLists.txt links with
+ * it. The linker puts the functions of failing_allocator.c between the library and its own, except
+ * for calls inside of one file: so those in base/memory.c that allocate through others are there
+ * too. */
 #ifndef LTH_TEST_FAILING_ALLOCATOR_H
 #define LTH_TEST_FAILING_ALLOCATOR_H
 
