@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "base/durable.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/parallel.h"
@@ -123,6 +124,11 @@ WRAPPED(lth_status, lth__memory_check, size_t bytes, const char *what, const cha
     return REAL(lth__memory_check)(bytes, what, advice, err);
 }
 
+WRAPPED(lth_status, lth__memory_check_json, const char *text, size_t length, lth_error *err) {
+    LTH_TRY(refusal(LTH_ENOMEM, err));
+    return REAL(lth__memory_check_json)(text, length, err);
+}
+
 WRAPPED(lth_status, lth__device_matrix, lth__device_eval *e, size_t count, double **out,
         lth_error *err) {
     LTH_TRY(refusal(LTH_ENOMEM, err));
@@ -174,6 +180,37 @@ WRAPPED(lth_status, lth__input_bytes, lth__input *in, void *bytes, size_t count,
         lth_error *err) {
     LTH_TRY(refusal(LTH_EFORMAT, err));
     return REAL(lth__input_bytes)(in, bytes, count, got, err);
+}
+
+/* Nor written; what a file keeps to itself, it says at the end. */
+WRAPPED(lth_status, lth_output_open, const char *path, lth_output **out, lth_error *err) {
+    LTH_TRY(refusal(LTH_EIO, err));
+    return REAL(lth_output_open)(path, out, err);
+}
+
+WRAPPED(lth_status, lth_output_commit, lth_output *output, lth_error *err) {
+    LTH_TRY(refusal(LTH_EIO, err));
+    return REAL(lth_output_commit)(output, err);
+}
+
+WRAPPED(lth_status, lth__durable_write, const char *path, lth__bytes bytes, lth_error *err) {
+    LTH_TRY(refusal(LTH_EIO, err));
+    return REAL(lth__durable_write)(path, bytes, err);
+}
+
+WRAPPED(lth_status, lth__durable_create, const char *path, lth__bytes bytes, lth_error *err) {
+    LTH_TRY(refusal(LTH_EIO, err));
+    return REAL(lth__durable_create)(path, bytes, err);
+}
+
+WRAPPED(lth_status, lth__durable_settle, const char *folder, lth_error *err) {
+    LTH_TRY(refusal(LTH_EIO, err));
+    return REAL(lth__durable_settle)(folder, err);
+}
+
+WRAPPED(lth_status, lth__durable_folder, const char *path, lth_error *err) {
+    LTH_TRY(refusal(LTH_EIO, err));
+    return REAL(lth__durable_folder)(path, err);
 }
 
 /* Tables that are too long, as many files together may be. */
