@@ -142,7 +142,7 @@ WRAPPED(lth_status, lth__parallel_ask, const lth_ctx *ctx) {
 
 WRAPPED(lth_status, lth__parallel_for, lth_ctx *ctx, const char *what, size_t count,
         const double *cost, lth__job_fn *job, void *user, lth_error *err) {
-    if (count > 0) LTH_TRY(refusal(LTH_ECANCELED, err));
+    if (count > 0 && err) LTH_TRY(refusal(LTH_ECANCELED, err)); /* else it runs through */
     return REAL(lth__parallel_for)(ctx, what, count, cost, job, user, err);
 }
 
