@@ -140,7 +140,6 @@ static lth__matrix on_host(double diagonal) {
 
 static void fill_tiles(lth__matrix *A, double diagonal) {
     double *points = random_vector(7, n);
-    DO(A->table->reserve(A, &error));
     for (size_t t = 0; t < lth__tiles_own(A->tiles); t++) {
         lth__own_tile own = lth__tiles_at(A->tiles, t);
         CHECK(own.cells >= A->cells && own.row >= own.col && own.row + own.rows <= n, "tile %zu",
@@ -157,6 +156,7 @@ static void fill_tiles(lth__matrix *A, double diagonal) {
 
 static lth__matrix dealt(double diagonal) {
     lth__matrix A = lth__matrix_dealt(ctx, n);
+    DO(A.table->reserve(&A, &error));
     fill_tiles(&A, diagonal);
     return A;
 }
@@ -306,7 +306,8 @@ static void check_failure(size_t row, double pivot) {
     lth_status status = A.table->factor(&A, &log_determinant, &error);
     CHECK(status == LTH_ENUMERIC && log_determinant == 5, "status %d with %g in row %zu",
           (int)status, pivot, row);
-    fill_tiles(&A, 2); /* and all ranks are there for the next one */
+    DO(A.table->reserve(&A, &error)); /* and all ranks are there for the next one */
+    fill_tiles(&A, 2);
     DO(A.table->factor(&A, &log_determinant, &error));
     lth__matrix_free(&A);
     free(x);
@@ -382,6 +383,19 @@ static void check_memory(void) {
         refused += reached;
     }
     CHECK(refused > 12, "%d allocations", (int)refused);
+}
+
+static lth_status use_places(void *user, lth_error *err) {
+    (void)user;
+    error = (lth_error){0};
+    lth_status status = use_all();
+    *err = error;
+    return status;
+}
+
+/* Whatever a rank meets in any place: of one that is alone, as others would wait for it. */
+static void check_places(void) {
+    if (!ctx->cluster) fail_each(use_places, NULL, true, 20);
 }
 
 static int cancel(void *user, const char *what, double done, double total) {
@@ -466,6 +480,7 @@ int main(int argc, char **argv) {
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) check_size(sizes[k]);
     n = 200;
     check_memory();
+    check_places();
     check_cancelling();
     check_leaving();
     lth_ctx_free(ctx);

@@ -31,9 +31,9 @@ static inline lth__device_rows lth__device_rows_of(const lth__device_eval *e, si
                               .offset = first * n - first * (first - height) / 2};
 }
 
-/* Numbers of the whole: n (n + H) / 2, a little less where the last panel is not full. */
+/* Numbers of the whole, of one row at least: n (n + H) / 2, a little less where the last panel is
+ * not full. */
 static inline size_t lth__device_packed_count(const lth__device_eval *e, size_t n) {
-    if (n == 0) return 0;
     lth__device_rows last = lth__device_rows_of(e, n, lth__device_panels(e, n) - 1);
     return last.offset + last.count * last.ld;
 }

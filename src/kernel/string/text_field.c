@@ -33,9 +33,9 @@ static lth_status read_sequence(lth_kernel *kernel, const lth__value *v, const c
     lth_table_options_init(&options);
     options.format = LTH_TABLE_FASTA;
     lth_status status = lth_table_read(kernel->ctx, v->word, &options, &table, &own);
-    if (status == LTH_ENOMEM) return lth__fail_memory(err, 0);
+    if (status == LTH_EIO) status = LTH_EFORMAT; /* the expression names no such file */
     if (status != LTH_OK)
-        return lth__fail_at(err, LTH_EFORMAT, NULL, 0, v->column, "the wild type %s: %s", v->word,
+        return lth__fail_at(err, status, NULL, 0, v->column, "the wild type %s: %s", v->word,
                             own.message);
     const char *text = lth_table_cell(table, 0, lth_table_find(table, "sequence"), &length);
     *out = lth__pool_strndup(&kernel->pool, text, length);

@@ -122,7 +122,6 @@ static lth_status square_panel(const packed *a, size_t k, double *room, lth_erro
 
 lth_status lth__device_invert(lth__device_eval *e, size_t n, double *U, lth_error *err) {
     packed a = of(e, n, U);
-    if (n == 0) return LTH_OK;
     size_t height = rows_of(&a, 0).count;
     double *room;
     LTH_TRY(lth__device_matrix(e, height * height, &room, err));
@@ -183,7 +182,6 @@ static lth_status add_squares(const packed *a, double *room, double *out, lth_er
 lth_status lth__device_inverse_diagonal(lth__device_eval *e, size_t n, const double *U, double *out,
                                         lth_error *err) {
     packed a = of(e, n, U);
-    if (n == 0) return LTH_OK;
     double *room;
     LTH_TRY(lth__device_matrix(e, (n + 1) * rows_of(&a, 0).count, &room, err));
     lth_status status = add_squares(&a, room, out, err);

@@ -44,7 +44,6 @@ static lth_status visit_all(const visitor *v, lth_error *err) {
     lth__device_eval *e = v->A->device;
     size_t n = v->A->n, panels = lth__device_panels(e, n);
     double *cells;
-    if (n == 0) return LTH_OK;
     LTH_TRY(lth__device_matrix(e, lth__device_rows_of(e, n, 0).count * n, &cells, err));
     lth_status status = LTH_OK;
     for (size_t k = 0; k < panels && status == LTH_OK; k++) {

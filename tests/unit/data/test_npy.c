@@ -212,6 +212,11 @@ static void arguments_are_checked(void **state) {
     size_t back[3], rank;
     assert_int_equal(lth_npy_read("no/such/file.npy", &data, back, &rank, &err), LTH_EIO);
     assert_int_equal(lth_npy_read(NULL, &data, back, &rank, NULL), LTH_EARG);
+    assert_int_equal(lth_npy_read(path, NULL, back, &rank, NULL), LTH_EARG);
+    assert_int_equal(lth_npy_read(path, &data, NULL, &rank, NULL), LTH_EARG);
+    assert_int_equal(lth_npy_read(path, &data, back, NULL, NULL), LTH_EARG);
+    assert_int_equal(lth_npy_write(NULL, &one, shape, 1, &err), LTH_EARG);
+    assert_int_equal(lth_npy_write(path, &one, NULL, 1, &err), LTH_EARG);
     assert_int_equal(access(path, F_OK), -1); /* nothing is left behind */
     lth_npy_free(NULL);
 }

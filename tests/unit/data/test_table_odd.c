@@ -179,6 +179,42 @@ static void test_ranges(void **state) {
     refuses(f, "text\n1\n", "texts", 1, "did you mean \"text\"?");
 }
 
+/* ---- What is not given ---- */
+
+static void expect_argument(const lth_table_options *o, const char *message) {
+    lth_table *table = NULL;
+    lth_error err = {0};
+    assert_int_equal(lth_table_read(NULL, "t", o, &table, &err), LTH_EARG);
+    assert_non_null(strstr(err.message, message));
+    assert_null(table);
+}
+
+static void test_arguments(void **state) {
+    (void)state;
+    static const char *const none[] = {NULL};
+    lth_table_options usual, o;
+    lth_table_stream *stream = NULL;
+    lth_table_options_init(&usual);
+    o = usual, o.columns = none, o.column_count = 1;
+    expect_argument(&o, "column 1 is NULL");
+    o = usual, o.more_count = 1;
+    expect_argument(&o, "table 2 is NULL");
+    o.more = none;
+    expect_argument(&o, "table 2 is NULL");
+    o = usual, o.where_count = 1;
+    expect_argument(&o, "where is NULL");
+    o.where = none;
+    expect_argument(&o, "where \"\" is not of the form");
+    o = usual, o.size = 0;
+    expect_argument(&o, "lth_table_options_init()");
+    o.size = sizeof o + 1;
+    expect_argument(&o, "lth_table_options_init()");
+    assert_int_equal(lth_table_read(NULL, "t", NULL, NULL, NULL), LTH_EARG);
+    assert_int_equal(lth_table_stream_open(NULL, NULL, NULL, &stream, NULL), LTH_EARG);
+    assert_int_equal(lth_table_stream_open(NULL, "t", NULL, NULL, NULL), LTH_EARG);
+    assert_null(stream);
+}
+
 /* ---- Memory ---- */
 
 typedef struct from {
@@ -218,11 +254,9 @@ static void test_each_place_fails(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fasta),
-        cmocka_unit_test(test_conllu),
-        cmocka_unit_test(test_hints),
-        cmocka_unit_test(test_ranges),
-        cmocka_unit_test(test_each_place_fails),
+        cmocka_unit_test(test_fasta),     cmocka_unit_test(test_conllu),
+        cmocka_unit_test(test_hints),     cmocka_unit_test(test_ranges),
+        cmocka_unit_test(test_arguments), cmocka_unit_test(test_each_place_fails),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
 }

@@ -109,6 +109,37 @@ static void mistakes(void **state) {
     refuse("ssk(a)", &s, "lth_kernel_settings_init");
 }
 
+static int stop(void *user, const char *what, double done, double total) {
+    (void)user, (void)what, (void)done, (void)total;
+    return 1;
+}
+
+/* A wild type that is long is read until it is canceled; one that is not there is a mistake. */
+static void what_keeps_a_wild_type_from_being_read(void **state) {
+    (void)state;
+    enum { LINES = 1 << 18 };
+    lth_ctx_options options;
+    lth_ctx_options_init(&options);
+    options.progress = stop;
+    lth_ctx *asking = NULL;
+    lth_kernel *kernel = NULL;
+    lth_error err = {0};
+    assert_int_equal(lth_ctx_create(&options, &asking, &err), LTH_OK);
+    FILE *file = fopen("long.fa", "w");
+    assert_non_null(file);
+    fputs(">w\n", file);
+    for (size_t i = 0; i < LINES; i++) fputs("ACDEFGHIKLMNPQRSTVWYACDEFGHIKLM\n", file);
+    assert_int_equal(fclose(file), 0);
+    const char *expression = "ssk(a, wild_type=\"long.fa\")";
+    assert_int_equal(lth_kernel_parse(asking, expression, &kernel, &err), LTH_ECANCELED);
+    assert_int_equal(err.status, LTH_ECANCELED);
+    unlink("long.fa");
+    assert_int_equal(lth_kernel_parse(asking, expression, &kernel, &err), LTH_EFORMAT);
+    assert_non_null(strstr(err.message, "the wild type long.fa: cannot open"));
+    assert_null(kernel);
+    lth_ctx_free(asking);
+}
+
 static lth_status parse_all(void *settings, lth_error *err) {
     lth_kernel *kernel = NULL;
     lth_status status = lth_kernel_parse_with(ctx, "ssk(a) + 2 * ssk(b, units=chars) + rbf(e)",
@@ -138,6 +169,7 @@ int main(void) {
         cmocka_unit_test(arguments_are_filled_in),
         cmocka_unit_test(arrays_are_their_columns),
         cmocka_unit_test(mistakes),
+        cmocka_unit_test(what_keeps_a_wild_type_from_being_read),
         cmocka_unit_test(each_allocation_fails),
     };
     return cmocka_run_group_tests(tests, begin, end);

@@ -16,7 +16,9 @@
 #include <cmocka.h>
 
 #include "data/wordnet.h"
+#include "failing_allocator.h"
 #include "fixture.h"
+#include "gp_support.h"
 #include "kernel/core/encode.h"
 
 /* ---- A dictionary --------------------------------------------------------------------------
@@ -525,6 +527,46 @@ static void test_mistakes(void **state) {
     lth_ctx_free(ctx);
 }
 
+/* ---- Each place fails ------------------------------------------------------------------------ */
+
+typedef struct use {
+    lth_ctx *ctx;
+    const lth_table *table;
+} use;
+
+/* With no cache, and with the one that was made. A cache that cannot be written is none. */
+static lth_status use_all(void *user, lth_error *err) {
+    const use *u = user;
+    double K[9];
+    lth_status status = LTH_OK;
+    for (int round = 0; round < 2 && status == LTH_OK; round++) {
+        lth_kernel *kernel = NULL;
+        lth_encoder *encoder = NULL;
+        lth_items *items = NULL;
+        status = lth_kernel_parse(u->ctx, "semantic(text)", &kernel, err);
+        if (status == LTH_OK) status = lth_encoder_create(u->ctx, kernel, &encoder, err);
+        if (status == LTH_OK) status = lth_encode(encoder, u->table, &items, err);
+        if (status == LTH_OK) status = lth_gram(kernel, items, NULL, K, 3, err);
+        if (status == LTH_OK) assert_true(K[0] > 0 && K[1] > 0);
+        lth_items_free(items);
+        lth_encoder_free(encoder);
+        lth_kernel_free(kernel);
+    }
+    clear_cache();
+    return status;
+}
+
+static void test_each_place_fails(void **state) {
+    (void)state;
+    lth_ctx *ctx = support_context(1);
+    lth_table *table = support_table(ctx, "text\na dog ran\ncats and dogs\ngeese saw\n");
+    write_dictionary();
+    clear_cache();
+    fail_each(use_all, &(use){ctx, table}, true, 20);
+    lth_table_free(table);
+    lth_ctx_free(ctx);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_distances),     cmocka_unit_test(test_real_dictionary),
@@ -532,7 +574,7 @@ int main(void) {
         cmocka_unit_test(test_cache),         cmocka_unit_test(test_changed_dictionary),
         cmocka_unit_test(test_model),         cmocka_unit_test(test_restored),
         cmocka_unit_test(test_damaged_files), cmocka_unit_test(test_no_dictionary),
-        cmocka_unit_test(test_mistakes),
+        cmocka_unit_test(test_mistakes),      cmocka_unit_test(test_each_place_fails),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "failing_allocator.h"
 #include "gp_support.h"
 
 static const lth_compared *figure_of(const lth_comparison *c, size_t model, const char *name) {
@@ -152,12 +153,47 @@ static void refused(void **state) {
     lth_ctx_free(ctx);
 }
 
+typedef struct use {
+    lth_ctx *ctx;
+    bool labels;
+} use;
+
+static lth_status compare_all(void *user, lth_error *err) {
+    static const double y[] = {0, 1, 2, 3}, p[] = {.9, .1, .2, .8, .6, .4, .3, .7};
+    double a[] = {0.5, 1, 2.5, 2};
+    static const bool truth[] = {1, 0, 0, 1, 1, 0, 1, 0}, said[] = {1, 0, 0, 1, 1, 0, 0, 1};
+    static const char *const names[] = {"a", "b"};
+    const use *u = user;
+    lth_comparison *c = NULL;
+    lth_compare_options options;
+    lth_compare_options_init(&options);
+    options.resamples = 20;
+    lth_gp_prediction numbers = {.y = y, .point = a};
+    lth_label_prediction labels = {.predicted = said, .probability = p};
+    const lth_gp_prediction *from[] = {&numbers, &numbers};
+    const lth_label_prediction *of[] = {&labels, &labels};
+    lth_status status =
+        u->labels ? lth_compare_labels(u->ctx, truth, of, sizeof labels, 2, names, 4, 2, false,
+                                       &options, &c, err)
+                  : lth_compare_numbers(u->ctx, from, sizeof numbers, 2, 4, &options, &c, err);
+    assert_true((status == LTH_OK) == (c != NULL));
+    lth_comparison_free(c);
+    return status;
+}
+
+static void each_place_fails(void **state) {
+    (void)state;
+    lth_ctx *ctx = support_context(1);
+    fail_each(compare_all, &(use){ctx, false}, false, 3);
+    fail_each(compare_all, &(use){ctx, true}, false, 3);
+    lth_ctx_free(ctx);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_resamples),
-        cmocka_unit_test(same),
-        cmocka_unit_test(of_labels),
-        cmocka_unit_test(refused),
+        cmocka_unit_test(all_resamples),    cmocka_unit_test(same),
+        cmocka_unit_test(of_labels),        cmocka_unit_test(refused),
+        cmocka_unit_test(each_place_fails),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -102,6 +102,7 @@ static void test_svm(void **state) {
     run_svm("ssk(text, order=2)", "y", LTH_SVM_KERNEL);
     run_svm("normalize(tfidf(text)) + bow(text)", "kind", LTH_SVM_LINEAR);
     run_svm("bow(text)", "y", LTH_SVM_LINEAR);
+    run_svm("gkm(text, l=2, k=1, units=words)", "kind", LTH_SVM_LINEAR);
 }
 
 static void test_row_text(void **state) {

@@ -443,6 +443,7 @@ static lth_status use_factor(void *user, lth_error *err) {
     }
     lth__site_factor_free(&s);
     lth__matrix_free(&L);
+    if (status == LTH_ENUMERIC) err->status = status; /* its callers find the words */
     return status;
 }
 
