@@ -24,8 +24,7 @@ static const char *const kernels[] = {
     "0.3 * ssk(text, units=chars, order=2) * (2 + 0.5 * ssk(text, units=chars, gap=0.2))",
 };
 
-static const char rows[] =
-    "text\nACDEACCA\nCADA\nEEACD\nACACACAC\nDCEADCEA\nACE\nCDDCAEEAACD\n";
+static const char rows[] = "text\nACDEACCA\nCADA\nEEACD\nACACACAC\nDCEADCEA\nACE\nCDDCAEEAACD\n";
 
 typedef struct answers {
     double *self, *slope;

@@ -179,6 +179,42 @@ static void test_used_up(void **state) {
     fixture_close(&f);
 }
 
+/* How often something with this share of the chances came, of so many times. */
+static void check_share(size_t came, size_t times, double share) {
+    double n = (double)times, off = (double)came - n * share;
+    if (fabs(off) > 5 * sqrt(n * share * (1 - share)))
+        fail_msg("%zu of %zu times, not %g", came, times, share);
+}
+
+/* Rows are drawn by what is left of them after those before. Here K is 9 6 0, 6 5 0, 0 0 1 and an
+ * empty row: after the first row 1 is left of the second, after the second 9 - 36/5 of the first.
+ */
+static void test_shares(void **state) {
+    (void)state;
+    enum { TIMES = 4000 };
+    static const char *const texts[] = {"", "a a a", "a a b", "c"};
+    fixture f = fixture_open("bow(text)", NULL);
+    const lth_items *items = fixture_encode(&f, texts, 4);
+    size_t first[4] = {0}, missing[4] = {0};
+    for (uint64_t seed = 0; seed < TIMES; seed++) {
+        lth__basis *b = choose(&f, items, (lth__basis_options){.count = 1, .seed = seed});
+        first[b->row[0]]++;
+        lth__basis_free(b);
+        b = choose(&f, items, (lth__basis_options){.count = 2, .seed = seed});
+        assert_int_equal(b->count, 2);
+        missing[6 - b->row[0] - b->row[1]]++;
+        lth__basis_free(b);
+    }
+    assert_int_equal(first[0], 0);
+    check_share(first[1], TIMES, 9. / 15);
+    check_share(first[2], TIMES, 5. / 15);
+    check_share(first[3], TIMES, 1. / 15);
+    check_share(missing[3], TIMES, 9. / 15 * 1 / 2 + 5. / 15 * 1.8 / 2.8);
+    check_share(missing[2], TIMES, 9. / 15 * 1 / 2 + 1. / 15 * 9 / 14);
+    check_share(missing[1], TIMES, 5. / 15 * 1 / 2.8 + 1. / 15 * 5 / 14);
+    fixture_close(&f);
+}
+
 static void test_no_variance(void **state) {
     (void)state;
     static const char *const texts[] = {"", "", ""};
@@ -310,6 +346,7 @@ int main(void) {
         cmocka_unit_test(test_left),
         cmocka_unit_test(test_equal_and_empty_rows),
         cmocka_unit_test(test_used_up),
+        cmocka_unit_test(test_shares),
         cmocka_unit_test(test_no_variance),
         cmocka_unit_test(test_renew),
         cmocka_unit_test(test_same_for_any_threads),

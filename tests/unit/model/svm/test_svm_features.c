@@ -426,12 +426,14 @@ static void test_refused(void **state) {
 }
 
 typedef struct listener {
-    char first[200], last[200];
+    char note[200], first[200], last[200];
     size_t warnings, asked;
 } listener;
 
 static void listen(void *user, lth_log_level level, const char *message) {
     listener *l = user;
+    if (level == LTH_LOG_INFO && strstr(message, "stand for all"))
+        snprintf(l->note, sizeof l->note, "%s", message);
     if (level != LTH_LOG_WARNING) return;
     if (l->warnings++ == 0) snprintf(l->first, sizeof l->first, "%s", message);
     snprintf(l->last, sizeof l->last, "%s", message);
@@ -469,6 +471,20 @@ static void test_too_many(void **state) {
     assert_string_equal(heard.first, "there are 60 rows: features of all of them");
     assert_non_null(strstr(heard.last, "1 of 60 texts are empty"));
     lth_table_free(copy);
+    lth_ctx_free(own);
+}
+
+/* Four texts that have nothing in common, of equal lengths: one of them leaves three quarters. */
+static void test_says_what_is_left(void **state) {
+    (void)state;
+    const double C = 1;
+    listener heard = {0};
+    lth_ctx *own = listening(&heard, false);
+    lth_table *apart = support_table(own, "text\ty\na\tx\nb\ty\nc\tx\nd\ty\n");
+    lth_svm_options options = options_with(1, &C, 1);
+    lth_svm_free(fit(own, apart, "normalize(bow(text))", "y", &options));
+    assert_string_equal(heard.note, "1 of 4 rows stand for all, and leave 75% of the variance");
+    lth_table_free(apart);
     lth_ctx_free(own);
 }
 
@@ -556,12 +572,19 @@ static void test_hostile(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_products),   cmocka_unit_test(test_twin),
-        cmocka_unit_test(test_unfold),     cmocka_unit_test(test_all_rows),
-        cmocka_unit_test(test_models),     cmocka_unit_test(test_grid),
-        cmocka_unit_test(test_duplicates), cmocka_unit_test(test_cv),
-        cmocka_unit_test(test_refused),    cmocka_unit_test(test_too_many),
-        cmocka_unit_test(test_cancel),     cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_products),
+        cmocka_unit_test(test_twin),
+        cmocka_unit_test(test_unfold),
+        cmocka_unit_test(test_all_rows),
+        cmocka_unit_test(test_models),
+        cmocka_unit_test(test_grid),
+        cmocka_unit_test(test_duplicates),
+        cmocka_unit_test(test_cv),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_too_many),
+        cmocka_unit_test(test_says_what_is_left),
+        cmocka_unit_test(test_cancel),
+        cmocka_unit_test(test_memory),
         cmocka_unit_test(test_hostile),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
