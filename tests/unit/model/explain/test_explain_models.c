@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "explain_support.h"
+#include "model/gp/gp.h"
 
 static lth_ctx *ctx;
 
@@ -58,6 +59,50 @@ static void test_rows(void **state) {
     }
     assert_true(found);
     lth_reasons_free(r);
+    lth_table_free(new);
+    lth_gp_free(gp);
+}
+
+static lth_reasons *explain_rows(lth_gp *gp, const lth_table *new, size_t rows, size_t nearest) {
+    lth_error err = {0};
+    lth_reasons *r = NULL;
+    lth_explain_options options;
+    lth_explain_options_init(&options);
+    options.patterns = 0;
+    options.rows = rows;
+    options.nearest = nearest;
+    support_ok(lth_gp_explain(gp, new, 0, &options, &r, &err), &err);
+    return r;
+}
+
+/* A short list is the beginning of a long one, which is in order. */
+static void test_lists_of_rows(void **state) {
+    (void)state;
+    enum { ALL = 150 };
+    static const size_t counts[] = {1, 2, 5, 17, 64, 65, 100};
+    lth_table *table = support_rows(ctx, 0, ALL), *new = support_rows(ctx, ALL, 1);
+    lth_gp_options options = support_fixed();
+    lth_gp *gp = support_fit(ctx, "normalize(ssk(text, order=2)) + rbf(f1)", table, 1, &options);
+    for (int nearest = 0; nearest < 2; nearest++) {
+        lth_reasons *all = explain_rows(gp, new, nearest ? 0 : ALL, nearest ? ALL : 0);
+        assert_int_equal(lth_reasons_summarise(all)->rows, ALL);
+        for (size_t i = 1; i < ALL; i++) {
+            lth_reasons_row a = *lth_reasons_row_at(all, i - 1), b = *lth_reasons_row_at(all, i);
+            double rank[] = {nearest ? a.similarity : fabs(a.weight),
+                             nearest ? b.similarity : fabs(b.weight)};
+            assert_true(rank[0] > rank[1] || (rank[0] == rank[1] && a.row < b.row));
+        }
+        for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) {
+            lth_reasons *some = explain_rows(gp, new, nearest ? 0 : counts[k],
+                                             nearest ? counts[k] : 0);
+            assert_int_equal(lth_reasons_summarise(some)->rows, counts[k]);
+            for (size_t i = 0; i < counts[k]; i++)
+                assert_int_equal(lth_reasons_row_at(some, i)->row, lth_reasons_row_at(all, i)->row);
+            lth_reasons_free(some);
+        }
+        lth_reasons_free(all);
+    }
+    lth_table_free(table);
     lth_table_free(new);
     lth_gp_free(gp);
 }
@@ -127,7 +172,36 @@ static void test_rounding(void **state) {
     }
 }
 
+/* Where no row weighs anything, no pattern does. */
+static void test_no_weights(void **state) {
+    (void)state;
+    lth_error err = {0};
+    lth_table *table = support_table(ctx, "text\ty\na b\t3\nb c\t3\nc d a\t3\n");
+    lth_gp_options options = support_fixed();
+    lth_gp *gp = support_fit(ctx, "bow(text)", table, 1, &options);
+    lth_reasons *r = NULL;
+    support_ok(lth_gp_patterns(gp, 0, 10, &r, &err), &err);
+    assert_int_equal(lth_reasons_summarise(r)->patterns, 0);
+    lth_reasons_free(r);
+    lth_gp_free(gp);
+    lth_table_free(table);
+}
+
 /* ---- Labels ---- */
+
+/* The standard deviation of f before any row was seen. */
+static void prior_of_each(const lth_gp *gp, const lth_table *table, double *prior) {
+    lth_error err = {0};
+    lth_encoder *encoder = NULL;
+    lth_items *items = NULL;
+    support_ok(lth_encoder_create(ctx, gp->kernel, &encoder, &err), &err);
+    support_ok(lth_encode(encoder, table, &items, &err), &err);
+    support_ok(lth_gram_diagonal(gp->kernel, items, prior, &err), &err);
+    for (size_t i = 0; i < lth_items_count(items); i++)
+        prior[i] = sqrt(lth__gp_scale(gp) * prior[i] + gp->mean->variance);
+    lth_items_free(items);
+    lth_encoder_free(encoder);
+}
 
 static void test_classes(void **state) {
     (void)state;
@@ -136,7 +210,8 @@ static void test_classes(void **state) {
     for (size_t t = 0; t < 2; t++) {
         lth_gp *gp = explain_fit(ctx, "ssk(text, order=2)", targets[t], NULL);
         size_t classes = lth_gp_classes(gp);
-        double *p = support_classify(gp, new);
+        double *p = support_classify(gp, new), prior[EXPLAIN_NEW_ROWS];
+        prior_of_each(gp, new, prior);
         for (size_t row = 0; row < EXPLAIN_NEW_ROWS; row++) {
             double mean[3];
             for (size_t c = 0; c < classes; c++) {
@@ -147,6 +222,7 @@ static void test_classes(void **state) {
                 support_near(s.baseline + explain_sum(r), s.mean, 1e-9);
                 assert_true(s.exact && s.distance > 0 && s.prior >= s.distance);
                 assert_true(isnan(s.sd) && isnan(s.noise));
+                support_near(s.prior, prior[row], 1e-12);
                 if (s.rows > 0) assert_non_null(lth_reasons_row_at(r, 0)->label);
                 lth_reasons_free(r);
             }
@@ -304,9 +380,11 @@ static void test_mistakes(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_lists_of_rows),
         cmocka_unit_test(test_row_text),
         cmocka_unit_test(test_range),
         cmocka_unit_test(test_rounding),
+        cmocka_unit_test(test_no_weights),
         cmocka_unit_test(test_classes),
         cmocka_unit_test(test_svm),
         cmocka_unit_test(test_model_is_left_alone),

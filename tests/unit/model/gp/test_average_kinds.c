@@ -328,7 +328,9 @@ static void damaged_files(void **state) {
                                   {.name = "draws.kept", .shorter = true},
                                   {.name = "draws.kept", .at = 0, .number = -1},
                                   {.name = "draws.kept", .at = 1, .number = NAN},
-                                  {.name = "draws.kept", .at = pivot, .number = 0.5}};
+                                  {.name = "draws.kept", .at = pivot, .number = 0.5},
+                                  {.name = "draws.kept", .at = pivot + 2, .number = 0.5},
+                                  {.name = "draws.kept", .at = pivot + 35, .number = 0.5}};
     for (size_t i = 0; i < sizeof few / sizeof *few; i++)
         hostile_refused(ctx, path, &few[i], hostile_gp);
     lth_gp_free(gp);
