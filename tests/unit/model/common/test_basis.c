@@ -120,6 +120,31 @@ static void test_left(void **state) {
     free(phi);
     lth__basis_free(b);
 
+    /* So they do where there are many of them, in blocks of which the last one is not full. */
+    enum { MANY = 601 };
+    char *numbers[MANY];
+    for (size_t i = 0; i < MANY; i++) {
+        numbers[i] = calloc(1, 12);
+        for (size_t digit = i + 1, k = 0; digit > 0; digit /= 6)
+            numbers[i][k++] = "abcdef"[digit % 6];
+    }
+    const lth_items *many = fixture_encode(&f, (const char *const *)numbers, MANY);
+    for (size_t count = 40; count <= 130; count += 90) {
+        lth__basis *of_many =
+            choose(&f, many, (lth__basis_options){.count = count, .scale = 1.5, .seed = 3});
+        double *selves = malloc(MANY * sizeof *selves), *all = features(of_many, many, selves);
+        left = 0;
+        for (size_t i = 0; i < MANY; i++)
+            left += selves[i] - dot(all + i * count, all + i * count, count);
+        assert_int_equal(of_many->count, count);
+        assert_true(left > 1 && fabs(left - of_many->left) < 1e-9 * MANY);
+        assert_true(fabs(of_many->trace - 1.5 * MANY) < 1e-9);
+        free(selves);
+        free(all);
+        lth__basis_free(of_many);
+    }
+    for (size_t i = 0; i < MANY; i++) free(numbers[i]);
+
     /* More than there are: all rows, and the kernel is exact. */
     b = choose(&f, items, (lth__basis_options){.count = 100, .seed = 7});
     assert_int_equal(b->count, ROWS);

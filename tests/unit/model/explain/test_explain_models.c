@@ -93,8 +93,8 @@ static void test_lists_of_rows(void **state) {
             assert_true(rank[0] > rank[1] || (rank[0] == rank[1] && a.row < b.row));
         }
         for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) {
-            lth_reasons *some = explain_rows(gp, new, nearest ? 0 : counts[k],
-                                             nearest ? counts[k] : 0);
+            lth_reasons *some =
+                explain_rows(gp, new, nearest ? 0 : counts[k], nearest ? counts[k] : 0);
             assert_int_equal(lth_reasons_summarise(some)->rows, counts[k]);
             for (size_t i = 0; i < counts[k]; i++)
                 assert_int_equal(lth_reasons_row_at(some, i)->row, lth_reasons_row_at(all, i)->row);
@@ -170,6 +170,35 @@ static void test_rounding(void **state) {
         lth_reasons_free(r);
         lth_gp_free(gp);
     }
+}
+
+/* As many as are asked for of either sign, whichever leaf they are of. */
+static void test_patterns_of_leaves(void **state) {
+    (void)state;
+    enum { FEW = 25 };
+    lth_error err = {0};
+    lth_table *table = support_rows(ctx, 0, 150);
+    lth_gp_options options = support_fixed();
+    lth_gp *gp =
+        support_fit(ctx, "ngrams(text, n=3, units=words) + 1e-6 * ngrams(text, n=1, units=words)",
+                    table, 1, &options);
+    lth_reasons *few = NULL, *all = NULL;
+    support_ok(lth_gp_patterns(gp, 0, FEW, &few, &err), &err);
+    support_ok(lth_gp_patterns(gp, 0, 100000, &all, &err), &err);
+    size_t last = lth_reasons_summarise(all)->patterns - 1;
+    assert_true(last > 4 * FEW);
+    assert_int_equal(lth_reasons_summarise(few)->patterns, 2 * FEW);
+    for (size_t i = 0; i < FEW; i++) {
+        const lth_reasons_pattern *up = lth_reasons_pattern_at(all, i);
+        const lth_reasons_pattern *down = lth_reasons_pattern_at(all, last - i);
+        assert_true(up->weight > 0 && down->weight < 0);
+        support_near(lth_reasons_pattern_at(few, i)->weight, up->weight, 1e-12);
+        support_near(lth_reasons_pattern_at(few, 2 * FEW - 1 - i)->weight, down->weight, 1e-12);
+    }
+    lth_reasons_free(few);
+    lth_reasons_free(all);
+    lth_gp_free(gp);
+    lth_table_free(table);
 }
 
 /* Where no row weighs anything, no pattern does. */
@@ -385,6 +414,7 @@ int main(void) {
         cmocka_unit_test(test_range),
         cmocka_unit_test(test_rounding),
         cmocka_unit_test(test_no_weights),
+        cmocka_unit_test(test_patterns_of_leaves),
         cmocka_unit_test(test_classes),
         cmocka_unit_test(test_svm),
         cmocka_unit_test(test_model_is_left_alone),

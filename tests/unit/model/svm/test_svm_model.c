@@ -629,7 +629,8 @@ int main(void) {
         cmocka_unit_test(test_files),
         cmocka_unit_test(test_what_is_kept),
         cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_cv),    cmocka_unit_test(test_folds_refused),
+        cmocka_unit_test(test_cv),
+        cmocka_unit_test(test_folds_refused),
         cmocka_unit_test(test_label_only_in_test_rows),
         cmocka_unit_test(test_auc),
     };
