@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "engine/blas.h"
 #include "failing_allocator.h"
 #include "fixture.h"
 #include "model/common/basis.h"
@@ -322,6 +323,8 @@ static void test_allocations(void **state) {
     fixture f = fixture_open(kernel, NULL);
     const lth_items *items = fixture_encode(&f, texts, 5);
     lth__basis_options options = {.count = 4, .seed = 1};
+    const lth__blas *blas; /* is loaded once */
+    assert_int_equal(lth__blas_get(&blas, NULL), LTH_OK);
     size_t n = 1;
     for (;; n++) {
         lth__basis *b = NULL;
