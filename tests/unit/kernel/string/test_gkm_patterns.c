@@ -128,8 +128,7 @@ static void texts(void **state) {
         for (size_t k = 0; k < lth_kernel_params(p.kernel); k++)
             support_ok(lth_kernel_set(p.kernel, k, 1.5 / (double)(k + 2), &err), &err);
         support_ok(lth__items_ask_features(p.items, &err), &err);
-        for (size_t row = 0; row < lth_table_rows(p.table); row++)
-            check_row(&p, &settings[i], row);
+        for (size_t row = 0; row < lth_table_rows(p.table); row++) check_row(&p, &settings[i], row);
         char *unknown = text_of(&p, UINT32_MAX);
         assert_string_equal(unknown, "?");
         lth__free(unknown);

@@ -97,12 +97,39 @@ static void without_memory(void **state) {
     fail_each(try_it, NULL, false, 20);
 }
 
+/* Of either kind of model. */
+static void folds_that_cannot_be(void **state) {
+    (void)state;
+    static const struct {
+        size_t fold[ROWS];
+        const char *why;
+    } cases[] = {{{0, 0, 2, 2}, "fold 2 is empty, or holds all rows"},
+                 {{2, 2, 2, 2}, "fold 1 is empty, or holds all rows"},
+                 {{0, 0, 0, 0}, "fold 1 is empty, or holds all rows"},
+                 {{0, 1, 2, 3}, "row 4 is in fold 4 of 3"}};
+    const char *target = "y";
+    lth_ctx *ctx = support_context(1);
+    lth_table *table = support_table(ctx, "text\ty\na\t1\nb\t2\na b\t3\nb c\t2\n");
+    for (size_t i = 0; i < 2 * sizeof cases / sizeof *cases; i++) {
+        const size_t *of = cases[i / 2].fold;
+        lth_error err = {0};
+        lth_validation *v = NULL;
+        assert_int_equal(
+            i % 2 ? lth_svm_cv(ctx, "bow(text)", table, &target, 1, of, 3, NULL, &v, &err)
+                  : lth_gp_cv(ctx, "bow(text)", table, &target, 1, of, 3, NULL, &v, &err),
+            LTH_EARG);
+        assert_string_equal(err.message, cases[i / 2].why);
+        assert_null(v);
+    }
+    lth_table_free(table);
+    lth_ctx_free(ctx);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(by_distribution),
-        cmocka_unit_test(without_any),
-        cmocka_unit_test(no_grades_by_chance),
-        cmocka_unit_test(without_memory),
+        cmocka_unit_test(by_distribution),      cmocka_unit_test(without_any),
+        cmocka_unit_test(no_grades_by_chance),  cmocka_unit_test(without_memory),
+        cmocka_unit_test(folds_that_cannot_be),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

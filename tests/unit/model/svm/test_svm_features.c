@@ -223,37 +223,6 @@ static void test_twin(void **state) {
     close_spaces(&s);
 }
 
-/* What is no finite number is told, wherever it is; and nothing is left of several solutions. */
-static void test_finite(void **state) {
-    (void)state;
-    lth_error err = {0};
-    lth__svm_setting setting = {.C = 1};
-    static const char why[] =
-        "the solver found no finite weights: take a smaller C, or check the numbers in the table";
-    for (size_t bad = 0; bad < 7; bad++) {
-        double x[7] = {0.5, 1, 2, 3, 4, 5, 6};
-        lth__svm_solution z = {.count = 3, .coef = x, .weight_count = 3, .weight = x + 3};
-        z.rho = x[6];
-        assert_int_equal(lth__svm_check_solution(&z, &setting, &err), LTH_OK);
-        x[bad] = bad % 2 ? NAN : -INFINITY;
-        z.rho = x[6];
-        assert_int_equal(lth__svm_check_solution(&z, &setting, &err), LTH_ENUMERIC);
-        assert_string_equal(err.message, why);
-    }
-    spaces s;
-    open_spaces(&s, "normalize(ssk(text, order=2))", 9);
-    numbers n = make_numbers();
-    s.gram.features.dense[3 * 9 + 5] = INFINITY;
-    lth__svm_problem p = {
-        .gram = &s.gram, .row = n.rows, .y = n.y, .count = ROWS, .weight = {1, 1}};
-    const lth__svm_setting both[] = {{.regression = true, .C = 1, .epsilon = 0.1},
-                                     {.regression = true, .C = 2, .epsilon = 0.1}};
-    lth__svm_solution z[2] = {0};
-    assert_int_equal(lth__svm_solve_all(&p, both, 2, z, &err), LTH_ENUMERIC);
-    assert_string_equal(err.message, why);
-    close_spaces(&s);
-}
-
 /* Weights of features, and coefficients of the rows of the basis, are the same function. */
 static void test_unfold(void **state) {
     (void)state;
@@ -458,14 +427,12 @@ static void test_refused(void **state) {
 }
 
 typedef struct listener {
-    char note[200], first[200], last[200];
+    char first[200], last[200];
     size_t warnings, asked;
 } listener;
 
 static void listen(void *user, lth_log_level level, const char *message) {
     listener *l = user;
-    if (level == LTH_LOG_INFO && strstr(message, "stand for all"))
-        snprintf(l->note, sizeof l->note, "%s", message);
     if (level != LTH_LOG_WARNING) return;
     if (l->warnings++ == 0) snprintf(l->first, sizeof l->first, "%s", message);
     snprintf(l->last, sizeof l->last, "%s", message);
@@ -503,20 +470,6 @@ static void test_too_many(void **state) {
     assert_string_equal(heard.first, "there are 60 rows: features of all of them");
     assert_non_null(strstr(heard.last, "1 of 60 texts are empty"));
     lth_table_free(copy);
-    lth_ctx_free(own);
-}
-
-/* Four texts that have nothing in common, of equal lengths: one of them leaves three quarters. */
-static void test_says_what_is_left(void **state) {
-    (void)state;
-    const double C = 1;
-    listener heard = {0};
-    lth_ctx *own = listening(&heard, false);
-    lth_table *apart = support_table(own, "text\ty\na\tx\nb\ty\nc\tx\nd\ty\n");
-    lth_svm_options options = options_with(1, &C, 1);
-    lth_svm_free(fit(own, apart, "normalize(bow(text))", "y", &options));
-    assert_string_equal(heard.note, "1 of 4 rows stand for all, and leave 75% of the variance");
-    lth_table_free(apart);
     lth_ctx_free(own);
 }
 
@@ -604,13 +557,12 @@ static void test_hostile(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_products), cmocka_unit_test(test_twin),
-        cmocka_unit_test(test_finite),   cmocka_unit_test(test_unfold),
-        cmocka_unit_test(test_all_rows), cmocka_unit_test(test_models),
-        cmocka_unit_test(test_grid),     cmocka_unit_test(test_duplicates),
-        cmocka_unit_test(test_cv),       cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_too_many), cmocka_unit_test(test_says_what_is_left),
-        cmocka_unit_test(test_cancel),   cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_products),   cmocka_unit_test(test_twin),
+        cmocka_unit_test(test_unfold),     cmocka_unit_test(test_all_rows),
+        cmocka_unit_test(test_models),     cmocka_unit_test(test_grid),
+        cmocka_unit_test(test_duplicates), cmocka_unit_test(test_cv),
+        cmocka_unit_test(test_refused),    cmocka_unit_test(test_too_many),
+        cmocka_unit_test(test_cancel),     cmocka_unit_test(test_memory),
         cmocka_unit_test(test_hostile),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);

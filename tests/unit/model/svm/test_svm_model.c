@@ -549,33 +549,6 @@ static void test_cv(void **state) {
     check_cv("y", true);
 }
 
-static void test_folds_refused(void **state) {
-    (void)state;
-    static const struct {
-        size_t fold[4];
-        const char *why;
-    } cases[] = {{{0, 0, 2, 2}, "fold 2 is empty, or holds all rows"},
-                 {{2, 2, 2, 2}, "fold 1 is empty, or holds all rows"},
-                 {{0, 0, 0, 0}, "fold 1 is empty, or holds all rows"},
-                 {{0, 1, 2, 3}, "row 4 is in fold 4 of 3"}};
-    const char *target = "y";
-    lth_table *table = support_table(ctx, "text\ty\na\t1\nb\t2\na b\t3\nb c\t2\n");
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        lth_error err = {0};
-        lth_validation *v = NULL;
-        assert_int_equal(
-            lth_svm_cv(ctx, "bow(text)", table, &target, 1, cases[i].fold, 3, NULL, &v, &err),
-            LTH_EARG);
-        assert_string_equal(err.message, cases[i].why);
-        assert_int_equal(
-            lth_gp_cv(ctx, "bow(text)", table, &target, 1, cases[i].fold, 3, NULL, &v, &err),
-            LTH_EARG);
-        assert_string_equal(err.message, cases[i].why);
-        assert_null(v);
-    }
-    lth_table_free(table);
-}
-
 /* Class z is in one fold only: when that is judged, no machine knows it, and it is missed. */
 static void test_label_only_in_test_rows(void **state) {
     (void)state;
@@ -630,7 +603,6 @@ int main(void) {
         cmocka_unit_test(test_what_is_kept),
         cmocka_unit_test(test_threads),
         cmocka_unit_test(test_cv),
-        cmocka_unit_test(test_folds_refused),
         cmocka_unit_test(test_label_only_in_test_rows),
         cmocka_unit_test(test_auc),
     };
