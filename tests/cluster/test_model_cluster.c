@@ -134,13 +134,14 @@ typedef struct question {
     const char *kernel, *target[TARGETS];
     lth_posterior posterior;
     lth_likelihood likelihood;
-    size_t inducing, average, coregion;
+    size_t inducing, average, coregion, restarts;
     double tolerance;
 } question;
 
 static const question questions[] = {
     {"normalize(ssk(text, order=2)) + rbf(f1)", {"y"}, .tolerance = 1e-6},
     {"rbf(f1..f2)", {"y", "z"}, .tolerance = 1e-6},
+    {"rbf(f1..f2)", {"y"}, .restarts = 4, .tolerance = 1e-5},
     {"rbf(f1..f2)", {"y", "z"}, .coregion = 1, .tolerance = 1e-5},
     {"rbf(f1..f2)", {"y"}, .average = 4, .tolerance = 1e-5},
     {"rbf(f1..f2) | rbf(f1)", {"y"}, .tolerance = 1e-5},
@@ -174,7 +175,7 @@ typedef struct answers {
 static lth_gp_options options_of(const question *q) {
     lth_gp_options options;
     lth_gp_options_init(&options);
-    options.restarts = 0;
+    options.restarts = q->restarts;
     options.max_iter = 3;
     options.posterior = q->posterior;
     options.likelihood = q->likelihood;

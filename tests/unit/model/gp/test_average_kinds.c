@@ -28,7 +28,7 @@ static const char kernel[] = "rbf(f1, variance=1!)";
 
 /* Two waves with noise; of the second every third number is missing. */
 static lth_table *make_rows(size_t count, double from, double to, uint64_t seed) {
-    char text[8192] = "f1\ty\tz\tlabel\n", second[32];
+    char text[8192] = "f1\ty\tz\tw\tlabel\n", second[32];
     lth__random random;
     lth__random_seed(&random, seed);
     for (size_t i = 0; i < count; i++) {
@@ -37,8 +37,8 @@ static lth_table *make_rows(size_t count, double from, double to, uint64_t seed)
         double z = cos(x) - 0.7 * y + 0.2 * lth__random_normal(&random);
         size_t length = strlen(text);
         snprintf(second, sizeof second, "%.6f", z);
-        snprintf(text + length, sizeof text - length, "%.6f\t%.6f\t%s\t%s\n", x, y,
-                 i % 3 == 0 ? "" : second, y > 0 ? "up" : "down");
+        snprintf(text + length, sizeof text - length, "%.6f\t%.6f\t%s\t%.6f\t%s\n", x, y,
+                 i % 3 == 0 ? "" : second, 3 + y * y + x, y > 0 ? "up" : "down");
     }
     return support_table(ctx, text);
 }
@@ -68,7 +68,7 @@ static lth_gp_options asks(size_t average) {
 static lth_gp *fit_targets(const lth_gp_options *options, size_t count) {
     lth_gp *gp = NULL;
     lth_error err = {0};
-    const char *targets[] = {"y", "z"};
+    const char *targets[] = {"y", options->coregion ? "z" : "w"}; /* w has no gaps */
     support_ok(lth_gp_fit(ctx, kernel, rows, targets, count, options, &gp, &err), &err);
     return gp;
 }
@@ -81,7 +81,7 @@ static lth_gp *fit(const lth_gp_options *options) {
 
 static void near_each_other(lth_gp *a, lth_gp *b, double tolerance) {
     double *p = support_predict(a, new_rows, false), *q = support_predict(b, new_rows, false);
-    for (size_t k = 0; k < 2 * NEW; k++) support_near(p[k], q[k], tolerance);
+    for (size_t k = 0; k < 2 * a->target_count * NEW; k++) support_near(p[k], q[k], tolerance);
     free(p);
     free(q);
     lth_gp_free(a);
@@ -92,13 +92,14 @@ static void near_each_other(lth_gp *a, lth_gp *b, double tolerance) {
 static void inducing_rows(void **state) {
     (void)state;
     const lth_likelihood likelihoods[] = {LTH_GAUSSIAN, LTH_STUDENT, LTH_WARPED};
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < 6; i++) {
         lth_gp_options options = asks(DRAWS);
-        options.likelihood = likelihoods[i];
-        lth_gp *whole = fit(&options);
+        size_t targets = 1 + i % 2;
+        options.likelihood = likelihoods[i / 2];
+        lth_gp *whole = fit_targets(&options, targets);
         options.posterior = LTH_POSTERIOR_INDUCING;
         options.inducing = ROWS;
-        lth_gp *few = fit(&options);
+        lth_gp *few = fit_targets(&options, targets);
         assert_int_equal(lth_gp_reported(few)->draws, DRAWS);
         near_each_other(whole, few, 1e-5);
     }

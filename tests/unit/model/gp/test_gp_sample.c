@@ -217,6 +217,33 @@ static void names_of_likelihoods(void **state) {
     close_prior(&one);
 }
 
+/* Equal rows come out alike: their matrix is singular, and the jitter that mends it as small as it
+ * can be, however many they are. */
+static void equal_rows(void **state) {
+    (void)state;
+    enum { MANY = 300 };
+    lth_error err = {0};
+    lth__string lines = {0};
+    lth__string_format(&lines, "a\n");
+    for (size_t i = 0; i < MANY; i++) lth__string_format(&lines, "%d\n", i % 2 ? 1 : 40);
+    lth_table *table = support_table(ctx, lines.bytes);
+    lth_kernel *kernel = NULL;
+    lth_encoder *encoder = NULL;
+    lth_items *items = NULL;
+    double y[MANY];
+    support_ok(lth_kernel_parse(ctx, "rbf(a, variance=4)", &kernel, &err), &err);
+    support_ok(lth_encoder_create(ctx, kernel, &encoder, &err), &err);
+    support_ok(lth_encode(encoder, table, &items, &err), &err);
+    support_ok(lth_gp_sample(kernel, items, 0, 1, y, &err), &err);
+    assert_true(fabs(y[0] - y[1]) > 0.01);
+    for (size_t i = 2; i < MANY; i++) assert_true(fabs(y[i] - y[i % 2]) < 1e-4);
+    lth_items_free(items);
+    lth_encoder_free(encoder);
+    lth_kernel_free(kernel);
+    lth_table_free(table);
+    lth__string_free(&lines);
+}
+
 /* A kernel whose values overflow has no draws, and leaves nothing behind. */
 static void samples_fail(void **state) {
     (void)state;
@@ -244,6 +271,7 @@ int main(void) {
         cmocka_unit_test(moments_of_likelihoods),
         cmocka_unit_test(names_of_likelihoods),
         cmocka_unit_test(samples_fail),
+        cmocka_unit_test(equal_rows),
     };
     return cmocka_run_group_tests(tests, open_context, close_context);
 }
