@@ -110,6 +110,62 @@ static void infinite_features(void **state) {
     close_spaces(&s);
 }
 
+/* A row that is as near to one class as to the other has the second one, as LIBSVM says. */
+static void decisions_of_nothing(void **state) {
+    (void)state;
+    lth_error err = {0};
+    lth_ctx *ctx = support_context(1);
+    lth_table *table = support_table(ctx, "text\ty\na\tfirst\nb\tsecond\n");
+    lth_table *new = support_table(ctx, "text\na b\na\nb\n");
+    lth_svm *svm = NULL;
+    support_ok(lth_svm_fit(ctx, "normalize(bow(text))", table, "y", NULL, &svm, &err), &err);
+    double decision[3];
+    size_t label[3];
+    lth_svm_prediction to = {.decision = decision, .label = label};
+    support_ok(lth_svm_predict(svm, new, &to, sizeof to, &err), &err);
+    assert_true(decision[0] == 0 && decision[1] > 0 && decision[2] < 0);
+    assert_true(label[0] == 1 && label[1] == 0 && label[2] == 1);
+    lth_svm_free(svm);
+    lth_table_free(new);
+    lth_table_free(table);
+    lth_ctx_free(ctx);
+    /* And of three classes it is the second one's vote, beside that against the third. */
+    lth__svm_part parts[] = {
+        {0, 1, .solution = {0}}, {0, 2, .solution = {0}}, {1, 2, .solution = {0}}};
+    lth__svm_machine m = {.classes = 3, .part_count = 3, .parts = parts};
+    double pairs[] = {0, 1, 1}, score[3], room[3];
+    lth__svm_scores(&m, pairs, score, room);
+    support_near(score[0], 1 + 1. / 6, 1e-15);
+    support_near(score[1], 2 + 1. / 6, 1e-15);
+    support_near(score[2], 0 - 2. / 9, 1e-15);
+}
+
+/* What is wrong with a point of the grid is told with its name, if it has one. */
+static void names_of_points(void **state) {
+    (void)state;
+    static const struct {
+        const char *set[2], *why;
+    } cases[] = {{{"ssk.gap=0.3,0.7"}, "unknown kernel \"k\"; `luthier kernels` lists them"},
+                 {{"ssk.gap=0.3,0.7", "ssk.order=0"},
+                  "ssk.order=0: order of ssk is a whole number from 1 to 64"}};
+    lth_ctx *ctx = support_context(1);
+    lth_table *table = support_table(ctx, "text\ty\na\tx\nb\ty\nc\tx\nd\ty\n");
+    for (size_t i = 0; i < 2; i++) {
+        lth_error err = {0};
+        lth_svm *svm = NULL;
+        lth_svm_options options;
+        lth_svm_options_init(&options);
+        options.set = cases[i].set;
+        options.set_count = i + 1;
+        assert_int_equal(
+            lth_svm_fit(ctx, i ? "ssk(text)" : "k(text)", table, "y", &options, &svm, &err),
+            i ? LTH_EARG : LTH_EFORMAT);
+        assert_string_equal(err.message, cases[i].why);
+    }
+    lth_table_free(table);
+    lth_ctx_free(ctx);
+}
+
 static void keep_note(void *user, lth_log_level level, const char *message) {
     if (level == LTH_LOG_INFO && strstr(message, "stand for all"))
         snprintf(user, 200, "%s", message);
@@ -144,6 +200,8 @@ int main(void) {
         cmocka_unit_test(each_number_is_looked_at),
         cmocka_unit_test(infinite_features),
         cmocka_unit_test(says_what_is_left),
+        cmocka_unit_test(decisions_of_nothing),
+        cmocka_unit_test(names_of_points),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
