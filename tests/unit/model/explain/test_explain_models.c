@@ -288,7 +288,9 @@ static void test_svm(void **state) {
                  {"ssk(text, order=2)", "y", LTH_SVM_KERNEL},
                  {"bow(text)", "kind", LTH_SVM_LINEAR},
                  {"normalize(tfidf(text)) + 2 * ngrams(text, n=2)", "three", LTH_SVM_LINEAR},
-                 {"approx_ssk(text, n=2)", "y", LTH_SVM_LINEAR}};
+                 {"approx_ssk(text, n=2)", "y", LTH_SVM_LINEAR},
+                 {"gkm(text, l=3, k=2)", "kind", LTH_SVM_LINEAR},
+                 {"2 * gkm(text, l=2, k=[1,2], units=words) + bow(text)", "y", LTH_SVM_LINEAR}};
     lth_error err = {0};
     lth_table *new = support_table(ctx, explain_new_lines);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -324,13 +324,15 @@ static void damaged_files(void **state) {
     lth_error err = {0};
     char *path = support_file("", 0);
     support_ok(lth_gp_save(gp, path, &err), &err);
-    size_t pivot = 1 + 8; /* after the jitter and b */
+    size_t pivot = 1 + 8, each = pivot + 36; /* after the jitter and b; numbers of a draw */
     const hostile_change few[] = {{.name = "draws.kept", .drop = true},
                                   {.name = "draws.kept", .shorter = true},
                                   {.name = "draws.kept", .at = 0, .number = -1},
                                   {.name = "draws.kept", .at = 1, .number = NAN},
                                   {.name = "draws.kept", .at = pivot, .number = 0.5},
                                   {.name = "draws.kept", .at = pivot + 2, .number = 0.5},
+                                  {.name = "draws.kept", .at = each, .number = -1},
+                                  {.name = "draws.kept", .at = 3 * each + pivot, .number = 0.5},
                                   {.name = "draws.kept", .at = pivot + 35, .number = 0.5}};
     for (size_t i = 0; i < sizeof few / sizeof *few; i++)
         hostile_refused(ctx, path, &few[i], hostile_gp);
