@@ -111,6 +111,7 @@ static void test_row_text(void **state) {
     (void)state;
     lth_gp *gp =
         explain_fit(ctx, "ssk(text, units=chars) + sstk(tree) + linear(f1..f2)", "y", NULL);
+    assert_string_equal(lth_gp_row_text(gp, 6, 0), ""); /* also before any other */
     assert_string_equal(lth_gp_row_text(gp, 3, 0), "good");
     assert_string_equal(lth_gp_row_text(gp, 2, 1), "(S (A (C a)) (B b))");
     assert_string_equal(lth_gp_row_text(gp, 2, 2), "3 -1");

@@ -316,6 +316,25 @@ static void the_best_point_stays(void **state) {
     }
 }
 
+/* A value may be the least that there is, in a file too. */
+static void at_the_least(void **state) {
+    (void)state;
+    const char *target = "y";
+    lth_gp_options options = asks(4);
+    lth_error err = {0};
+    lth_gp *gp = NULL, *again = NULL;
+    support_ok(lth_gp_fit(ctx, "rbf(f1) + 0! * rbf(f1, lengthscale=2!)", rows, &target, 1, &options,
+                          &gp, &err),
+               &err);
+    char *path = support_file("", 0);
+    support_ok(lth_gp_save(gp, path, &err), &err);
+    support_ok(lth_gp_load(ctx, path, &again, &err), &err);
+    assert_int_equal(lth_gp_reported(again)->draws, 4);
+    support_remove(path);
+    lth_gp_free(gp);
+    lth_gp_free(again);
+}
+
 static void damaged_files(void **state) {
     (void)state;
     lth_gp_options options = asks(4);
@@ -388,6 +407,7 @@ int main(void) {
         cmocka_unit_test(from_a_file),
         cmocka_unit_test(any_number_of_threads),
         cmocka_unit_test(the_best_point_stays),
+        cmocka_unit_test(at_the_least),
         cmocka_unit_test(damaged_files),
         cmocka_unit_test(each_allocation_fails),
     };
