@@ -169,7 +169,7 @@ static const question questions[] = {
 };
 
 typedef struct answers {
-    double mean[NEW * 3], sd[NEW * TARGETS], fold[ROWS * TARGETS];
+    double mean[NEW * 3], sd[NEW * TARGETS], fold[ROWS * TARGETS], counts[3];
 } answers;
 
 static lth_gp_options options_of(const question *q) {
@@ -198,6 +198,10 @@ static void ask(lth_ctx *ctx, const question *q, answers *out) {
                               : lth_gp_predict(gp, new, false, out->mean, out->sd, &err),
        &err);
     bool numbers = lth_gp_classes(gp) == 0;
+    const lth_gp_report *r = lth_gp_reported(gp);
+    out->counts[0] = (double)r->iterations;
+    out->counts[1] = (double)r->evaluations;
+    out->counts[2] = (double)r->starts;
     lth_gp_free(gp);
     lth_folds_shuffled(3, ROWS, FOLDS, fold);
     ok(lth_gp_cv(ctx, q->kernel, rows, q->target, targets, fold, FOLDS, &options, &v, &err), &err);
@@ -220,6 +224,7 @@ static void check_models(void) {
         ask(together, q, &all);
         same(all.mean, own.mean, NEW * 3, q->tolerance);
         same(all.sd, own.sd, NEW * TARGETS, q->tolerance);
+        same(all.counts, own.counts, 3, 0);
         same(all.fold, own.fold, ROWS * TARGETS, q->tolerance);
     }
 }

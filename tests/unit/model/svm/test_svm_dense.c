@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "failing_allocator.h"
 #include "gp_support.h"
 #include "model/svm/svm.h"
 
@@ -166,6 +167,36 @@ static void names_of_points(void **state) {
     lth_ctx_free(ctx);
 }
 
+/* Of two solutions the second one fails, wherever it may: the first one goes, too. */
+static void second_of_two_fails(void **state) {
+    (void)state;
+    spaces s;
+    open_spaces(&s);
+    size_t rows[ROWS], failed = 0;
+    double y[ROWS];
+    for (size_t i = 0; i < ROWS; i++) rows[i] = i, y[i] = i % 3 ? 1 : -1;
+    lth__svm_problem p = {.gram = &s.gram, .row = rows, .y = y, .count = ROWS, .weight = {1, 1}};
+    const lth__svm_setting both[] = {{.C = 1}, {.C = 2}};
+    for (size_t k = 1;; k++) {
+        lth_error err = {0};
+        lth__svm_solution z[2] = {0};
+        calls = 0;
+        fail_at = k;
+        lth_status status = lth__svm_solve_all(&p, both, 2, z, &err);
+        fail_at = 0;
+        if (status == LTH_OK) {
+            assert_true(calls < k);
+            lth__svm_solution_free(&z[0]);
+            lth__svm_solution_free(&z[1]);
+            break;
+        }
+        assert_int_equal(status, LTH_ENOMEM);
+        failed++;
+    }
+    assert_true(failed >= 4);
+    close_spaces(&s);
+}
+
 static void keep_note(void *user, lth_log_level level, const char *message) {
     if (level == LTH_LOG_INFO && strstr(message, "stand for all"))
         snprintf(user, 200, "%s", message);
@@ -199,6 +230,7 @@ int main(void) {
         cmocka_unit_test(slices),
         cmocka_unit_test(each_number_is_looked_at),
         cmocka_unit_test(infinite_features),
+        cmocka_unit_test(second_of_two_fails),
         cmocka_unit_test(says_what_is_left),
         cmocka_unit_test(decisions_of_nothing),
         cmocka_unit_test(names_of_points),
