@@ -125,11 +125,35 @@ static void folds_that_cannot_be(void **state) {
     lth_ctx_free(ctx);
 }
 
+/* A grade that only the rows of one fold have: its model knows of it all the same. */
+static void grades_of_one_fold(void **state) {
+    (void)state;
+    enum { MANY = 12 };
+    const char *target = "y";
+    size_t in[MANY];
+    lth_error err = {0};
+    lth_validation *v = NULL;
+    lth_ctx *ctx = support_context(1);
+    lth_table *table = support_table(ctx, "a\ty\n1\t2\n2\t0\n3\t1\n4\t0\n5\t1\n6\t0\n7\t1\n"
+                                          "8\t0\n9\t1\n10\t0\n11\t1\n12\t0\n");
+    lth_gp_options options = support_fixed();
+    options.likelihood = LTH_ORDINAL;
+    for (size_t i = 0; i < MANY; i++) in[i] = i / 3 % 2;
+    support_ok(lth_gp_cv(ctx, "rbf(a)", table, &target, 1, in, 2, &options, &v, &err), &err);
+    assert_true(isfinite(lth_validation_metrics(v, 0, LTH_NONE)->nlpd));
+    for (size_t i = 0; i < MANY; i++)
+        assert_true(lth_validation_value(v, 0, i) > 0 && lth_validation_value(v, 0, i) < 2);
+    lth_validation_free(v);
+    lth_table_free(table);
+    lth_ctx_free(ctx);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(by_distribution),      cmocka_unit_test(without_any),
         cmocka_unit_test(no_grades_by_chance),  cmocka_unit_test(without_memory),
         cmocka_unit_test(folds_that_cannot_be),
+        cmocka_unit_test(grades_of_one_fold),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
