@@ -415,8 +415,8 @@ static void shorter_rows(void **state) {
     for (size_t i = 0; i < 3; i++) {
         double K[9], L[9];
         problem p, q;
-        support_ok(
-            problem_try(ctx, "sites(seq, align=left, matrix=blosum62)", all[i][0], &p, &err), &err);
+        support_ok(problem_try(ctx, "sites(seq, align=left, matrix=blosum62)", all[i][0], &p, &err),
+                   &err);
         support_ok(problem_try(ctx, "sites(seq, matrix=blosum62)", all[i][1], &q, &err), &err);
         support_ok(lth_gram(p.kernel, p.items, NULL, K, 3, &err), &err);
         support_ok(lth_gram(q.kernel, q.items, NULL, L, 3, &err), &err);

@@ -152,8 +152,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(by_distribution),      cmocka_unit_test(without_any),
         cmocka_unit_test(no_grades_by_chance),  cmocka_unit_test(without_memory),
-        cmocka_unit_test(folds_that_cannot_be),
-        cmocka_unit_test(grades_of_one_fold),
+        cmocka_unit_test(folds_that_cannot_be), cmocka_unit_test(grades_of_one_fold),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
