@@ -21,6 +21,7 @@ static const char *const kernels[] = {
     "ssk(text, order=4)",
     "ssk(text, order=3, gap=0.3, match=0.9, weights=[1,0.5,2])",
     "ssk(text, order=3, sim=cosine)",
+    "ssk(text, order=3, sim=exp, temperature=0.7, rarity=0.1, gap=0.3)", /* three directions */
     "ssk(text, order=2, sim=dot) + normalize(ssk(text, units=chars, order=3))",
     "2 * normalize(ssk(text, order=3, sim=arccos)) + 0.5",
     "rq(normalize(ssk(text, order=3, sim=exp, rarity=0.1, ard=3)))",

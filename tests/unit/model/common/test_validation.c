@@ -148,11 +148,41 @@ static void grades_of_one_fold(void **state) {
     lth_ctx_free(ctx);
 }
 
+/* Of several targets each is judged by its own numbers. */
+static void each_target_by_itself(void **state) {
+    (void)state;
+    const char *targets[] = {"y", "z", "w"};
+    size_t in[20];
+    lth_error err = {0};
+    lth_validation *all = NULL;
+    lth_ctx *ctx = support_context(1);
+    lth_table *table = support_rows(ctx, 0, 20);
+    lth_gp_options options = support_fixed();
+    lth_folds_shuffled(1, 20, 4, in);
+    support_ok(lth_gp_cv(ctx, "rbf(f1..f2)", table, targets, 3, in, 4, &options, &all, &err), &err);
+    for (size_t t = 0; t < 3; t++) {
+        lth_validation *one = NULL;
+        support_ok(
+            lth_gp_cv(ctx, "rbf(f1..f2)", table, &targets[t], 1, in, 4, &options, &one, &err),
+            &err);
+        const lth_metrics *a = lth_validation_metrics(all, t, LTH_NONE);
+        const lth_metrics *b = lth_validation_metrics(one, 0, LTH_NONE);
+        support_near(a->rmse, b->rmse, 1e-9);
+        support_near(a->nlpd, b->nlpd, 1e-9);
+        support_near(a->coverage, b->coverage, 1e-9);
+        lth_validation_free(one);
+    }
+    lth_validation_free(all);
+    lth_table_free(table);
+    lth_ctx_free(ctx);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(by_distribution),      cmocka_unit_test(without_any),
         cmocka_unit_test(no_grades_by_chance),  cmocka_unit_test(without_memory),
-        cmocka_unit_test(folds_that_cannot_be), cmocka_unit_test(grades_of_one_fold),
+        cmocka_unit_test(folds_that_cannot_be), cmocka_unit_test(each_target_by_itself),
+        cmocka_unit_test(grades_of_one_fold),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
