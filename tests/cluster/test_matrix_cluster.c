@@ -161,10 +161,27 @@ static lth__matrix dealt(double diagonal) {
     return A;
 }
 
+/* Each tile of the lower triangle that is this rank's comes once, in the order of columns. */
+static void check_layout(const lth__tiles *T) {
+    size_t own = 0;
+    for (size_t j = 0; j < T->count; j++) {
+        for (size_t i = j; i < T->count; i++) {
+            if (!lth__tiles_mine(T, i, j)) continue;
+            CHECK(own < lth__tiles_own(T), "a tile is missing");
+            lth__own_tile tile = lth__tiles_at(T, own++);
+            CHECK(tile.row == i * T->side && tile.col == j * T->side, "tile %zu is another", own);
+            CHECK(tile.cells == lth__tiles_cells(T, i, j), "tile %zu is elsewhere", own);
+            CHECK(tile.row + tile.rows <= n && tile.rows > 0 && tile.cols > 0, "no tile %zu", own);
+        }
+    }
+    CHECK(own == lth__tiles_own(T), "%zu tiles, not %zu", lth__tiles_own(T), own);
+}
+
 /* ---- Cell by cell ---- */
 
 static void check_cells(void) {
     lth__matrix A = dealt(2), B = on_host(2);
+    check_layout(A.tiles);
     double *w = random_vector(3, n), *x = room(n), *y = room(n), a, b;
     SAME_MATRIX(&A, &B);
     DO(A.table->diagonal(&A, x, &error));

@@ -222,6 +222,17 @@ static void check_kernels(const contexts *c, const conformance_options *o,
     free(W);
 }
 
+/* More rows than a tile of the CPU has, which does what a device cannot. */
+static void check_host_tiles(const contexts *c, const conformance_tables *t) {
+    enum { MANY = 150 };
+    double *W = numbers(MANY * MANY);
+    for (size_t i = 0; i < MANY * MANY; i++) W[i] = conformance_below(1000) / 1000.0;
+    conformance_tables_write(t, 1, MANY, MANY * 3 / 5, true);
+    check_kernel(c, "2 * wd(text, order=2)", t, W);
+    check_kernel(c, "rbf(oligo(text, k=1)) * wd(text, order=2)", t, W);
+    free(W);
+}
+
 /* ---- Models ---- */
 
 enum { MODEL_ROWS = 60, CLASSES = 3 };
@@ -374,6 +385,7 @@ static void run_checks(const conformance_options *o, const contexts *c) {
     conformance_expect(count_names(name) == o->gpus, "\"%s\" are not %zu names", name, o->gpus);
     if (!conformance_expect(conformance_tables_create(&t), "no temporary files")) return;
     check_kernels(c, o, &t);
+    check_host_tiles(c, &t);
     check_models(c, o, &t);
     conformance_svm(c->cpu, c->device[F64], o, &t);
     conformance_tables_remove(&t);

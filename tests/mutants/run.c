@@ -49,7 +49,7 @@ unsigned char *lth__mutants_reached; /* by the test that runs                   
 typedef enum kind {
     TESTS, /* of cmocka                            */
     WHOLE, /* the program is a test                */
-    RANKS  /* the same, which three ranks run      */
+    RANKS  /* the same, which four ranks run       */
 } kind;
 
 enum { MOST_WORDS = 8 };
@@ -157,7 +157,7 @@ static void begin_test(const test *t, int mutant, size_t folder) {
     lth__mutant = now_doing == MEASURE ? -1 : mutant;
     lth__mutants_reached = t->reached;
     asked_for = t;
-    char *words[MOST_WORDS + 1] = {0}, *ranks[] = {"ranks", "-n", "3", words[0], NULL};
+    char *words[MOST_WORDS + 1] = {0}, *ranks[] = {"ranks", "-n", "4", words[0], NULL};
     int count = 0;
     while (count < MOST_WORDS && t->of->words[count])
         words[count] = (char *)t->of->words[count], count++;

@@ -133,6 +133,8 @@ static void test_values(void **state) {
     check_tree("f(x, a=-1e-3)", "(f@1 'x'@3 a@6=-0.001)");
     check_tree("f(x, a=+.5E+2)", "(f@1 'x'@3 a@6=50)");
     check_tree("f(x, a=word)", "(f@1 'x'@3 a@6=word)");
+    check_tree("f(x, a=[1,.5,-.25])", "(f@1 'x'@3 a@6=[1 0.5 -0.25])");
+    check_tree("f(x, a=[.5, .25])", "(f@1 'x'@3 a@6=[0.5 0.25])");
     check_tree("f(x, a=[])", "(f@1 'x'@3 a@6=[])");
     check_tree("f(x, a=[]!)", "(f@1 'x'@3 a@6=[]!)");
     check_tree("f(x, a=[1, 2!,$t,$u=3,w])", "(f@1 'x'@3 a@6=[1 2! $t $u=3 w])");

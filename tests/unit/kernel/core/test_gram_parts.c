@@ -15,6 +15,7 @@
 #include "fixture.h"
 #include "kernel/core/gram.h"
 #include "kernel/core/store.h"
+#include "kernel/core/work.h"
 
 enum { N = 150, MOST_PARAMS = 128 };
 
@@ -201,6 +202,7 @@ static void check_side(session *s, const sample *what, size_t side) {
     assert_int_equal(lth__gram_values_parts(s->gram, values.parts, values.count, NULL), LTH_OK);
     for (size_t k = 0; k < values.count; k++)
         check_cells(s, &values.parts[k], what->exact ? 0 : 1e-12);
+    assert_true(!s->gram->parts.memo == !lth__memo_wanted(&s->gram->w.eval)); /* as there is room */
     put_weights(s, &weights);
     assert_int_equal(lth__gram_pull_parts(s->gram, weights.parts, weights.count, partial, NULL),
                      LTH_OK);

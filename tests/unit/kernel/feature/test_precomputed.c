@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "gp_support.h"
+#include "hostile.h"
 
 enum { ROWS = 24, NEW = 7, WIDTH = ROWS + 1 };
 static const char own[] = "2 * precomputed(k1..k25)";
@@ -211,6 +212,32 @@ static void refused(void **state) {
     close_data(d);
 }
 
+/* Each row knows which one it is: a column of the matrix, which a file must not make up. */
+static void damaged_files(void **state) {
+    (void)state;
+    data *d = open_data();
+    lth_error err = {0};
+    lth_gp_options options = support_fixed();
+    lth_gp *gp = support_fit(ctx, own, d->matrix, 1, &options);
+    support_ok(lth_gp_save(gp, "test_precomputed.model", &err), &err);
+    lth_gp_free(gp);
+    enum { INDEX = WIDTH, STRIDE = WIDTH + 1 };
+    const hostile_change changes[] = {
+        {"field.0.values", .at = INDEX, .number = ROWS},
+        {"field.0.values", .at = INDEX, .number = -1},
+        {"field.0.values", .at = INDEX, .number = 0.5},
+        {"field.0.values", .at = INDEX, .number = 1e18},
+        {"field.0.values", .at = 5 * STRIDE + INDEX, .number = ROWS},
+        {"field.0.values", .at = 3, .number = NAN},
+        {"field.0.values", .at = STRIDE, .number = INFINITY},
+    };
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++)
+        hostile_refused(ctx, "test_precomputed.model", &changes[i], hostile_gp);
+    remove("hostile");
+    remove("test_precomputed.model");
+    close_data(d);
+}
+
 int main(void) {
     ctx = support_context(2);
     const struct CMUnitTest tests[] = {
@@ -219,6 +246,7 @@ int main(void) {
         cmocka_unit_test(folds_and_machines),
         cmocka_unit_test(reasons),
         cmocka_unit_test(refused),
+        cmocka_unit_test(damaged_files),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     lth_ctx_free(ctx);

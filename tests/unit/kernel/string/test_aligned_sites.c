@@ -407,17 +407,22 @@ static void files_refused(void **state) {
 static void shorter_rows(void **state) {
     (void)state;
     lth_error err = {0};
-    double K[9], L[9];
-    problem p, q;
-    support_ok(
-        problem_try(ctx, "sites(seq, align=left, matrix=blosum62)", "seq\nACD\nAC\nA\n", &p, &err),
-        &err);
-    support_ok(problem_try(ctx, "sites(seq, matrix=blosum62)", "seq\nACD\nAC-\nA--\n", &q, &err),
-               &err);
-    support_ok(lth_gram(p.kernel, p.items, NULL, K, 3, &err), &err);
-    support_ok(lth_gram(q.kernel, q.items, NULL, L, 3, &err), &err);
-    assert_memory_equal(K, L, sizeof K);
-    problem_close(&p), problem_close(&q);
+    static const char *const all[][2] = {
+        {"seq\nACD\nAC\nA\n", "seq\nACD\nAC-\nA--\n"},
+        {"seq\nACDE\nAC\nACAC\n", "seq\nACDE\nAC--\nACAC\n"}, /* the last begins behind "AC" */
+        {"seq\nA\nACDE\nACDA\n", "seq\nA---\nACDE\nACDA\n"},
+    };
+    for (size_t i = 0; i < 3; i++) {
+        double K[9], L[9];
+        problem p, q;
+        support_ok(problem_try(ctx, "sites(seq, align=left, matrix=blosum62)", all[i][0], &p, &err),
+                   &err);
+        support_ok(problem_try(ctx, "sites(seq, matrix=blosum62)", all[i][1], &q, &err), &err);
+        support_ok(lth_gram(p.kernel, p.items, NULL, K, 3, &err), &err);
+        support_ok(lth_gram(q.kernel, q.items, NULL, L, 3, &err), &err);
+        assert_memory_equal(K, L, sizeof K);
+        problem_close(&p), problem_close(&q);
+    }
 }
 
 /* ---- Models ---- */

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "engine/blas.h"
 #include "failing_allocator.h"
 #include "fixture.h"
 #include "model/common/basis.h"
@@ -120,6 +121,31 @@ static void test_left(void **state) {
     free(phi);
     lth__basis_free(b);
 
+    /* So they do where there are many of them, in blocks of which the last one is not full. */
+    enum { MANY = 601 };
+    char *numbers[MANY];
+    for (size_t i = 0; i < MANY; i++) {
+        numbers[i] = calloc(1, 12);
+        for (size_t digit = i + 1, k = 0; digit > 0; digit /= 6)
+            numbers[i][k++] = "abcdef"[digit % 6];
+    }
+    const lth_items *many = fixture_encode(&f, (const char *const *)numbers, MANY);
+    for (size_t count = 40; count <= 130; count += 90) {
+        lth__basis *of_many =
+            choose(&f, many, (lth__basis_options){.count = count, .scale = 1.5, .seed = 3});
+        double *selves = malloc(MANY * sizeof *selves), *all = features(of_many, many, selves);
+        left = 0;
+        for (size_t i = 0; i < MANY; i++)
+            left += selves[i] - dot(all + i * count, all + i * count, count);
+        assert_int_equal(of_many->count, count);
+        assert_true(left > 1 && fabs(left - of_many->left) < 1e-9 * MANY);
+        assert_true(fabs(of_many->trace - 1.5 * MANY) < 1e-9);
+        free(selves);
+        free(all);
+        lth__basis_free(of_many);
+    }
+    for (size_t i = 0; i < MANY; i++) free(numbers[i]);
+
     /* More than there are: all rows, and the kernel is exact. */
     b = choose(&f, items, (lth__basis_options){.count = 100, .seed = 7});
     assert_int_equal(b->count, ROWS);
@@ -176,6 +202,42 @@ static void test_used_up(void **state) {
     assert_int_equal(b->count, 1);
     check_nystrom(&f, items, b, 1e-12);
     lth__basis_free(b);
+    fixture_close(&f);
+}
+
+/* How often something with this share of the chances came, of so many times. */
+static void check_share(size_t came, size_t times, double share) {
+    double n = (double)times, off = (double)came - n * share;
+    if (fabs(off) > 5 * sqrt(n * share * (1 - share)))
+        fail_msg("%zu of %zu times, not %g", came, times, share);
+}
+
+/* Rows are drawn by what is left of them after those before. Here K is 9 6 0, 6 5 0, 0 0 1 and an
+ * empty row: after the first row 1 is left of the second, after the second 9 - 36/5 of the first.
+ */
+static void test_shares(void **state) {
+    (void)state;
+    enum { TIMES = 4000 };
+    static const char *const texts[] = {"", "a a a", "a a b", "c"};
+    fixture f = fixture_open("bow(text)", NULL);
+    const lth_items *items = fixture_encode(&f, texts, 4);
+    size_t first[4] = {0}, missing[4] = {0};
+    for (uint64_t seed = 0; seed < TIMES; seed++) {
+        lth__basis *b = choose(&f, items, (lth__basis_options){.count = 1, .seed = seed});
+        first[b->row[0]]++;
+        lth__basis_free(b);
+        b = choose(&f, items, (lth__basis_options){.count = 2, .seed = seed});
+        assert_int_equal(b->count, 2);
+        missing[6 - b->row[0] - b->row[1]]++;
+        lth__basis_free(b);
+    }
+    assert_int_equal(first[0], 0);
+    check_share(first[1], TIMES, 9. / 15);
+    check_share(first[2], TIMES, 5. / 15);
+    check_share(first[3], TIMES, 1. / 15);
+    check_share(missing[3], TIMES, 9. / 15 * 1 / 2 + 5. / 15 * 1.8 / 2.8);
+    check_share(missing[2], TIMES, 9. / 15 * 1 / 2 + 1. / 15 * 9 / 14);
+    check_share(missing[1], TIMES, 5. / 15 * 1 / 2.8 + 1. / 15 * 5 / 14);
     fixture_close(&f);
 }
 
@@ -261,6 +323,8 @@ static void test_allocations(void **state) {
     fixture f = fixture_open(kernel, NULL);
     const lth_items *items = fixture_encode(&f, texts, 5);
     lth__basis_options options = {.count = 4, .seed = 1};
+    const lth__blas *blas; /* is loaded once */
+    assert_int_equal(lth__blas_get(&blas, NULL), LTH_OK);
     size_t n = 1;
     for (;; n++) {
         lth__basis *b = NULL;
@@ -310,6 +374,7 @@ int main(void) {
         cmocka_unit_test(test_left),
         cmocka_unit_test(test_equal_and_empty_rows),
         cmocka_unit_test(test_used_up),
+        cmocka_unit_test(test_shares),
         cmocka_unit_test(test_no_variance),
         cmocka_unit_test(test_renew),
         cmocka_unit_test(test_same_for_any_threads),

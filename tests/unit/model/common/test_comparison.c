@@ -21,8 +21,8 @@ static const lth_compared *figure_of(const lth_comparison *c, size_t model, cons
     return NULL;
 }
 
-static lth_comparison *compare(unsigned threads, const double *y, double *a, double *b, size_t rows,
-                               size_t resamples, uint64_t seed) {
+static lth_comparison *compare_at(double level, unsigned threads, const double *y, double *a,
+                                  double *b, size_t rows, size_t resamples, uint64_t seed) {
     lth_error err = {0};
     lth_ctx *ctx = support_context(threads);
     lth_comparison *c = NULL;
@@ -30,11 +30,49 @@ static lth_comparison *compare(unsigned threads, const double *y, double *a, dou
     lth_compare_options_init(&options);
     options.resamples = resamples;
     options.seed = seed;
+    options.level = level;
     lth_gp_prediction of[2] = {{.y = y, .point = a}, {.y = y, .point = b}};
     const lth_gp_prediction *from[] = {&of[0], &of[1]};
     support_ok(lth_compare_numbers(ctx, from, sizeof *of, 2, rows, &options, &c, &err), &err);
     lth_ctx_free(ctx);
     return c;
+}
+
+static lth_comparison *compare(unsigned threads, const double *y, double *a, double *b, size_t rows,
+                               size_t resamples, uint64_t seed) {
+    return compare_at(0.95, threads, y, a, b, rows, resamples, seed);
+}
+
+typedef struct limits {
+    double lower, upper;
+} limits;
+
+static limits limits_at(double level, uint64_t seed) {
+    const double y[] = {0, 0, 0, 0};
+    double a[] = {1, 4, 2, 0}, b[] = {3, 3.5, 3, 1};
+    lth_comparison *c = compare_at(level, 1, y, a, b, 4, 3, seed);
+    const lth_compared *f = figure_of(c, 1, "mae");
+    limits found = {f->lower, f->upper};
+    lth_comparison_free(c);
+    return found;
+}
+
+/* Between the nearest two of the resamples, in proportion: of three, the outer ones are the limits
+ * of all, and the third one those of nothing. */
+static void levels(void **state) {
+    (void)state;
+    size_t apart = 0;
+    for (uint64_t seed = 1; seed <= 10; seed++) {
+        limits all = limits_at(1 - 1e-14, seed), middle = limits_at(1e-14, seed);
+        limits half = limits_at(0.5, seed), most = limits_at(0.8, seed);
+        support_near(middle.upper, middle.lower, 1e-12);
+        support_near(half.lower, 0.5 * all.lower + 0.5 * middle.lower, 1e-12);
+        support_near(half.upper, 0.5 * all.upper + 0.5 * middle.lower, 1e-12);
+        support_near(most.lower, 0.8 * all.lower + 0.2 * middle.lower, 1e-12);
+        support_near(most.upper, 0.8 * all.upper + 0.2 * middle.lower, 1e-12);
+        apart += all.lower < middle.lower && middle.lower < all.upper;
+    }
+    assert_true(apart > 3);
 }
 
 /* Three rows have 27 resamples, all as probable. */
@@ -191,9 +229,9 @@ static void each_place_fails(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_resamples),    cmocka_unit_test(same),
-        cmocka_unit_test(of_labels),        cmocka_unit_test(refused),
-        cmocka_unit_test(each_place_fails),
+        cmocka_unit_test(levels),  cmocka_unit_test(all_resamples),
+        cmocka_unit_test(same),    cmocka_unit_test(of_labels),
+        cmocka_unit_test(refused), cmocka_unit_test(each_place_fails),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

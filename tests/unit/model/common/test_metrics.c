@@ -54,6 +54,14 @@ static void one_row(void **state) {
     assert_true(m.r == 0 && m.r2 == 0 && m.coverage == 1);
 }
 
+/* What is as sure as can be, and right, is covered. */
+static void at_the_edge(void **state) {
+    (void)state;
+    static const double sure[] = {0, 0, 0, 0};
+    assert_true(metrics_of(y, y, sure, 4).coverage == 1);
+    assert_true(metrics_of(y, mean, sure, 4).coverage == 0.25); /* the second is right */
+}
+
 static void no_deviations(void **state) {
     (void)state;
     lth_metrics m = metrics_of(y, mean, NULL, 4);
@@ -170,12 +178,19 @@ static void no_folds_are_one(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(worked_out_by_hand),   cmocka_unit_test(one_row),
-        cmocka_unit_test(no_deviations),        cmocka_unit_test(no_rows),
-        cmocka_unit_test(perfect_predictions),  cmocka_unit_test(constant_sides),
-        cmocka_unit_test(edge_of_the_interval), cmocka_unit_test(sizes_differ_by_one),
-        cmocka_unit_test(same_seed_same_folds), cmocka_unit_test(known_folds),
-        cmocka_unit_test(folds_are_even),       cmocka_unit_test(no_folds_are_one),
+        cmocka_unit_test(worked_out_by_hand),
+        cmocka_unit_test(one_row),
+        cmocka_unit_test(at_the_edge),
+        cmocka_unit_test(no_deviations),
+        cmocka_unit_test(no_rows),
+        cmocka_unit_test(perfect_predictions),
+        cmocka_unit_test(constant_sides),
+        cmocka_unit_test(edge_of_the_interval),
+        cmocka_unit_test(sizes_differ_by_one),
+        cmocka_unit_test(same_seed_same_folds),
+        cmocka_unit_test(known_folds),
+        cmocka_unit_test(folds_are_even),
+        cmocka_unit_test(no_folds_are_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -97,6 +97,34 @@ static void near(double got, double wanted, double tolerance) {
     if (!(fabs(got - wanted) <= tolerance)) fail_msg("%.17g, not %.17g", got, wanted);
 }
 
+/* |x - 0.3| + 3 |y + 0.1| + 0.1 |x - y|: kinks, at which the search finds no step that is long
+ * enough. */
+static lth_status kinks(void *user, const double *x, double *f, double *g, lth_error *err) {
+    LTH_TRY(fails_now(user, err));
+    double a = x[0] - 0.3, b = x[1] + 0.1, c = x[0] - x[1];
+    *f = fabs(a) + 3 * fabs(b) + 0.1 * fabs(c);
+    g[0] = copysign(1, a) + copysign(0.1, c);
+    g[1] = copysign(3, b) - copysign(0.1, c);
+    return LTH_OK;
+}
+
+/* Where it ends is where it was best, and not where it looked last. */
+static void ends_at_the_best(void **state) {
+    (void)state;
+    size_t not_converged = 0;
+    for (size_t start = 0; start < 40; start++) {
+        run r = {.stop_at = start % 4 == 0 ? 2 : 0}, own = {0};
+        lth__minimum m;
+        double f, g[2], x[] = {cos((double)start) * 2, sin(2. * (double)start) * 3};
+        double lo[] = {-9, -9}, hi[] = {9, 9};
+        assert_int_equal(lth__minimise(2, x, lo, hi, &precise, kinks, told, &r, &m, NULL), LTH_OK);
+        assert_int_equal(kinks(&own, x, &f, g, NULL), LTH_OK);
+        assert_true(f == m.f);
+        not_converged += !m.converged;
+    }
+    assert_true(not_converged > 10);
+}
+
 static void free_quadratic(void **state) {
     (void)state;
     run r = {0};
@@ -264,11 +292,17 @@ static void without_a_listener(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(free_quadratic),      cmocka_unit_test(active_bounds),
-        cmocka_unit_test(starts_outside),      cmocka_unit_test(banana),
-        cmocka_unit_test(infinite_region),     cmocka_unit_test(wild_region),
-        cmocka_unit_test(infinite_everywhere), cmocka_unit_test(stopped_by_the_callback),
-        cmocka_unit_test(few_iterations),      cmocka_unit_test(failure_is_passed_on),
+        cmocka_unit_test(ends_at_the_best),
+        cmocka_unit_test(free_quadratic),
+        cmocka_unit_test(active_bounds),
+        cmocka_unit_test(starts_outside),
+        cmocka_unit_test(banana),
+        cmocka_unit_test(infinite_region),
+        cmocka_unit_test(wild_region),
+        cmocka_unit_test(infinite_everywhere),
+        cmocka_unit_test(stopped_by_the_callback),
+        cmocka_unit_test(few_iterations),
+        cmocka_unit_test(failure_is_passed_on),
         cmocka_unit_test(without_a_listener),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

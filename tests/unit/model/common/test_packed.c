@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "base/random.h"
+#include "engine/blas.h"
 #include "failing_allocator.h"
 #include "model/common/linalg.h"
 #include "model/common/matrix.h"
@@ -446,6 +447,8 @@ static void test_allocations_may_fail(void **state) {
     lth__random random;
     lth__random_seed(&random, 8);
     double *A = random_definite(&random, n), *x = random_numbers(&random, n), *y = room(n);
+    const lth__blas *blas; /* is loaded once */
+    assert_int_equal(lth__blas_get(&blas, NULL), LTH_OK);
     lth_status status = LTH_ENOMEM;
     for (k = 1; status != LTH_OK; k++) {
         lth__packed p = pack(n, A, LTH_F64);

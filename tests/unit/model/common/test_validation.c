@@ -97,12 +97,92 @@ static void without_memory(void **state) {
     fail_each(try_it, NULL, false, 20);
 }
 
+/* Of either kind of model. */
+static void folds_that_cannot_be(void **state) {
+    (void)state;
+    static const struct {
+        size_t fold[ROWS];
+        const char *why;
+    } cases[] = {{{0, 0, 2, 2}, "fold 2 is empty, or holds all rows"},
+                 {{2, 2, 2, 2}, "fold 1 is empty, or holds all rows"},
+                 {{0, 0, 0, 0}, "fold 1 is empty, or holds all rows"},
+                 {{0, 1, 2, 3}, "row 4 is in fold 4 of 3"}};
+    const char *target = "y";
+    lth_ctx *ctx = support_context(1);
+    lth_table *table = support_table(ctx, "text\ty\na\t1\nb\t2\na b\t3\nb c\t2\n");
+    for (size_t i = 0; i < 2 * sizeof cases / sizeof *cases; i++) {
+        const size_t *of = cases[i / 2].fold;
+        lth_error err = {0};
+        lth_validation *v = NULL;
+        assert_int_equal(
+            i % 2 ? lth_svm_cv(ctx, "bow(text)", table, &target, 1, of, 3, NULL, &v, &err)
+                  : lth_gp_cv(ctx, "bow(text)", table, &target, 1, of, 3, NULL, &v, &err),
+            LTH_EARG);
+        assert_string_equal(err.message, cases[i / 2].why);
+        assert_null(v);
+    }
+    lth_table_free(table);
+    lth_ctx_free(ctx);
+}
+
+/* A grade that only the rows of one fold have: its model knows of it all the same. */
+static void grades_of_one_fold(void **state) {
+    (void)state;
+    enum { MANY = 12 };
+    const char *target = "y";
+    size_t in[MANY];
+    lth_error err = {0};
+    lth_validation *v = NULL;
+    lth_ctx *ctx = support_context(1);
+    lth_table *table = support_table(ctx, "a\ty\n1\t2\n2\t0\n3\t1\n4\t0\n5\t1\n6\t0\n7\t1\n"
+                                          "8\t0\n9\t1\n10\t0\n11\t1\n12\t0\n");
+    lth_gp_options options = support_fixed();
+    options.likelihood = LTH_ORDINAL;
+    for (size_t i = 0; i < MANY; i++) in[i] = i / 3 % 2;
+    support_ok(lth_gp_cv(ctx, "rbf(a)", table, &target, 1, in, 2, &options, &v, &err), &err);
+    assert_true(isfinite(lth_validation_metrics(v, 0, LTH_NONE)->nlpd));
+    for (size_t i = 0; i < MANY; i++)
+        assert_true(lth_validation_value(v, 0, i) > 0 && lth_validation_value(v, 0, i) < 2);
+    lth_validation_free(v);
+    lth_table_free(table);
+    lth_ctx_free(ctx);
+}
+
+/* Of several targets each is judged by its own numbers. */
+static void each_target_by_itself(void **state) {
+    (void)state;
+    const char *targets[] = {"y", "z", "w"};
+    size_t in[20];
+    lth_error err = {0};
+    lth_validation *all = NULL;
+    lth_ctx *ctx = support_context(1);
+    lth_table *table = support_rows(ctx, 0, 20);
+    lth_gp_options options = support_fixed();
+    lth_folds_shuffled(1, 20, 4, in);
+    support_ok(lth_gp_cv(ctx, "rbf(f1..f2)", table, targets, 3, in, 4, &options, &all, &err), &err);
+    for (size_t t = 0; t < 3; t++) {
+        lth_validation *one = NULL;
+        support_ok(
+            lth_gp_cv(ctx, "rbf(f1..f2)", table, &targets[t], 1, in, 4, &options, &one, &err),
+            &err);
+        const lth_metrics *a = lth_validation_metrics(all, t, LTH_NONE);
+        const lth_metrics *b = lth_validation_metrics(one, 0, LTH_NONE);
+        support_near(a->rmse, b->rmse, 1e-9);
+        support_near(a->nlpd, b->nlpd, 1e-9);
+        support_near(a->coverage, b->coverage, 1e-9);
+        lth_validation_free(one);
+    }
+    lth_validation_free(all);
+    lth_table_free(table);
+    lth_ctx_free(ctx);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(by_distribution),
-        cmocka_unit_test(without_any),
-        cmocka_unit_test(no_grades_by_chance),
-        cmocka_unit_test(without_memory),
+        cmocka_unit_test(by_distribution),      cmocka_unit_test(without_any),
+        cmocka_unit_test(no_grades_by_chance),  cmocka_unit_test(without_memory),
+        cmocka_unit_test(folds_that_cannot_be), cmocka_unit_test(each_target_by_itself),
+        cmocka_unit_test(grades_of_one_fold),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

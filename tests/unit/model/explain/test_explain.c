@@ -334,6 +334,39 @@ static void test_fragments(void **state) {
     lth_gp_free(gp);
 }
 
+/* A node has what the fragments below it make: of the root S -> A A B, where B is another one, that
+ * is d (alpha + d)^2 alpha, and of each A, which meets two others, 2 d. */
+static void test_nodes(void **state) {
+    (void)state;
+    static const struct {
+        const char *kernel;
+        double d, alpha;
+    } cases[] = {{"sstk(tree, decay=0.6, alpha=0.3)", 0.6, 0.3},
+                 {"2 * sstk(tree, decay=0.5)", 0.5, 1},
+                 {"stk(tree, decay=0.7)", 0.7, 0}};
+    lth_table *table = support_table(ctx, "tree\ty\n(S (A a) (A a) (B c))\t2\n(T (C c))\t-1\n");
+    lth_table *new = support_table(ctx, "tree\n(S (A a) (A a) (B b))\n");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        lth_gp_options options = support_fixed();
+        double d = cases[i].d, alpha = cases[i].alpha;
+        lth_gp *gp = support_fit(ctx, cases[i].kernel, table, 1, &options);
+        lth_reasons *r = explain_new(gp, new, 0, 0);
+        static const char *const text[] = {"S", "A", "a", "A", "a", "B", "b"};
+        const double wanted[] = {d * (alpha + d) * (alpha + d) * alpha, 2 * d, 0, 2 * d, 0, 0, 0};
+        assert_int_equal(lth_reasons_summarise(r)->parts, 7);
+        double unit = lth_reasons_part_at(r, 1)->weight / (2 * d);
+        assert_true(unit > 0);
+        for (size_t k = 0; k < 7; k++) {
+            assert_string_equal(lth_reasons_part_at(r, k)->text, text[k]);
+            support_near(lth_reasons_part_at(r, k)->weight, unit * wanted[k], 1e-12);
+        }
+        lth_reasons_free(r);
+        lth_gp_free(gp);
+    }
+    lth_table_free(table);
+    lth_table_free(new);
+}
+
 /* f1 and f2 are one part each, whichever kernels read them. */
 static void test_numbers_are_joined(void **state) {
     (void)state;
@@ -459,6 +492,7 @@ int main(void) {
         cmocka_unit_test(test_tokens_by_enumeration),
         cmocka_unit_test(test_soft_patterns_add_up),
         cmocka_unit_test(test_fragments),
+        cmocka_unit_test(test_nodes),
         cmocka_unit_test(test_numbers_are_joined),
         cmocka_unit_test(test_places),
         cmocka_unit_test(test_planted_pattern),

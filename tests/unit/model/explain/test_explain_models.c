@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "explain_support.h"
+#include "model/gp/gp.h"
 
 static lth_ctx *ctx;
 
@@ -62,10 +63,55 @@ static void test_rows(void **state) {
     lth_gp_free(gp);
 }
 
+static lth_reasons *explain_rows(lth_gp *gp, const lth_table *new, size_t rows, size_t nearest) {
+    lth_error err = {0};
+    lth_reasons *r = NULL;
+    lth_explain_options options;
+    lth_explain_options_init(&options);
+    options.patterns = 0;
+    options.rows = rows;
+    options.nearest = nearest;
+    support_ok(lth_gp_explain(gp, new, 0, &options, &r, &err), &err);
+    return r;
+}
+
+/* A short list is the beginning of a long one, which is in order. */
+static void test_lists_of_rows(void **state) {
+    (void)state;
+    enum { ALL = 150 };
+    static const size_t counts[] = {1, 2, 5, 17, 64, 65, 100};
+    lth_table *table = support_rows(ctx, 0, ALL), *new = support_rows(ctx, ALL, 1);
+    lth_gp_options options = support_fixed();
+    lth_gp *gp = support_fit(ctx, "normalize(ssk(text, order=2)) + rbf(f1)", table, 1, &options);
+    for (int nearest = 0; nearest < 2; nearest++) {
+        lth_reasons *all = explain_rows(gp, new, nearest ? 0 : ALL, nearest ? ALL : 0);
+        assert_int_equal(lth_reasons_summarise(all)->rows, ALL);
+        for (size_t i = 1; i < ALL; i++) {
+            lth_reasons_row a = *lth_reasons_row_at(all, i - 1), b = *lth_reasons_row_at(all, i);
+            double rank[] = {nearest ? a.similarity : fabs(a.weight),
+                             nearest ? b.similarity : fabs(b.weight)};
+            assert_true(rank[0] > rank[1] || (rank[0] == rank[1] && a.row < b.row));
+        }
+        for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) {
+            lth_reasons *some =
+                explain_rows(gp, new, nearest ? 0 : counts[k], nearest ? counts[k] : 0);
+            assert_int_equal(lth_reasons_summarise(some)->rows, counts[k]);
+            for (size_t i = 0; i < counts[k]; i++)
+                assert_int_equal(lth_reasons_row_at(some, i)->row, lth_reasons_row_at(all, i)->row);
+            lth_reasons_free(some);
+        }
+        lth_reasons_free(all);
+    }
+    lth_table_free(table);
+    lth_table_free(new);
+    lth_gp_free(gp);
+}
+
 static void test_row_text(void **state) {
     (void)state;
     lth_gp *gp =
         explain_fit(ctx, "ssk(text, units=chars) + sstk(tree) + linear(f1..f2)", "y", NULL);
+    assert_string_equal(lth_gp_row_text(gp, 6, 0), ""); /* also before any other */
     assert_string_equal(lth_gp_row_text(gp, 3, 0), "good");
     assert_string_equal(lth_gp_row_text(gp, 2, 1), "(S (A (C a)) (B b))");
     assert_string_equal(lth_gp_row_text(gp, 2, 2), "3 -1");
@@ -127,7 +173,65 @@ static void test_rounding(void **state) {
     }
 }
 
+/* As many as are asked for of either sign, whichever leaf they are of. */
+static void test_patterns_of_leaves(void **state) {
+    (void)state;
+    enum { FEW = 25 };
+    lth_error err = {0};
+    lth_table *table = support_rows(ctx, 0, 150);
+    lth_gp_options options = support_fixed();
+    lth_gp *gp =
+        support_fit(ctx, "ngrams(text, n=3, units=words) + 1e-6 * ngrams(text, n=1, units=words)",
+                    table, 1, &options);
+    lth_reasons *few = NULL, *all = NULL;
+    support_ok(lth_gp_patterns(gp, 0, FEW, &few, &err), &err);
+    support_ok(lth_gp_patterns(gp, 0, 100000, &all, &err), &err);
+    size_t last = lth_reasons_summarise(all)->patterns - 1;
+    assert_true(last > 4 * FEW);
+    assert_int_equal(lth_reasons_summarise(few)->patterns, 2 * FEW);
+    for (size_t i = 0; i < FEW; i++) {
+        const lth_reasons_pattern *up = lth_reasons_pattern_at(all, i);
+        const lth_reasons_pattern *down = lth_reasons_pattern_at(all, last - i);
+        assert_true(up->weight > 0 && down->weight < 0);
+        support_near(lth_reasons_pattern_at(few, i)->weight, up->weight, 1e-12);
+        support_near(lth_reasons_pattern_at(few, 2 * FEW - 1 - i)->weight, down->weight, 1e-12);
+    }
+    lth_reasons_free(few);
+    lth_reasons_free(all);
+    lth_gp_free(gp);
+    lth_table_free(table);
+}
+
+/* Where no row weighs anything, no pattern does. */
+static void test_no_weights(void **state) {
+    (void)state;
+    lth_error err = {0};
+    lth_table *table = support_table(ctx, "text\ty\na b\t3\nb c\t3\nc d a\t3\n");
+    lth_gp_options options = support_fixed();
+    lth_gp *gp = support_fit(ctx, "bow(text)", table, 1, &options);
+    lth_reasons *r = NULL;
+    support_ok(lth_gp_patterns(gp, 0, 10, &r, &err), &err);
+    assert_int_equal(lth_reasons_summarise(r)->patterns, 0);
+    lth_reasons_free(r);
+    lth_gp_free(gp);
+    lth_table_free(table);
+}
+
 /* ---- Labels ---- */
+
+/* The standard deviation of f before any row was seen. */
+static void prior_of_each(const lth_gp *gp, const lth_table *table, double *prior) {
+    lth_error err = {0};
+    lth_encoder *encoder = NULL;
+    lth_items *items = NULL;
+    support_ok(lth_encoder_create(ctx, gp->kernel, &encoder, &err), &err);
+    support_ok(lth_encode(encoder, table, &items, &err), &err);
+    support_ok(lth_gram_diagonal(gp->kernel, items, prior, &err), &err);
+    for (size_t i = 0; i < lth_items_count(items); i++)
+        prior[i] = sqrt(lth__gp_scale(gp) * prior[i] + gp->mean->variance);
+    lth_items_free(items);
+    lth_encoder_free(encoder);
+}
 
 static void test_classes(void **state) {
     (void)state;
@@ -136,7 +240,8 @@ static void test_classes(void **state) {
     for (size_t t = 0; t < 2; t++) {
         lth_gp *gp = explain_fit(ctx, "ssk(text, order=2)", targets[t], NULL);
         size_t classes = lth_gp_classes(gp);
-        double *p = support_classify(gp, new);
+        double *p = support_classify(gp, new), prior[EXPLAIN_NEW_ROWS];
+        prior_of_each(gp, new, prior);
         for (size_t row = 0; row < EXPLAIN_NEW_ROWS; row++) {
             double mean[3];
             for (size_t c = 0; c < classes; c++) {
@@ -147,6 +252,7 @@ static void test_classes(void **state) {
                 support_near(s.baseline + explain_sum(r), s.mean, 1e-9);
                 assert_true(s.exact && s.distance > 0 && s.prior >= s.distance);
                 assert_true(isnan(s.sd) && isnan(s.noise));
+                support_near(s.prior, prior[row], 1e-12);
                 if (s.rows > 0) assert_non_null(lth_reasons_row_at(r, 0)->label);
                 lth_reasons_free(r);
             }
@@ -183,7 +289,9 @@ static void test_svm(void **state) {
                  {"ssk(text, order=2)", "y", LTH_SVM_KERNEL},
                  {"bow(text)", "kind", LTH_SVM_LINEAR},
                  {"normalize(tfidf(text)) + 2 * ngrams(text, n=2)", "three", LTH_SVM_LINEAR},
-                 {"approx_ssk(text, n=2)", "y", LTH_SVM_LINEAR}};
+                 {"approx_ssk(text, n=2)", "y", LTH_SVM_LINEAR},
+                 {"gkm(text, l=3, k=2)", "kind", LTH_SVM_LINEAR},
+                 {"2 * gkm(text, l=2, k=[1,2], units=words) + bow(text)", "y", LTH_SVM_LINEAR}};
     lth_error err = {0};
     lth_table *new = support_table(ctx, explain_new_lines);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -304,9 +412,12 @@ static void test_mistakes(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_lists_of_rows),
         cmocka_unit_test(test_row_text),
         cmocka_unit_test(test_range),
         cmocka_unit_test(test_rounding),
+        cmocka_unit_test(test_no_weights),
+        cmocka_unit_test(test_patterns_of_leaves),
         cmocka_unit_test(test_classes),
         cmocka_unit_test(test_svm),
         cmocka_unit_test(test_model_is_left_alone),

@@ -479,10 +479,13 @@ static void damaged_files(void **state) {
 
 /* ---- What cannot be ---- */
 
-static size_t steps, last_step;
+enum { MOST_TOLD = 1000 };
+static size_t steps, last_step, told[MOST_TOLD];
 
 static int stop(void *user, const lth_gp_step *step) {
-    (void)user, (void)step;
+    (void)user;
+    assert_true(steps < MOST_TOLD);
+    told[steps] = step->evaluations;
     return ++steps >= last_step;
 }
 
@@ -495,6 +498,9 @@ static void interrupted(void **state) {
     lth_gp_free(fit(kernel, &options));
     size_t all = steps;
     assert_true(all > 4 + 2); /* the draws, and the variables */
+    /* Two evaluations for each variable, one for each draw. */
+    for (size_t i = all - 6; i < all; i++)
+        assert_int_equal(told[i] - told[i - 1], i < all - 4 ? 2 : 1);
     for (last_step = 1; last_step <= all; last_step++) {
         steps = 0;
         lth_gp *gp = fit(kernel, &options);

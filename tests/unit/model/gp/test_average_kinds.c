@@ -28,7 +28,7 @@ static const char kernel[] = "rbf(f1, variance=1!)";
 
 /* Two waves with noise; of the second every third number is missing. */
 static lth_table *make_rows(size_t count, double from, double to, uint64_t seed) {
-    char text[8192] = "f1\ty\tz\tlabel\n", second[32];
+    char text[8192] = "f1\ty\tz\tw\tlabel\n", second[32];
     lth__random random;
     lth__random_seed(&random, seed);
     for (size_t i = 0; i < count; i++) {
@@ -37,8 +37,8 @@ static lth_table *make_rows(size_t count, double from, double to, uint64_t seed)
         double z = cos(x) - 0.7 * y + 0.2 * lth__random_normal(&random);
         size_t length = strlen(text);
         snprintf(second, sizeof second, "%.6f", z);
-        snprintf(text + length, sizeof text - length, "%.6f\t%.6f\t%s\t%s\n", x, y,
-                 i % 3 == 0 ? "" : second, y > 0 ? "up" : "down");
+        snprintf(text + length, sizeof text - length, "%.6f\t%.6f\t%s\t%.6f\t%s\n", x, y,
+                 i % 3 == 0 ? "" : second, 3 + y * y + x, y > 0 ? "up" : "down");
     }
     return support_table(ctx, text);
 }
@@ -68,7 +68,7 @@ static lth_gp_options asks(size_t average) {
 static lth_gp *fit_targets(const lth_gp_options *options, size_t count) {
     lth_gp *gp = NULL;
     lth_error err = {0};
-    const char *targets[] = {"y", "z"};
+    const char *targets[] = {"y", options->coregion ? "z" : "w"}; /* w has no gaps */
     support_ok(lth_gp_fit(ctx, kernel, rows, targets, count, options, &gp, &err), &err);
     return gp;
 }
@@ -81,7 +81,7 @@ static lth_gp *fit(const lth_gp_options *options) {
 
 static void near_each_other(lth_gp *a, lth_gp *b, double tolerance) {
     double *p = support_predict(a, new_rows, false), *q = support_predict(b, new_rows, false);
-    for (size_t k = 0; k < 2 * NEW; k++) support_near(p[k], q[k], tolerance);
+    for (size_t k = 0; k < 2 * a->target_count * NEW; k++) support_near(p[k], q[k], tolerance);
     free(p);
     free(q);
     lth_gp_free(a);
@@ -92,13 +92,14 @@ static void near_each_other(lth_gp *a, lth_gp *b, double tolerance) {
 static void inducing_rows(void **state) {
     (void)state;
     const lth_likelihood likelihoods[] = {LTH_GAUSSIAN, LTH_STUDENT, LTH_WARPED};
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < 6; i++) {
         lth_gp_options options = asks(DRAWS);
-        options.likelihood = likelihoods[i];
-        lth_gp *whole = fit(&options);
+        size_t targets = 1 + i % 2;
+        options.likelihood = likelihoods[i / 2];
+        lth_gp *whole = fit_targets(&options, targets);
         options.posterior = LTH_POSTERIOR_INDUCING;
         options.inducing = ROWS;
-        lth_gp *few = fit(&options);
+        lth_gp *few = fit_targets(&options, targets);
         assert_int_equal(lth_gp_reported(few)->draws, DRAWS);
         near_each_other(whole, few, 1e-5);
     }
@@ -315,6 +316,25 @@ static void the_best_point_stays(void **state) {
     }
 }
 
+/* A value may be the least that there is, in a file too. */
+static void at_the_least(void **state) {
+    (void)state;
+    const char *target = "y";
+    lth_gp_options options = asks(4);
+    lth_error err = {0};
+    lth_gp *gp = NULL, *again = NULL;
+    support_ok(lth_gp_fit(ctx, "rbf(f1) + 0! * rbf(f1, lengthscale=2!)", rows, &target, 1, &options,
+                          &gp, &err),
+               &err);
+    char *path = support_file("", 0);
+    support_ok(lth_gp_save(gp, path, &err), &err);
+    support_ok(lth_gp_load(ctx, path, &again, &err), &err);
+    assert_int_equal(lth_gp_reported(again)->draws, 4);
+    support_remove(path);
+    lth_gp_free(gp);
+    lth_gp_free(again);
+}
+
 static void damaged_files(void **state) {
     (void)state;
     lth_gp_options options = asks(4);
@@ -323,12 +343,16 @@ static void damaged_files(void **state) {
     lth_error err = {0};
     char *path = support_file("", 0);
     support_ok(lth_gp_save(gp, path, &err), &err);
-    size_t pivot = 1 + 8; /* after the jitter and b */
+    size_t pivot = 1 + 8, each = pivot + 36; /* after the jitter and b; numbers of a draw */
     const hostile_change few[] = {{.name = "draws.kept", .drop = true},
                                   {.name = "draws.kept", .shorter = true},
                                   {.name = "draws.kept", .at = 0, .number = -1},
                                   {.name = "draws.kept", .at = 1, .number = NAN},
-                                  {.name = "draws.kept", .at = pivot, .number = 0.5}};
+                                  {.name = "draws.kept", .at = pivot, .number = 0.5},
+                                  {.name = "draws.kept", .at = pivot + 2, .number = 0.5},
+                                  {.name = "draws.kept", .at = each, .number = -1},
+                                  {.name = "draws.kept", .at = 3 * each + pivot, .number = 0.5},
+                                  {.name = "draws.kept", .at = pivot + 35, .number = 0.5}};
     for (size_t i = 0; i < sizeof few / sizeof *few; i++)
         hostile_refused(ctx, path, &few[i], hostile_gp);
     lth_gp_free(gp);
@@ -383,6 +407,7 @@ int main(void) {
         cmocka_unit_test(from_a_file),
         cmocka_unit_test(any_number_of_threads),
         cmocka_unit_test(the_best_point_stays),
+        cmocka_unit_test(at_the_least),
         cmocka_unit_test(damaged_files),
         cmocka_unit_test(each_allocation_fails),
     };

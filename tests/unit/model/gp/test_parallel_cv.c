@@ -57,6 +57,8 @@ static void take_line(void *user, lth_log_level level, const char *text) {
 typedef struct trial {
     size_t fails_from; /* fits from this one on fail */
     bool patient;      /* each goes on until it is told to stop */
+    bool tells;        /* one of them says something of what is done for all */
+    lth_ctx *for_all;
     double sum[FITS];
 } trial;
 
@@ -77,6 +79,7 @@ static lth_status try_it(void *user, size_t index, lth_ctx *ctx, lth_error *err)
         LTH_TRY(lth__parallel_for(ctx, "inside", 50, NULL, add, part, err));
     } while (t->patient && index > 0);
     for (size_t i = 0; i < 50; i++) t->sum[index] += part[i];
+    if (t->tells && index == 3) lth__log(t->for_all, LTH_LOG_WARNING, "for all");
     lth__log(ctx, LTH_LOG_INFO, "end %zu", index);
     return LTH_OK;
 }
@@ -92,6 +95,7 @@ static lth_status run_trial(trial *t, watcher *w, unsigned threads, unsigned wor
                       .user = t,
                       .done = done};
     w->caller = pthread_self();
+    t->for_all = &ctx;
     lth_status status = lth__fits_run(&fits, err);
     assert_true(ctx.options.user == w && ctx.options.progress == watch);
     assert_null(ctx.loop);
@@ -119,6 +123,23 @@ static void test_fits_take_turns(void **state) {
         assert_string_equal(w.log, first.log);
     }
     assert_memory_equal(first.log, "1fit 0;2end 0;1fit 1;", 20);
+}
+
+/* What is said by the context of all is told too, once, by the caller's thread. */
+static void test_what_is_said_of_all(void **state) {
+    (void)state;
+    for (size_t s = 0; s < SIZES; s++) {
+        watcher w = {0};
+        trial t = {.fails_from = LTH_NONE, .tells = true};
+        bool done[FITS] = {false};
+        lth_error err = {0};
+        support_ok(run_trial(&t, &w, sizes[s][0], sizes[s][1], done, &err), &err);
+        const char *first = strstr(w.log, "1for all;");
+        assert_non_null(first);
+        assert_null(strstr(first + 2, "for all"));
+        assert_int_equal(w.overlaps, 0);
+        assert_int_equal(w.elsewhere, 0);
+    }
 }
 
 static void test_first_failure_counts(void **state) {
@@ -319,6 +340,7 @@ static void test_each_allocation_fails(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fits_take_turns),
+        cmocka_unit_test(test_what_is_said_of_all),
         cmocka_unit_test(test_first_failure_counts),
         cmocka_unit_test(test_cancelling_stops_all),
         cmocka_unit_test(test_how_many),

@@ -136,7 +136,7 @@ static void save_model(const char *target, bool rest) {
     lth_table *table = support_table(ctx, lines);
     lth_svm_options options;
     lth_svm_options_init(&options);
-    options.probability = true;
+    options.probability = strcmp(target, "y") != 0;
     options.one_vs_rest = rest;
     lth_svm *svm = NULL;
     support_ok(lth_svm_fit(ctx, "ssk(text)", table, target, &options, &svm, &err), &err);
@@ -199,6 +199,9 @@ static void test_hostile(void **state) {
     save_model("kind", false);
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++)
         hostile_refused(ctx, "m", &changes[i], hostile_svm);
+    save_model("y", false);
+    hostile_refused(ctx, "m", &(hostile_change){"report", .at = 13, .number = 1}, hostile_svm);
+    save_model("kind", false);
     static const char *const harmless[] = {"field.0.texts", NULL};
     hostile_arrays(ctx, "m", NULL, harmless, hostile_svm);
     unlink("m");

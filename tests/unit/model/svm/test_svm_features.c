@@ -185,6 +185,7 @@ static void test_twin(void **state) {
     spaces s;
     open_spaces(&s, "bow(text)", 0);
     size_t width = s.gram.features.width;
+    assert_int_equal(width, 10); /* words */
     lth__svm_gram dense = {.ctx = ctx, .rows = ROWS, .linear = true};
     dense.features = (lth__svm_features){.rows = ROWS, .width = width};
     dense.features.dense = lth__calloc(ROWS * width, sizeof(float));
