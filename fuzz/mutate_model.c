@@ -165,7 +165,7 @@ static size_t change_file(const lth__tensors *from, uint8_t *data, size_t size, 
     json_t *texts = json_object_get(header, "__metadata__");
     size_t count = json_object_size(header) - 1 + json_object_size(texts) - 3;
     change c = {.seed = seed, .room = room};
-    c.at = next(&c) % count;
+    c.at = next(&c) % (count > 0 ? count : 1);
     sink to = {.at = made, .most = most < ROOM ? most : ROOM};
     lth__tensors_writer *w = lth__tensors_writer_create();
     if (w && put_all(w, &c, from, header) && lth__tensors_write_to(w, take, &to, NULL) == LTH_OK) {

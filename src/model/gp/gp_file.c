@@ -473,11 +473,10 @@ static lth_status load_numbers(const loader *l) {
     LTH_TRY(lth__loader_get(&l->in, "noise", LTH__F64, 1, own + 1, 0, &t));
     memcpy(gp->own, t->data, own * sizeof *gp->own);
     gp->jitter = ((const double *)t->data)[own];
-    bool good = true;
+    bool good = gp->jitter >= 0 && gp->jitter <= 1;
     for (size_t i = 0; i < own; i++) good = good && is_possible(gp, i);
     if (gp->how.coregion > 0) good = good && gp->own[0] > 0 && gp->own[own - 1] > 0;
-    if (gp->likelihood->own_units)
-        good = good && gp->own[own - 1] > 0 && gp->jitter >= 0 && gp->jitter <= 1;
+    if (gp->likelihood->own_units) good = good && gp->own[own - 1] > 0;
     return good ? LTH_OK : lth__loader_damaged(&l->in, "noise");
 }
 

@@ -282,6 +282,7 @@ static void must_be_refused(void **state) {
         {"noise", SET, .at = 0, .value = NAN},
         {"noise", SET, .at = 0, .value = INFINITY},
         {"noise", SET, .at = 1, .value = NAN},
+        {"noise", SET, .at = 1, .value = -1e-10},
         {"report", SHAPE, .rank = 1, .shape = {17}},
         {"report", SHAPE, .rank = 1, .shape = {19}},
         {"report", SET, .at = 0, .value = 1e300},
