@@ -35,6 +35,7 @@ static void read_lines(text *out) {
     lth_error err = {0};
     out->size = 0;
     out->status = LTH_OK;
+    if (in) lth__input_limit(in, MOST, "");
     while (in && line && out->size < MOST &&
            (out->status = lth__input_line(in, &line, &length, &err)) == LTH_OK) {
         if (!line) break;

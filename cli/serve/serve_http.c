@@ -400,7 +400,7 @@ bool http_read(server *s, client *c) {
 void http_refuse(server *s, request *r, unsigned status, const char *why) {
     set_problem(&r->problem, status, "%s", why);
     r->last = true;
-    if (!r->began) is_whole(s, r);
+    if (r->began == 0) is_whole(s, r);
     http_answer(s, r, NULL);
 }
 
