@@ -40,8 +40,8 @@ typedef struct units {
 static units cut(const char *text, size_t length, bool words) {
     units u = {.count = 0};
     for (size_t i = 0; i < length;) {
-        size_t n = words ? strcspn(text + i, " ") : 1;
-        if (i + n > length) n = length - i;
+        const char *space = words ? memchr(text + i, ' ', length - i) : text + i + 1;
+        size_t n = space ? (size_t)(space - (text + i)) : length - i;
         assert_true(u.count < MOST_UNITS && n < 8);
         memcpy(u.unit[u.count++], text + i, n);
         i += n + words;
