@@ -52,6 +52,13 @@ void support_remove(char *path) {
     free(path);
 }
 
+void support_write(const char *path, const void *bytes, size_t length) {
+    FILE *stream = fopen(path, "wb");
+    assert_non_null(stream);
+    assert_int_equal(fwrite(bytes, 1, length, stream), length);
+    assert_int_equal(fclose(stream), 0);
+}
+
 support_bytes support_slurp(const char *path) {
     struct stat info;
     assert_int_equal(stat(path, &info), 0);

@@ -11,6 +11,9 @@ lth_ctx *support_context(unsigned threads);
 char *support_file(const void *bytes, size_t length);
 void support_remove(char *path);
 
+/* A file of this name with these bytes. */
+void support_write(const char *path, const void *bytes, size_t length);
+
 /* All bytes of a file, with room for one more; `data` is freed with free(). */
 typedef struct support_bytes {
     unsigned char *data;

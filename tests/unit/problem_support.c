@@ -2,13 +2,21 @@
 
 #include "gp_support.h"
 
+lth_status problem_of(lth_ctx *ctx, const char *kernel, const lth_table *table, problem *out,
+                      lth_error *err) {
+    *out = (problem){.kernel = NULL};
+    lth_status status = lth_kernel_parse(ctx, kernel, &out->kernel, err);
+    if (status == LTH_OK) status = lth_kernel_resolve(&out->kernel, table, err);
+    if (status == LTH_OK) status = lth_encoder_create(ctx, out->kernel, &out->encoder, err);
+    if (status == LTH_OK) status = lth_encode(out->encoder, table, &out->items, err);
+    return status;
+}
+
 lth_status problem_try(lth_ctx *ctx, const char *kernel, const char *lines, problem *out,
                        lth_error *err) {
-    *out = (problem){.table = support_table(ctx, lines)};
-    lth_status status = lth_kernel_parse(ctx, kernel, &out->kernel, err);
-    if (status == LTH_OK) status = lth_kernel_resolve(&out->kernel, out->table, err);
-    if (status == LTH_OK) status = lth_encoder_create(ctx, out->kernel, &out->encoder, err);
-    if (status == LTH_OK) status = lth_encode(out->encoder, out->table, &out->items, err);
+    lth_table *table = support_table(ctx, lines);
+    lth_status status = problem_of(ctx, kernel, table, out, err);
+    out->table = table;
     return status;
 }
 

@@ -11,6 +11,9 @@ typedef struct problem {
     lth_items *items;
 } problem;
 
+/* Of the rows of a table, which stays the caller's. Close it in any case. */
+lth_status problem_of(lth_ctx *ctx, const char *kernel, const lth_table *table, problem *out,
+                      lth_error *err);
 /* Of tab-separated lines, header first. Close it in any case; support_problem() fails the test
  * where the other one fails. */
 lth_status problem_try(lth_ctx *ctx, const char *kernel, const char *lines, problem *out,

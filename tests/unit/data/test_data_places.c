@@ -4,7 +4,6 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -18,6 +17,7 @@
 #include "data/vectors.h"
 #include "data/zarr.h"
 #include "failing_allocator.h"
+#include "gp_support.h"
 #include "scratch.h"
 
 static lth_status use_arrays(void *user, lth_error *err) {
@@ -57,13 +57,6 @@ static lth_status use_matrix(void *user, lth_error *err) {
     rmdir("m");
     assert_int_equal(access("m", F_OK), -1);
     return status;
-}
-
-static void write_file(const char *name, const char *bytes, size_t size) {
-    FILE *file = fopen(name, "wb");
-    assert_non_null(file);
-    assert_int_equal(fwrite(bytes, 1, size, file), size);
-    assert_int_equal(fclose(file), 0);
 }
 
 static lth_status use_vectors(void *user, lth_error *err) {
@@ -126,9 +119,9 @@ static void vectors(void **state) {
     (void)state;
     static const char plain[] = "cat 1 2\ndog 3 4\n", headed[] = "2 2\ncat 1 2\ndog 3 4\n",
                       binary[] = "2 1\ncat \0\0\200?\ndog \0\0\200?\n";
-    write_file("plain", plain, sizeof plain - 1);
-    write_file("headed", headed, sizeof headed - 1);
-    write_file("binary", binary, sizeof binary - 1);
+    support_write("plain", plain, sizeof plain - 1);
+    support_write("headed", headed, sizeof headed - 1);
+    support_write("binary", binary, sizeof binary - 1);
     gzFile packed = gzopen("packed", "wb");
     assert_int_equal(gzwrite(packed, headed, sizeof headed - 1), (int)sizeof headed - 1);
     gzclose(packed);

@@ -14,6 +14,7 @@
 #include "base/context.h"
 #include "data/table.h"
 #include "failing_allocator.h"
+#include "gp_support.h"
 #include "luthier.h"
 
 static lth_ctx ctx;
@@ -26,10 +27,7 @@ static const char *const wanted[] = {"e1..e3", "id", "x2"};
 static double wide[ROWS * WIDTH], flat[ROWS];
 
 static void write_file(const char *path, const char *text) {
-    FILE *f = fopen(path, "wb");
-    assert_non_null(f);
-    assert_int_equal(fwrite(text, 1, strlen(text), f), strlen(text));
-    assert_int_equal(fclose(f), 0);
+    support_write(path, text, strlen(text));
 }
 
 static void write_array(const char *path, const double *data, size_t rows, size_t columns) {

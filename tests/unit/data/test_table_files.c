@@ -12,6 +12,7 @@
 
 #include "base/context.h"
 #include "failing_allocator.h"
+#include "gp_support.h"
 #include "luthier.h"
 
 static lth_ctx ctx;
@@ -28,10 +29,7 @@ static const char *const texts[FILES] = {
 static const char *const wanted[] = {"sequence", "id", "from"};
 
 static void write_file(const char *path, const char *text) {
-    FILE *f = fopen(path, "wb");
-    assert_non_null(f);
-    assert_int_equal(fwrite(text, 1, strlen(text), f), strlen(text));
-    assert_int_equal(fclose(f), 0);
+    support_write(path, text, strlen(text));
 }
 
 static lth_table_options all_files(void) {

@@ -15,6 +15,7 @@
 
 #include "failing_allocator.h"
 #include "gp_support.h"
+#include "problem_support.h"
 
 static lth_ctx *cpu;
 static lth_table *table;
@@ -87,37 +88,25 @@ enum { MOST_NUMBERS = 4 * ROWS * ROWS };
 
 static lth_status call_matrices(const job *j, double *out, lth_error *err) {
     double W[ROWS * ROWS];
-    lth_kernel *kernel = NULL;
-    lth_encoder *encoder = NULL;
-    lth_items *items = NULL, *more = NULL;
+    problem p;
+    lth_items *more = NULL;
     for (size_t i = 0; i < ROWS * ROWS; i++) W[i] = 0.01 * (double)(i % 7) - 0.02;
-    lth_status status = lth_kernel_parse(j->ctx, j->kernel, &kernel, err);
-    if (status == LTH_OK) status = lth_kernel_resolve(&kernel, table, err);
-    if (status == LTH_OK) status = lth_encoder_create(j->ctx, kernel, &encoder, err);
-    if (status == LTH_OK) status = lth_encode(encoder, table, &items, err);
-    if (status == LTH_OK) status = lth_encode(encoder, table, &more, err);
-    if (status == LTH_OK) status = lth_gram(kernel, items, NULL, out, ROWS, err);
-    if (status == LTH_OK) status = lth_gram(kernel, more, items, out + ROWS * ROWS, ROWS, err);
+    lth_status status = problem_of(j->ctx, j->kernel, table, &p, err);
+    if (status == LTH_OK) status = lth_encode(p.encoder, table, &more, err);
+    if (status == LTH_OK) status = lth_gram(p.kernel, p.items, NULL, out, ROWS, err);
+    if (status == LTH_OK) status = lth_gram(p.kernel, more, p.items, out + ROWS * ROWS, ROWS, err);
     if (status == LTH_OK)
-        status = lth_gram_pull(kernel, items, NULL, W, ROWS, out + 2 * ROWS * ROWS, err);
+        status = lth_gram_pull(p.kernel, p.items, NULL, W, ROWS, out + 2 * ROWS * ROWS, err);
     lth_items_free(more);
-    lth_items_free(items);
-    lth_encoder_free(encoder);
-    lth_kernel_free(kernel);
+    problem_close(&p);
     return status;
 }
 
 static lth_status call_orders(const job *j, double *out, lth_error *err) {
-    lth_kernel *kernel = NULL;
-    lth_encoder *encoder = NULL;
-    lth_items *items = NULL;
-    lth_status status = lth_kernel_parse(j->ctx, j->kernel, &kernel, err);
-    if (status == LTH_OK) status = lth_encoder_create(j->ctx, kernel, &encoder, err);
-    if (status == LTH_OK) status = lth_encode(encoder, table, &items, err);
-    if (status == LTH_OK) status = lth_gram_orders(kernel, items, NULL, out, err);
-    lth_items_free(items);
-    lth_encoder_free(encoder);
-    lth_kernel_free(kernel);
+    problem p;
+    lth_status status = problem_of(j->ctx, j->kernel, table, &p, err);
+    if (status == LTH_OK) status = lth_gram_orders(p.kernel, p.items, NULL, out, err);
+    problem_close(&p);
     return status;
 }
 

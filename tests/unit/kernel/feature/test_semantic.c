@@ -76,15 +76,8 @@ static const char *in_folder(const char *name) {
     return path;
 }
 
-static void write_path(const char *path, const char *text, size_t length) {
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    assert_int_equal(fwrite(text, 1, length, file), length);
-    assert_int_equal(fclose(file), 0);
-}
-
 static void write_file(const char *name, const char *text, size_t length) {
-    write_path(in_folder(name), text, length);
+    support_write(in_folder(name), text, length);
 }
 
 static void write_dictionary(void) {
@@ -314,7 +307,7 @@ static void test_cache(void **state) {
         size_t length = i < size ? size : i - size;
         memcpy(bad, good, size);
         if (i < size) bad[i] = (char)(bad[i] ^ 0x41);
-        write_path(path, bad, length);
+        support_write(path, bad, length);
         assert_true(fabs(dog_and_puppy() - 0.8) < 1e-15);
         file = fopen(path, "r");
         assert_true(file && fread(now, 1, sizeof now, file) == size && fclose(file) == 0);
@@ -325,7 +318,7 @@ static void test_cache(void **state) {
     good[size - 1] = good[size - 2] = 0;
     uint64_t sum = crc32(0, (const unsigned char *)good + HEAD, (unsigned)(size - HEAD));
     memcpy(good + CHECKSUM, &sum, sizeof sum);
-    write_path(path, good, size);
+    support_write(path, good, size);
     assert_true(fabs(dog_and_puppy() - 1) < 1e-15);
     free(path);
     clear_cache();
